@@ -1,0 +1,17 @@
+// Node strips the types itself: no transpiler, no source maps, exact line numbers.
+const common = {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '^.+\\.ts$': '<rootDir>/jest.strip.mjs' },
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
+};
+
+export default {
+  projects: [
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: ['<rootDir>/test/kube/'] },
+    // Real etcd and kube-apiserver processes: `npm run test:kube`.
+    { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/kube/**/*.test.ts'] },
+  ],
+  // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
+  workerIdleMemoryLimit: '700MB',
+};

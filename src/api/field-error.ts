@@ -1,0 +1,89 @@
+// One invalid field of an object, in the words of Kubernetes.
+
+import { goJson, goQuote } from '../std/go-text.ts';
+
+/** Why a field is invalid: the `reason` of a Status cause. */
+export type FieldErrorType = keyof typeof TITLES;
+
+export interface FieldError {
+  readonly type: FieldErrorType;
+  /** Path of the field, such as `spec.audiences[0]`. */
+  readonly field: string;
+  /** The message without the field: `Invalid value: 5: must be larger`. */
+  readonly body: string;
+}
+
+const TITLES = {
+  FieldValueNotFound: 'Not found',
+  FieldValueRequired: 'Required value',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooMany: 'Too many',
+  FieldValueTooFew: 'Too few',
+  FieldValueTooShort: 'Too short',
+  FieldValueTypeInvalid: 'Invalid value',
+  InternalError: 'Internal error',
+} as const;
+
+/** `value` is shown as Go shows it: strings quoted, the rest as JSON. */
+export function invalidValue(field: string, value: unknown, detail: string): FieldError {
+  return fieldError('FieldValueInvalid', field, [shown(value), detail]);
+}
+
+/** An invalid value that is not repeated in the message (too large, or secret). */
+export function invalidOmitted(field: string, detail: string): FieldError {
+  return fieldError('FieldValueInvalid', field, [detail]);
+}
+
+export function typeInvalid(field: string, value: unknown, detail: string): FieldError {
+  return fieldError('FieldValueTypeInvalid', field, [shown(value), detail]);
+}
+
+export function requiredValue(field: string, detail = ''): FieldError {
+  return fieldError('FieldValueRequired', field, [detail]);
+}
+
+export function forbiddenValue(field: string, detail: string): FieldError {
+  return fieldError('FieldValueForbidden', field, [detail]);
+}
+
+export function duplicateValue(field: string, value: unknown): FieldError {
+  return fieldError('FieldValueDuplicate', field, [shown(value)]);
+}
+
+export function notFoundValue(field: string, value: unknown): FieldError {
+  return fieldError('FieldValueNotFound', field, [shown(value)]);
+}
+
+export function unsupportedValue(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const detail = supported.length > 0 ? `supported values: ${supported.map(goQuote).join(', ')}` : '';
+  return fieldError('FieldValueNotSupported', field, [shown(value), detail]);
+}
+
+export function tooLong(field: string, maxBytes: number): FieldError {
+  return fieldError('FieldValueTooLong', field, [`may not be more than ${counted(maxBytes, 'byte')}`]);
+}
+
+export function tooMany(field: string, actual: number, max: number): FieldError {
+  return fieldError('FieldValueTooMany', field, [String(actual), `must have at most ${counted(max, 'item')}`]);
+}
+
+/** The whole error as Kubernetes prints it: `spec.size: Invalid value: 5: must be larger`. */
+export function fieldErrorText(error: FieldError): string {
+  return `${error.field}: ${error.body}`;
+}
+
+function fieldError(type: FieldErrorType, field: string, parts: readonly string[]): FieldError {
+  return { type, field, body: [TITLES[type], ...parts.filter((part) => part !== '')].join(': ') };
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? goQuote(value) : goJson(value);
+}
+
+function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,178 @@
+// metav1.Status and StatusError: the one API error, on both sides of the wire.
+
+import { type FieldError, fieldErrorText } from './field-error.ts';
+
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** metav1.Status of a failure. Keys are in the order in which Kubernetes writes them. */
+export interface Status {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: { readonly continue?: string };
+  readonly status: 'Failure';
+  readonly message: string;
+  readonly reason?: StatusReason;
+  readonly details?: StatusDetails;
+  readonly code: number;
+}
+
+const CODES = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServerTimeout: 500,
+  ServiceUnavailable: 503,
+  Timeout: 504,
+} as const;
+
+export type StatusReason = keyof typeof CODES;
+
+/** A group and a plural resource name, or a kind: what an error is about. */
+export interface Qualified {
+  readonly group: string;
+  readonly name: string;
+}
+
+/** An error that a Kubernetes API answers with, or has answered with. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly status: Status;
+
+  constructor(status: Status, options?: ErrorOptions) {
+    super(status.message, options);
+    this.status = status;
+  }
+
+  get code(): number {
+    return this.status.code;
+  }
+
+  get reason(): StatusReason | undefined {
+    return this.status.reason;
+  }
+
+  get retryAfterSeconds(): number | undefined {
+    return this.status.details?.retryAfterSeconds;
+  }
+}
+
+/** Whether `error` is an API error with one of these reasons. */
+export function hasReason(error: unknown, ...reasons: readonly StatusReason[]): error is StatusError {
+  return error instanceof StatusError && error.reason !== undefined && reasons.includes(error.reason);
+}
+
+/** Builds any API error; the makers below cover the usual ones. */
+export function statusError(reason: StatusReason, message: string, details?: StatusDetails, options?: ErrorOptions): StatusError {
+  return new StatusError(
+    {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason,
+      ...(details !== undefined && { details }),
+      code: CODES[reason],
+    },
+    options,
+  );
+}
+
+/** A failure without a reason, which Kubernetes answers with for errors that it does not classify. */
+export function unclassified(message: string): StatusError {
+  return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 });
+}
+
+export function badRequest(message: string): StatusError {
+  return statusError('BadRequest', message);
+}
+
+export function unauthorized(): StatusError {
+  return statusError('Unauthorized', 'Unauthorized');
+}
+
+/** An admission-style refusal: `secrets "x" is forbidden: why`. */
+export function forbidden(resource: Qualified, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
+  const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} "${name}"`;
+  return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...about(resource, name), ...(causes && { causes }) });
+}
+
+export function notFound(resource: Qualified, name: string): StatusError {
+  return statusError('NotFound', `${qualifiedName(resource)} "${name}" not found`, about(resource, name));
+}
+
+export function alreadyExists(resource: Qualified, name: string, prefix = ''): StatusError {
+  return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} "${name}" already exists`, about(resource, name));
+}
+
+export function conflict(resource: Qualified, name: string, why: string): StatusError {
+  return statusError('Conflict', `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${why}`, about(resource, name));
+}
+
+/** The conflict of a write that was based on an old version. */
+export function modified(resource: Qualified, name: string): StatusError {
+  return conflict(resource, name, 'the object has been modified; please apply your changes to the latest version and try again');
+}
+
+export function expired(message: string): StatusError {
+  return statusError('Expired', message);
+}
+
+/** `kind` names what is invalid: a Kind for validation, a plural for the store's own checks. */
+export function invalid(kind: Qualified, name: string, errors: readonly FieldError[]): StatusError {
+  const message = `${qualifiedName(kind)} "${name}" is invalid: ${aggregated(errors.map(fieldErrorText))}`;
+  const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
+  return statusError('Invalid', message, { ...about(kind, name), causes });
+}
+
+export function internalError(message: string, options?: ErrorOptions): StatusError {
+  return statusError('InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] }, options);
+}
+
+export function serviceUnavailable(message: string, retryAfterSeconds: number): StatusError {
+  return statusError('ServiceUnavailable', message, { retryAfterSeconds });
+}
+
+export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
+  return statusError('TooManyRequests', message, { retryAfterSeconds });
+}
+
+/** `secrets`, or `clusters.registry.purser.dev`. */
+export function qualifiedName({ group, name }: Qualified): string {
+  return group === '' ? name : `${name}.${group}`;
+}
+
+/** Several error texts as one, each once: a single one bare, more of them in brackets. */
+export function aggregated(texts: readonly string[]): string {
+  const distinct = [...new Set(texts)];
+  return distinct.length === 1 ? String(distinct[0]) : `[${distinct.join(', ')}]`;
+}
+
+function about({ group, name: kind }: Qualified, name: string): StatusDetails {
+  return { ...(name !== '' && { name }), ...(group !== '' && { group }), kind };
+}

@@ -1,0 +1,86 @@
+// What the API server knows of one kind of object: names, schema, and the rules of its life.
+// Built-in kinds and kinds that come from CRDs are told apart here and nowhere else.
+
+import type { FieldError } from '../../api/field-error.ts';
+import type { KubeObject } from '../object.ts';
+import type { Schema } from '../schema/schema.ts';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+export interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  readonly verbs: readonly Verb[];
+  /** Built-in kinds are Go structs on the wire (declared key order); others are maps (sorted keys). */
+  readonly builtIn: boolean;
+  /** Schema of the whole object, metadata included. */
+  readonly schema: Schema;
+  readonly subresources: readonly Subresource[];
+  readonly rules: Rules;
+  readonly table: Table;
+  /** Fields that a field selector may name, besides metadata.name and, if namespaced, metadata.namespace. */
+  readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
+  /** The names under which this kind's errors list the fields that can be selected; Kubernetes words them by kind. */
+  readonly fieldLabelErrors: 'generic' | 'named';
+  /** Other API versions of the same stored object (events): how to read and write it. Absent: stored as it is. */
+  readonly conversion?: Conversion;
+}
+
+export interface Subresource {
+  readonly name: string;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly verbs: readonly string[];
+}
+
+/** The rules of an object's life; every function is pure. */
+export interface Rules {
+  /** Fills in defaults after decoding, on create and on every change. */
+  defaulted(object: KubeObject): KubeObject;
+  /** Drops what a create may not set and adds what a create must have. */
+  prepareForCreate(object: KubeObject): KubeObject;
+  /** Keeps what an update may not change, and counts the generation where the kind has one. */
+  prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
+  /** The same for the status subresource: everything but status (and some metadata) stays. */
+  prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;
+  validate(object: KubeObject): readonly FieldError[];
+  validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
+  validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
+  /** Warnings for the writer. */
+  warnings(next: KubeObject, old?: KubeObject): readonly string[];
+  /** Whether a PUT without resourceVersion is taken. */
+  readonly unconditionalUpdate: boolean;
+  /** Whether a PUT creates a missing object. */
+  readonly createOnUpdate: boolean;
+  /** Whether DELETE answers with the object instead of a Status. */
+  readonly deleteReturnsObject: boolean;
+  /** Whether objects of this kind count a generation. */
+  readonly hasGeneration: boolean;
+}
+
+export interface Table {
+  readonly columns: readonly TableColumn[];
+  /** The cells of one object; `now` makes ages. */
+  cells(object: KubeObject, now: number): readonly unknown[];
+}
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+}
+
+export interface Conversion {
+  /** The kind under which objects are stored. */
+  readonly storedAs: { readonly group: string; readonly plural: string };
+  fromStored(object: KubeObject): KubeObject;
+  toStored(object: KubeObject): KubeObject;
+}

@@ -1,0 +1,73 @@
+// A structural schema: what a CRD declares for its custom resources, and what our built-in kinds declare for themselves.
+
+export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+
+/** OpenAPI v3 as far as CRDs allow it, plus what Go's types say about built-in kinds. */
+export interface Schema {
+  readonly type?: SchemaType;
+  readonly format?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly nullable?: boolean;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly exclusiveMaximum?: boolean;
+  readonly multipleOf?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly required?: readonly string[];
+  /** Named fields. For built-in kinds in the order in which Go writes them. */
+  readonly properties?: Readonly<Record<string, Schema>>;
+  /** The values of a map. */
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly not?: Schema;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-embedded-resource'?: boolean;
+  readonly 'x-kubernetes-int-or-string'?: boolean;
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
+  readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
+  /** Strategic merge patch: how a list or an object of a built-in kind is merged. */
+  readonly 'x-kubernetes-patch-strategy'?: string;
+  readonly 'x-kubernetes-patch-merge-key'?: string;
+  /** Only for built-in kinds. */
+  readonly go?: GoField;
+}
+
+/** A CEL rule. */
+export interface ValidationRule {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason?: string;
+  readonly fieldPath?: string;
+  readonly optionalOldSelf?: boolean;
+}
+
+/** How Go declares the field that this schema describes. Never published. */
+export interface GoField {
+  /** The type as decoding errors name it: `v1.TokenRequestSpec`, `[]string`, `map[string][]uint8`, `int64`. */
+  readonly type: string;
+  /** For structs, the name without package that errors print before the path: `TokenRequestSpec`. */
+  readonly struct?: string;
+  /** A pointer: an explicit zero value (false, 0, "") is kept. Otherwise it is the same as absent. */
+  readonly pointer?: boolean;
+  /** No `omitempty`: what is written when the field is empty, such as null, "" or false. Structs by value are always written. */
+  readonly zero?: null | string | number | boolean;
+  /** A type that decodes itself; its inside is not checked for unknown fields. */
+  readonly codec?: 'time' | 'microTime' | 'bytes' | 'quantity' | 'intOrString' | 'raw' | 'fieldsV1';
+}

@@ -1,0 +1,78 @@
+// Go's way of writing strings and JSON, which Kubernetes messages and bodies are made of.
+
+/** strconv.Quote: printable Unicode stays, everything else is escaped. */
+export function goQuote(text: string): string {
+  let quoted = '"';
+  for (const char of text) quoted += escapeChar(char);
+  return `${quoted}"`;
+}
+
+/** encoding/json's compact form: maps with sorted keys, and the characters that could end an HTML script escaped. */
+export function goJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goJson).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).filter(([, field]) => field !== undefined);
+    entries.sort(([a], [b]) => compareUtf8(a, b));
+    return `{${entries.map(([key, field]) => `${goJsonString(key)}:${goJson(field)}`).join(',')}}`;
+  }
+  if (typeof value === 'string') return goJsonString(value);
+  if (typeof value === 'number') return goJsonNumber(value);
+  return typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : 'null';
+}
+
+/** A JSON string as Go writes it. */
+export function goJsonString(text: string): string {
+  const json = JSON.stringify(text.toWellFormed());
+  return JSON_ESCAPED.test(json) ? json.replace(JSON_ESCAPES, (char) => JSON_ESCAPE_OF[char] ?? char) : json;
+}
+
+/** A JSON number as Go writes it: exponents below 1e-6 and from 1e21 on, with at least one digit. */
+export function goJsonNumber(value: number): string {
+  if (Object.is(value, -0)) return '-0';
+  return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
+}
+
+/** Orders strings as Go does, by their UTF-8 bytes (UTF-16 order differs above the basic plane). */
+export function compareUtf8(a: string, b: string): number {
+  if (a === b) return 0;
+  if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : 1;
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
+const JSON_ESCAPED = /[<>&\u2028\u2029]/;
+const JSON_ESCAPES = /[<>&\u2028\u2029]/g;
+const JSON_ESCAPE_OF: Readonly<Record<string, string>> = {
+  '<': '\\u003c',
+  '>': '\\u003e',
+  '&': '\\u0026',
+  '\u2028': '\\u2028',
+  '\u2029': '\\u2029',
+};
+
+const NAMED_ESCAPES: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\u0007': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+};
+
+/** unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space. */
+export function isGoPrintable(char: string): boolean {
+  return char === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(char);
+}
+
+function escapeChar(char: string): string {
+  const named = NAMED_ESCAPES[char];
+  if (named !== undefined) return named;
+  if (isGoPrintable(char)) return char;
+  const code = char.codePointAt(0) ?? 0;
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
+  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, '0')}`;
+  return `\\U${code.toString(16).padStart(8, '0')}`;
+}
