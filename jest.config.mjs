@@ -8,9 +8,15 @@ const common = {
 
 export default {
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: ['<rootDir>/test/kube/'] },
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['<rootDir>/test/real/'],
+      globals: { testServer: 'embedded' },
+    },
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
-    { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/kube/**/*.test.ts'] },
+    { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
   ],
   // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
   workerIdleMemoryLimit: '700MB',
