@@ -1,0 +1,127 @@
+// A small language for declaring built-in kinds the way their Go structs declare them.
+
+import type { GoField, Schema } from '../schema/schema.ts';
+
+type Extra = Omit<Schema, 'go'>;
+
+/** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
+export function struct(goType: string, properties: Readonly<Record<string, Schema>>, extra: Extra = {}): Schema {
+  return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1) } };
+}
+
+export function text(extra: Extra = {}): Schema {
+  return { type: 'string', ...extra, go: { type: 'string' } };
+}
+
+export function bool(extra: Extra = {}): Schema {
+  return { type: 'boolean', ...extra, go: { type: 'bool' } };
+}
+
+export function int32(extra: Extra = {}): Schema {
+  return { type: 'integer', format: 'int32', ...extra, go: { type: 'int32' } };
+}
+
+export function int64(extra: Extra = {}): Schema {
+  return { type: 'integer', format: 'int64', ...extra, go: { type: 'int64' } };
+}
+
+/** metav1.Time: whole seconds; written as null when empty unless it is a pointer. */
+export function time(): Schema {
+  return { type: 'string', format: 'date-time', go: { type: 'v1.Time', codec: 'time', zero: null } };
+}
+
+/** metav1.MicroTime: exactly six digits of fraction. */
+export function microTime(): Schema {
+  return { type: 'string', format: 'date-time', go: { type: 'v1.MicroTime', codec: 'microTime', zero: null } };
+}
+
+/** []byte: base64 on the wire. */
+export function bytes(): Schema {
+  return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
+}
+
+/** A field that is kept as it came, whatever it holds. */
+export function raw(extra: Extra = {}): Schema {
+  return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
+}
+
+/** A slice; atomic under server-side apply unless `extra` names another list type. */
+export function list(items: Schema, extra: Extra = {}): Schema {
+  return { type: 'array', items, ...extra, go: { type: `[]${goTypeOf(items)}` } };
+}
+
+export function map(values: Schema, extra: Extra = {}): Schema {
+  return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
+}
+
+/** A list whose entries are told apart by `key`, for strategic merge and for server-side apply. */
+export function listByKey(items: Schema, key: string): Schema {
+  return list(items, {
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': [key],
+    'x-kubernetes-patch-strategy': 'merge',
+    'x-kubernetes-patch-merge-key': key,
+  });
+}
+
+/** Behind a pointer: an explicit zero value is kept, and an absent one is not written. */
+export function pointer({ go, ...schema }: Schema): Schema {
+  const { zero: _, ...field } = go ?? { type: '' };
+  return { ...schema, go: { ...field, pointer: true } };
+}
+
+/** Without omitempty: written as `zero` when empty. */
+export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
+  return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
+}
+
+/** A top-level kind: type and metadata, then `fields`. */
+export function objectStruct(goType: string, fields: Readonly<Record<string, Schema>>, extra: Extra = {}): Schema {
+  return struct(goType, { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields }, extra);
+}
+
+const OWNER_REFERENCE = struct(
+  'v1.OwnerReference',
+  {
+    apiVersion: always(text(), ''),
+    kind: always(text(), ''),
+    name: always(text(), ''),
+    uid: always(text(), ''),
+    controller: pointer(bool()),
+    blockOwnerDeletion: pointer(bool()),
+  },
+  { 'x-kubernetes-map-type': 'atomic' },
+);
+
+const MANAGED_FIELDS_ENTRY = struct('v1.ManagedFieldsEntry', {
+  manager: text(),
+  operation: text(),
+  apiVersion: text(),
+  time: pointer(time()),
+  fieldsType: text(),
+  fieldsV1: { type: 'object', go: { type: 'v1.FieldsV1', codec: 'fieldsV1', pointer: true } },
+  subresource: text(),
+});
+
+/** metav1.ObjectMeta. */
+export const OBJECT_META: Schema = struct('v1.ObjectMeta', {
+  name: text(),
+  generateName: text(),
+  namespace: text(),
+  selfLink: text(),
+  uid: text(),
+  resourceVersion: text(),
+  generation: int64(),
+  creationTimestamp: pointer(time()),
+  deletionTimestamp: pointer(time()),
+  deletionGracePeriodSeconds: pointer(int64()),
+  labels: map(text()),
+  annotations: map(text()),
+  ownerReferences: listByKey(OWNER_REFERENCE, 'uid'),
+  finalizers: list(text(), { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
+  managedFields: list(MANAGED_FIELDS_ENTRY),
+});
+
+function goTypeOf(schema: Schema): string {
+  return schema.go?.type ?? 'interface {}';
+}
