@@ -1,0 +1,13 @@
+// The models of @kubernetes/client-node as they are on the wire, where we read and write them.
+
+/**
+ * A model as JSON carries it: instants are RFC 3339 text instead of `Date`, and nothing is changed in place,
+ * because objects in stores are shared.
+ */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? readonly Wire<Item>[]
+    : T extends object
+      ? { readonly [Field in keyof T]: Wire<T[Field]> }
+      : T;
