@@ -7,6 +7,16 @@ export interface Fields {
   readonly [name: string]: Value | undefined;
 }
 
+/** Whether a value is a JSON object. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value is a JSON list. */
+export function isList(value: unknown): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;

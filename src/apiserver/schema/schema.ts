@@ -1,5 +1,7 @@
 // A structural schema: what a CRD declares for its custom resources, and what our built-in kinds declare for themselves.
 
+import type { Value } from '../object.ts';
+
 export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
 
 /** OpenAPI v3 as far as CRDs allow it, plus what Go's types say about built-in kinds. */
@@ -8,9 +10,9 @@ export interface Schema {
   readonly format?: string;
   readonly title?: string;
   readonly description?: string;
-  readonly default?: unknown;
+  readonly default?: Value;
   readonly nullable?: boolean;
-  readonly enum?: readonly unknown[];
+  readonly enum?: readonly Value[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: boolean;
@@ -70,4 +72,10 @@ export interface GoField {
   readonly zero?: null | string | number | boolean;
   /** A type that decodes itself; its inside is not checked for unknown fields. */
   readonly codec?: 'time' | 'microTime' | 'bytes' | 'quantity' | 'intOrString' | 'raw' | 'fieldsV1';
+}
+
+/** The schema of one field of an object: its own, or that of the map's values. */
+export function schemaOfField(schema: Schema | undefined, key: string): Schema | undefined {
+  if (schema?.properties !== undefined && Object.hasOwn(schema.properties, key)) return schema.properties[key];
+  return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }

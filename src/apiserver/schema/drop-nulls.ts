@@ -1,0 +1,24 @@
+// Nulls in custom resources: kept where the schema says nullable, left for defaulting where it has a default, else absent.
+
+import { type Fields, isFields, isList, type Value } from '../object.ts';
+import { type Schema, schemaOfField } from './schema.ts';
+
+/** Drops the null fields that a schema neither allows nor has a default for; null list items stay. */
+export function dropNulls(object: Fields, schema: Schema | undefined): Fields {
+  const kept: [string, Value][] = [];
+  for (const [key, value] of Object.entries(object)) {
+    const fieldSchema = schemaOfField(schema, key);
+    if (value === undefined || (value === null && isSpurious(fieldSchema))) continue;
+    kept.push([key, dropNullsBelow(value, fieldSchema)]);
+  }
+  return Object.fromEntries(kept);
+}
+
+function isSpurious(schema: Schema | undefined): boolean {
+  return schema !== undefined && !schema.nullable && (schema.default ?? null) === null;
+}
+
+function dropNullsBelow(value: Value, schema: Schema | undefined): Value {
+  if (isList(value)) return value.map((item) => dropNullsBelow(item, schema?.items));
+  return isFields(value) ? dropNulls(value, schema) : value;
+}
