@@ -1,0 +1,95 @@
+// Which names Kubernetes accepts. Each check returns what is wrong, in Kubernetes' words; nothing means valid.
+
+/** Names of most objects, and prefixes of label keys. */
+export function dns1123SubdomainProblems(value: string): readonly string[] {
+  return [...longerThan(253, value), ...unlike(SUBDOMAIN, value)];
+}
+
+/** Names of namespaces. */
+export function dns1123LabelProblems(value: string): readonly string[] {
+  const tooLong = longerThan(63, value);
+  if (SUBDOMAIN.pattern.test(value) && !LABEL.pattern.test(value)) return [...tooLong, 'must not contain dots'];
+  return [...tooLong, ...unlike(LABEL, value)];
+}
+
+/** Keys of labels and annotations, and finalizers: `name` or `prefix/name`. */
+export function qualifiedNameProblems(value: string): readonly string[] {
+  const parts = value.split('/');
+  if (parts.length > 2) {
+    return [`a valid label key ${mismatch(KEY)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  }
+  const name = parts.at(-1) ?? '';
+  const prefix = parts.length === 2 ? parts[0] : undefined;
+  return [
+    ...(prefix === undefined ? [] : nonEmpty(prefix, dns1123SubdomainProblems)).map((problem) => `prefix part ${problem}`),
+    ...[...nonEmpty(name, (text) => longerThan(63, text)), ...unlike(KEY, name)].map((problem) => `name part ${problem}`),
+  ];
+}
+
+/** Values of labels. */
+export function labelValueProblems(value: string): readonly string[] {
+  return [...longerThan(63, value), ...unlike(LABEL_VALUE, value)];
+}
+
+/** Names that only have to fit into a URL, such as those of roles. */
+export function pathSegmentProblems(value: string): readonly string[] {
+  return value === '.' || value === '..' ? [`may not be '${value}'`] : pathSegmentPrefixProblems(value);
+}
+
+/** The beginning of such a name, to which something is appended. */
+export function pathSegmentPrefixProblems(value: string): readonly string[] {
+  return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
+}
+
+interface Form {
+  readonly source: string;
+  readonly pattern: RegExp;
+  readonly rule: string;
+  readonly examples: readonly string[];
+}
+
+function form(source: string, rule: string, examples: readonly string[]): Form {
+  return { source, pattern: new RegExp(`^${source}$`), rule, examples };
+}
+
+const ALPHANUMERIC_ENDS = 'and must start and end with an alphanumeric character';
+const LABEL_SOURCE = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const KEY_SOURCE = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+
+const LABEL = form(
+  LABEL_SOURCE,
+  `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', ${ALPHANUMERIC_ENDS}`,
+  ['my-name', '123-abc'],
+);
+const SUBDOMAIN = form(
+  `${LABEL_SOURCE}(\\.${LABEL_SOURCE})*`,
+  `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ${ALPHANUMERIC_ENDS}`,
+  ['example.com'],
+);
+const KEY = form(KEY_SOURCE, `must consist of alphanumeric characters, '-', '_' or '.', ${ALPHANUMERIC_ENDS}`, [
+  'MyName',
+  'my.name',
+  '123-abc',
+]);
+const LABEL_VALUE = form(
+  `(${KEY_SOURCE})?`,
+  `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ${ALPHANUMERIC_ENDS}`,
+  ['MyValue', 'my_value', '12345'],
+);
+
+function unlike(wanted: Form, value: string): readonly string[] {
+  return wanted.pattern.test(value) ? [] : [mismatch(wanted)];
+}
+
+function mismatch({ rule, examples, source }: Form): string {
+  const quoted = examples.map((example) => `'${example}', `).join(' or ');
+  return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
+}
+
+function longerThan(max: number, value: string): readonly string[] {
+  return Buffer.byteLength(value) > max ? [`must be no more than ${max} bytes`] : [];
+}
+
+function nonEmpty(value: string, problems: (value: string) => readonly string[]): readonly string[] {
+  return value === '' ? ['must be non-empty'] : problems(value);
+}
