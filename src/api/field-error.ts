@@ -1,6 +1,6 @@
 // One invalid field of an object, in the words of Kubernetes.
 
-import { goJson, goQuote } from '../std/go-text.ts';
+import { goJson, goQuote, goStructJson } from '../std/go-text.ts';
 
 /** Why a field is invalid: the `reason` of a Status cause. */
 export type FieldErrorType = keyof typeof TITLES;
@@ -31,6 +31,11 @@ const TITLES = {
 /** `value` is shown as Go shows it: strings quoted, the rest as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [shown(value), detail]);
+}
+
+/** An invalid struct, or list of structs: shown with its keys in the order given. */
+export function invalidStruct(field: string, value: unknown, detail: string): FieldError {
+  return fieldError('FieldValueInvalid', field, [goStructJson(value), detail]);
 }
 
 /** An invalid value that is not repeated in the message (too large, or secret). */

@@ -9,11 +9,20 @@ export function goQuote(text: string): string {
 
 /** encoding/json's compact form: maps with sorted keys, and the characters that could end an HTML script escaped. */
 export function goJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(goJson).join(',')}]`;
+  return compactJson(value, (a, b) => compareUtf8(a, b));
+}
+
+/** The same for structs, whose keys keep their order. */
+export function goStructJson(value: unknown): string {
+  return compactJson(value, () => 0);
+}
+
+function compactJson(value: unknown, order: (a: string, b: string) => number): string {
+  if (Array.isArray(value)) return `[${value.map((item) => compactJson(item, order)).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-    entries.sort(([a], [b]) => compareUtf8(a, b));
-    return `{${entries.map(([key, field]) => `${goJsonString(key)}:${goJson(field)}`).join(',')}}`;
+    entries.sort(([a], [b]) => order(a, b));
+    return `{${entries.map(([key, field]) => `${goJsonString(key)}:${compactJson(field, order)}`).join(',')}}`;
   }
   if (typeof value === 'string') return goJsonString(value);
   if (typeof value === 'number') return goJsonNumber(value);

@@ -13,6 +13,11 @@ export function text(extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: 'string' } };
 }
 
+/** A string type of its own, which decoding errors name: `v1.SecretType`. */
+export function named(goType: string, extra: Extra = {}): Schema {
+  return { type: 'string', ...extra, go: { type: goType } };
+}
+
 export function bool(extra: Extra = {}): Schema {
   return { type: 'boolean', ...extra, go: { type: 'bool' } };
 }
@@ -40,6 +45,11 @@ export function bytes(): Schema {
   return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
 }
 
+/** resource.Quantity: a number with a unit, such as `100m`. */
+export function quantity(): Schema {
+  return { 'x-kubernetes-int-or-string': true, go: { type: 'resource.Quantity', codec: 'quantity' } };
+}
+
 /** A field that is kept as it came, whatever it holds. */
 export function raw(extra: Extra = {}): Schema {
   return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
@@ -52,6 +62,11 @@ export function list(items: Schema, extra: Extra = {}): Schema {
 
 export function map(values: Schema, extra: Extra = {}): Schema {
   return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
+}
+
+/** A list that strategic merge patches merge by `key`, though server-side apply takes it as a whole. */
+export function listPatchedByKey(items: Schema, key: string): Schema {
+  return list(items, { 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': key });
 }
 
 /** A list whose entries are told apart by `key`, for strategic merge and for server-side apply. */
@@ -80,13 +95,16 @@ export function objectStruct(goType: string, fields: Readonly<Record<string, Sch
   return struct(goType, { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields }, extra);
 }
 
+/** types.UID. */
+export const UID: Schema = named('types.UID');
+
 const OWNER_REFERENCE = struct(
   'v1.OwnerReference',
   {
     apiVersion: always(text(), ''),
     kind: always(text(), ''),
     name: always(text(), ''),
-    uid: always(text(), ''),
+    uid: always(UID, ''),
     controller: pointer(bool()),
     blockOwnerDeletion: pointer(bool()),
   },
@@ -95,7 +113,7 @@ const OWNER_REFERENCE = struct(
 
 const MANAGED_FIELDS_ENTRY = struct('v1.ManagedFieldsEntry', {
   manager: text(),
-  operation: text(),
+  operation: named('v1.ManagedFieldsOperationType'),
   apiVersion: text(),
   time: pointer(time()),
   fieldsType: text(),
@@ -103,13 +121,26 @@ const MANAGED_FIELDS_ENTRY = struct('v1.ManagedFieldsEntry', {
   subresource: text(),
 });
 
+const LABEL_SELECTOR_REQUIREMENT = struct('v1.LabelSelectorRequirement', {
+  key: always(text(), ''),
+  operator: always(named('v1.LabelSelectorOperator'), ''),
+  values: list(text(), { 'x-kubernetes-list-type': 'atomic' }),
+});
+
+/** metav1.LabelSelector. */
+export const LABEL_SELECTOR: Schema = struct(
+  'v1.LabelSelector',
+  { matchLabels: map(text()), matchExpressions: list(LABEL_SELECTOR_REQUIREMENT, { 'x-kubernetes-list-type': 'atomic' }) },
+  { 'x-kubernetes-map-type': 'atomic' },
+);
+
 /** metav1.ObjectMeta. */
 export const OBJECT_META: Schema = struct('v1.ObjectMeta', {
   name: text(),
   generateName: text(),
   namespace: text(),
   selfLink: text(),
-  uid: text(),
+  uid: UID,
   resourceVersion: text(),
   generation: int64(),
   creationTimestamp: pointer(time()),
