@@ -1,5 +1,6 @@
 // metav1.Status and StatusError: the one API error, on both sides of the wire.
 
+import { goQuote } from '../std/go-text.ts';
 import { type FieldError, fieldErrorText } from './field-error.ts';
 
 export interface StatusCause {
@@ -118,20 +119,24 @@ export function unauthorized(): StatusError {
 
 /** An admission-style refusal: `secrets "x" is forbidden: why`. */
 export function forbidden(resource: Qualified, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
-  const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} "${name}"`;
+  const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} ${goQuote(name)}`;
   return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...about(resource, name), ...(causes && { causes }) });
 }
 
 export function notFound(resource: Qualified, name: string): StatusError {
-  return statusError('NotFound', `${qualifiedName(resource)} "${name}" not found`, about(resource, name));
+  return statusError('NotFound', `${qualifiedName(resource)} ${goQuote(name)} not found`, about(resource, name));
 }
 
 export function alreadyExists(resource: Qualified, name: string, prefix = ''): StatusError {
-  return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} "${name}" already exists`, about(resource, name));
+  return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} ${goQuote(name)} already exists`, about(resource, name));
 }
 
 export function conflict(resource: Qualified, name: string, why: string): StatusError {
-  return statusError('Conflict', `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${why}`, about(resource, name));
+  return statusError(
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualifiedName(resource)} ${goQuote(name)}: ${why}`,
+    about(resource, name),
+  );
 }
 
 /** The conflict of a write that was based on an old version. */
@@ -145,7 +150,7 @@ export function expired(message: string): StatusError {
 
 /** `kind` names what is invalid: a Kind for validation, a plural for the store's own checks. */
 export function invalid(kind: Qualified, name: string, errors: readonly FieldError[]): StatusError {
-  const message = `${qualifiedName(kind)} "${name}" is invalid: ${aggregated(errors.map(fieldErrorText))}`;
+  const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregated(errors.map(fieldErrorText))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
   return statusError('Invalid', message, { ...about(kind, name), causes });
 }

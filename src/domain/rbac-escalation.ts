@@ -2,18 +2,32 @@
 
 import { aggregated } from '../api/status.ts';
 import { compareUtf8, goQuote } from '../std/go-text.ts';
-import { groupMatches, type PolicyRule, pathMatches, type RbacUser, resourceMatches, type rulesFor, verbMatches } from './rbac.ts';
+import {
+  groupMatches,
+  type HeldRules,
+  type PolicyRule,
+  pathMatches,
+  type RbacUser,
+  type RoleRef,
+  resourceMatches,
+  verbMatches,
+} from './rbac.ts';
 
 /** Why `user`, who holds `owned`, may not grant `wanted`; undefined if they may. */
-export function escalation(user: RbacUser, owned: ReturnType<typeof rulesFor>, wanted: readonly PolicyRule[]): string | undefined {
+export function escalation(user: RbacUser, owned: HeldRules, wanted: readonly PolicyRule[]): string | undefined {
   const missing = uncovered(owned.rules, wanted);
   if (missing.length === 0) return undefined;
   const texts = [...new Set(missing.map(ruleText))].sort(compareUtf8);
-  const unresolved = owned.errors.length === 0 ? '' : `; resolution errors: [${aggregated(owned.errors)}]`;
+  const unresolved = owned.missing.length === 0 ? '' : `; resolution errors: [${aggregated(owned.missing.map(missingRoleText))}]`;
   return (
     `user ${goQuote(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant ` +
     `RBAC permissions not currently held:\n${texts.join('\n')}${unresolved}`
   );
+}
+
+/** Unlike the authorizer, the check of writes names the resource, not the kind. */
+function missingRoleText({ kind, name }: RoleRef): string {
+  return `${kind.toLowerCase()}s.rbac.authorization.k8s.io ${goQuote(name)} not found`;
 }
 
 /** The parts of `wanted` that no rule of `owned` covers, one rule for each resource or path. */
@@ -64,7 +78,7 @@ function compacted(rules: readonly PolicyRule[]): readonly PolicyRule[] {
     rules.filter(({ nonResourceURLs }) => nonResourceURLs === undefined),
     ({ apiGroups, resources, resourceNames }) => JSON.stringify([apiGroups, resources, resourceNames]),
   );
-  const joined = byResource.values().map((same) => ({ ...same[0], verbs: same.flatMap(({ verbs }) => verbs) }));
+  const joined = [...byResource.values()].map((same) => ({ ...same[0], verbs: same.flatMap(({ verbs }) => verbs) }));
   return [...paths, ...joined];
 }
 

@@ -63,6 +63,14 @@ export interface Decision {
   readonly reason: string;
 }
 
+export interface HeldRules {
+  readonly rules: readonly PolicyRule[];
+  /** Roles that bindings refer to and that do not exist. */
+  readonly missing: readonly RoleRef[];
+  /** The same as error texts. */
+  readonly errors: readonly string[];
+}
+
 /** The group that may do everything, whatever the policy says. */
 export const SUPERUSERS = 'system:masters';
 
@@ -78,17 +86,11 @@ export function decide(user: RbacUser, attributes: AccessAttributes, policy: Pol
   return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregated(missing)}` };
 }
 
-/** Every rule that applies to `user` in a namespace (none: cluster-wide only), and which roles could not be found. */
-export function rulesFor(
-  user: RbacUser,
-  namespace: string,
-  policy: Policy,
-): { readonly rules: readonly PolicyRule[]; readonly errors: readonly string[] } {
+/** Every rule that applies to `user` in a namespace (none: cluster-wide only). */
+export function rulesFor(user: RbacUser, namespace: string, policy: Policy): HeldRules {
   const found = [...grants(user, namespace, policy)];
-  return {
-    rules: found.flatMap(({ rules }) => rules ?? []),
-    errors: found.filter(({ rules }) => rules === undefined).map(({ binding }) => notFoundText(binding.roleRef)),
-  };
+  const missing = found.filter(({ rules }) => rules === undefined).map(({ binding }) => binding.roleRef);
+  return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };
 }
 
 /** Whether one rule allows what `attributes` say. */
