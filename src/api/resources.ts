@@ -8,18 +8,20 @@ import type {
   V1CustomResourceDefinition,
   V1Lease,
   V1Namespace,
-  V1ObjectMeta,
   V1Pod,
   V1Role,
   V1RoleBinding,
   V1Secret,
   V1ServiceAccount,
 } from '@kubernetes/client-node';
-import type { Wire } from './wire.ts';
+import type { Cluster } from './cluster.gen.ts';
+import type { ManagedToken } from './managed-token.gen.ts';
+import { RegistryGroup, TokensGroup, Version } from './names.ts';
+import type { ObjectMeta, Wire } from './wire.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-declare const objects: unique symbol;
+declare const objectType: unique symbol;
 
 /** Where a kind is served; `T` is the type of its objects. */
 export interface Resource<T> {
@@ -29,34 +31,38 @@ export interface Resource<T> {
   readonly kind: string;
   readonly namespaced: boolean;
   /** Never set: it lets the compiler infer `T` from a descriptor. */
-  readonly [objects]?: T;
+  readonly [objectType]?: T;
 }
 
 /** What every object has. */
 export interface ApiObject {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata?: ObjectMeta;
+  readonly metadata: ObjectMeta;
 }
 
-export type ObjectMeta = Wire<V1ObjectMeta>;
-export type Secret = Wire<V1Secret>;
-export type ServiceAccount = Wire<V1ServiceAccount>;
-export type Namespace = Wire<V1Namespace>;
-export type Event = Wire<CoreV1Event>;
-export type ConfigMap = Wire<V1ConfigMap>;
-export type Pod = Wire<V1Pod>;
-export type Lease = Wire<V1Lease>;
-export type ClusterRole = Wire<V1ClusterRole>;
-export type ClusterRoleBinding = Wire<V1ClusterRoleBinding>;
-export type Role = Wire<V1Role>;
-export type RoleBinding = Wire<V1RoleBinding>;
+/** A model of client-node that always has metadata, as every stored object does. */
+type Model<T> = Wire<Omit<T, 'metadata'>> & ApiObject;
+
+export type Secret = Model<V1Secret>;
+export type ServiceAccount = Model<V1ServiceAccount>;
+export type Namespace = Model<V1Namespace>;
+export type Event = Model<CoreV1Event>;
+export type ConfigMap = Model<V1ConfigMap>;
+export type Pod = Model<V1Pod>;
+export type Lease = Model<V1Lease>;
+export type ClusterRole = Model<V1ClusterRole>;
+export type ClusterRoleBinding = Model<V1ClusterRoleBinding>;
+export type Role = Model<V1Role>;
+export type RoleBinding = Model<V1RoleBinding>;
 
 /** The spec is left open: client-node renames its keywords (`_default`, `x_kubernetes_validations`), the wire does not. */
-export type CustomResourceDefinition = Wire<Omit<V1CustomResourceDefinition, 'spec'>> & {
+export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 'spec'>> & {
   readonly spec: Readonly<Record<string, unknown>>;
 };
 
+export const Clusters: Resource<Cluster> = clusterScoped(RegistryGroup, Version, 'clusters', 'Cluster');
+export const ManagedTokens: Resource<ManagedToken> = namespaced(TokensGroup, Version, 'managedtokens', 'ManagedToken');
 export const Secrets: Resource<Secret> = namespaced('', 'v1', 'secrets', 'Secret');
 export const ServiceAccounts: Resource<ServiceAccount> = namespaced('', 'v1', 'serviceaccounts', 'ServiceAccount');
 export const Namespaces: Resource<Namespace> = clusterScoped('', 'v1', 'namespaces', 'Namespace');

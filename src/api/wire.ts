@@ -1,5 +1,7 @@
 // The models of @kubernetes/client-node as they are on the wire, where we read and write them.
 
+import type { V1ObjectMeta } from '@kubernetes/client-node';
+
 /**
  * A model as JSON carries it: instants are RFC 3339 text instead of `Date`, and nothing is changed in place,
  * because objects in stores are shared.
@@ -11,3 +13,6 @@ export type Wire<T> = T extends Date
     : T extends object
       ? { readonly [Field in keyof T]: Wire<T[Field]> }
       : T;
+
+/** The metadata of any object. */
+export type ObjectMeta = Wire<V1ObjectMeta>;

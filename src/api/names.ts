@@ -1,0 +1,69 @@
+// The names that Purser and everybody around it agree on. They are API: changing one breaks what is stored.
+
+export const RegistryGroup = 'registry.purser.dev';
+export const TokensGroup = 'tokens.purser.dev';
+
+/** The one version of both groups. */
+export const Version = 'v1alpha1';
+
+/** Where Purser is installed, and where it reads credentials from, unless configured otherwise. */
+export const DefaultNamespace = 'purser-system';
+
+/** The name under which Purser owns fields of objects. */
+export const FieldManager = 'purser';
+
+/** Keeps a ManagedToken with revocation BoundSecret until its anchor on the target cluster is gone. */
+export const AnchorFinalizer = `${TokensGroup}/anchor`;
+
+/** Labels that Purser sets. */
+export const Label = {
+  /** On every Secret that Purser writes; the informer selects on it. */
+  managedBy: `${TokensGroup}/managed-by`,
+  /** Argo CD takes a Secret for a cluster by this label. */
+  argoSecretType: 'argocd.argoproj.io/secret-type',
+} as const;
+
+/** The values of these labels. */
+export const LabelValue = {
+  managedBy: 'purser',
+  argoSecretType: 'cluster',
+} as const;
+
+/** Annotations of Purser's own. */
+export const Annotation = {
+  /** On a ManagedToken, by people: a new value asks for a new token now. */
+  rotate: `${TokensGroup}/rotate`,
+  /** On a ManagedToken, by people: a new value withdraws the current token. */
+  revoke: `${TokensGroup}/revoke`,
+  /** On the Secret: when the token expires. */
+  expiresAt: `${TokensGroup}/expires-at`,
+  /** On the Secret: when the token will be renewed. */
+  renewAt: `${TokensGroup}/renew-at`,
+  /** On the Secret: the token's jti, which the target cluster's audit log names. */
+  credentialId: `${TokensGroup}/credential-id`,
+} as const;
+
+/** Keys of the Secret that holds a token. */
+export const TokenSecretKey = {
+  /** Always there. */
+  token: 'token',
+  caCertificate: 'ca.crt',
+  server: 'server',
+  namespace: 'namespace',
+  kubeconfig: 'kubeconfig',
+  /** The kubeconfig under the name that Flux and Cluster API read. */
+  value: 'value',
+  /** Argo CD's name of the cluster. */
+  name: 'name',
+  /** Argo CD's connection settings, as JSON. */
+  config: 'config',
+} as const;
+
+/** Keys of the Secret that holds Purser's credential for a cluster. */
+export const CredentialSecretKey = {
+  token: 'token',
+  clientCertificate: 'tls.crt',
+  clientKey: 'tls.key',
+  /** The addresses that the credential may be sent to. */
+  server: 'server',
+} as const;
