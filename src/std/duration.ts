@@ -1,0 +1,93 @@
+// Durations in Go's notation: `1h30m`, `250ms`, `-1.5s`.
+
+/** Milliseconds of a Go duration. Throws a SyntaxError in Go's words. */
+export function parseDuration(text: string): number {
+  const negative = text.startsWith('-');
+  let rest = text.replace(/^[-+]/, '');
+  if (rest === '0') return 0;
+  if (rest === '') throw problem('invalid duration', text);
+  let total = 0n;
+  while (rest !== '') {
+    const [part = '', digits = '', fraction = '', unit = ''] = PART.exec(rest) ?? [];
+    total += nanoseconds({ digits, fraction, unit }, text);
+    rest = rest.slice(part.length);
+  }
+  if (total > (negative ? LIMIT : LIMIT - 1n)) throw problem('invalid duration', text);
+  return Number(negative ? -total : total) / NS_PER_MS;
+}
+
+/** A duration as Go prints it: `1h30m0s`, `1.5s`, `250ms`, `0s`. */
+export function durationText(ms: number): string {
+  const ns = BigInt(Math.round(Math.abs(ms) * NS_PER_MS));
+  return `${ms < 0 && ns > 0n ? '-' : ''}${unsignedText(ns)}`;
+}
+
+const NS_PER_MS = 1e6;
+const LIMIT = 1n << 63n;
+const PART = /^(\d*)(?:\.(\d*))?([^.\d]*)/;
+
+const UNITS: ReadonlyMap<string, bigint> = new Map([
+  ['ns', 1n],
+  ['us', 1_000n],
+  ['µs', 1_000n],
+  ['μs', 1_000n],
+  ['ms', 1_000_000n],
+  ['s', 1_000_000_000n],
+  ['m', 60_000_000_000n],
+  ['h', 3_600_000_000_000n],
+]);
+
+interface Part {
+  readonly digits: string;
+  readonly fraction: string;
+  readonly unit: string;
+}
+
+function nanoseconds({ digits, fraction, unit }: Part, text: string): bigint {
+  const whole = BigInt(digits);
+  if ((digits === '' && fraction === '') || whole > LIMIT) throw problem('invalid duration', text);
+  if (unit === '') throw problem('missing unit in duration', text);
+  const unitNs = UNITS.get(unit);
+  if (unitNs === undefined) throw problem(`unknown unit ${quoted(unit)} in duration`, text);
+  const total = whole * unitNs + fractionOf(unitNs, fraction);
+  if (total > LIMIT) throw problem('invalid duration', text);
+  return total;
+}
+
+/** In floating point, as Go does it; more than 18 digits would make no difference. */
+function fractionOf(unitNs: bigint, fraction: string): bigint {
+  const digits = fraction.slice(0, 18);
+  return BigInt(Math.trunc(Number(digits) * (Number(unitNs) / 10 ** digits.length)));
+}
+
+function unsignedText(ns: bigint): string {
+  if (ns === 0n) return '0s';
+  if (ns < 1_000n) return `${ns}ns`;
+  if (ns < 1_000_000n) return `${decimal(ns, 3)}µs`;
+  if (ns < 1_000_000_000n) return `${decimal(ns, 6)}ms`;
+  const minutes = ns / 60_000_000_000n;
+  const seconds = `${decimal(ns % 60_000_000_000n, 9)}s`;
+  if (minutes === 0n) return seconds;
+  return minutes < 60n ? `${minutes}m${seconds}` : `${minutes / 60n}h${minutes % 60n}m${seconds}`;
+}
+
+/** An integer count of 10^-places as a decimal number, without trailing zeros. */
+function decimal(count: bigint, places: number): string {
+  const digits = String(count).padStart(places + 1, '0');
+  const fraction = digits.slice(-places).replace(/0+$/, '');
+  return `${digits.slice(0, -places)}${fraction && `.${fraction}`}`;
+}
+
+function problem(what: string, text: string): SyntaxError {
+  return new SyntaxError(`time: ${what} ${quoted(text)}`);
+}
+
+/** Go's time package has its own quoting: what is not printable ASCII becomes bytes. */
+function quoted(text: string): string {
+  const chars = Array.from(Buffer.from(text), (byte) => {
+    if (byte < 0x20 || byte > 0x7f) return `\\x${byte.toString(16).padStart(2, '0')}`;
+    const char = String.fromCharCode(byte);
+    return char === '"' || char === '\\' ? `\\${char}` : char;
+  });
+  return `"${chars.join('')}"`;
+}

@@ -1,0 +1,28 @@
+// Secrets in memory: they print as [redacted] wherever a value might be printed by accident.
+
+const REDACTED = '[redacted]';
+
+/** Holds a secret. `reveal` is the only way to it: no log line, JSON text or error message shows it. */
+export class Sensitive<T> {
+  readonly #value: T;
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  reveal(): T {
+    return this.#value;
+  }
+
+  toString(): string {
+    return REDACTED;
+  }
+
+  toJSON(): string {
+    return REDACTED;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return REDACTED;
+  }
+}
