@@ -1,6 +1,6 @@
 // One invalid field of an object, in the words of Kubernetes.
 
-import { goJson, goQuote, goStructJson } from '../std/go-text.ts';
+import { goJson, goNumber, goQuote, goStructJson } from '../std/go-text.ts';
 
 /** Why a field is invalid: the `reason` of a Status cause. */
 export type FieldErrorType = keyof typeof TITLES;
@@ -86,6 +86,7 @@ function fieldError(type: FieldErrorType, field: string, parts: readonly string[
 }
 
 function shown(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
   return typeof value === 'string' ? goQuote(value) : goJson(value);
 }
 
