@@ -41,13 +41,17 @@ export function goJsonNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
 }
 
-/** A number as fmt's %v writes it: integers plain, floats with an exponent below 1e-4 and from 1e6 on. */
+/** A number as fmt's %v writes it: integers plain, the rest as floats. */
 export function goNumber(value: number | bigint): string {
-  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : goFloat(value);
+}
+
+/** A float as fmt's %v writes it: with an exponent below 1e-4 and from 1e6 on. */
+export function goFloat(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : String(value).replace('Infinity', 'Inf');
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
-  if (power >= -4 && power < 6) return String(value);
+  if (value === 0 || (power >= -4 && power < 6)) return String(value);
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
 
