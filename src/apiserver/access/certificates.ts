@@ -1,0 +1,164 @@
+// The certificates of a server on one machine: its own authority, the server's certificate, and those of clients.
+// Everything comes and goes as PEM; keeping it, and renewing it in time, is the caller's business.
+
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isIP } from 'node:net';
+import { bitString, booleanTrue, context, integer, objectIdentifier, octetString, sequence, setOf, time, utf8String } from './der.ts';
+
+/** A certificate with its private key, both as PEM. */
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+  readonly expiresAt: number;
+}
+
+/** What a client certificate says of its bearer: the common name and the organizations. */
+export interface CertificateSubject {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** Names by which a server on loopback is reached; add others as needed. */
+export const LOOPBACK_NAMES: readonly string[] = [
+  'localhost',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  '127.0.0.1',
+  '::1',
+];
+
+/** Creates a self-signed authority, good for ten years. */
+export function createAuthority(now: number): Certificate {
+  const keys = newKeys();
+  const expiresAt = now + 10 * YEAR_MS;
+  const draft = { subject: AUTHORITY, publicKey: keys.publicKey, expiresAt, extensions: AUTHORITY_EXTENSIONS };
+  return { certificate: signed(draft, keys, now), key: privatePem(keys.privateKey), expiresAt };
+}
+
+/** Issues a certificate for a server with these DNS names and IP addresses, good for a year. */
+export function issueServerCertificate(authority: Certificate, names: readonly string[], now: number): Certificate {
+  const extensions = [...leafExtensions(SERVER_AUTH), extension(SUBJECT_ALT_NAME, sequence(...names.map(alternativeName)))];
+  return issueLeaf(authority, { name: names[0] ?? '', groups: [] }, extensions, now);
+}
+
+/** Issues a certificate that authenticates its bearer as a user with groups, good for a year. */
+export function issueClientCertificate(authority: Certificate, subject: CertificateSubject, now: number): Certificate {
+  return issueLeaf(authority, subject, leafExtensions(CLIENT_AUTH), now);
+}
+
+interface Draft {
+  readonly subject: CertificateSubject;
+  readonly publicKey: KeyObject;
+  readonly expiresAt: number;
+  readonly extensions: readonly Buffer[];
+}
+
+interface KeyPair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+/** Clocks of clients may be behind ours. */
+const BACKDATED_MS = 300_000;
+const AUTHORITY: CertificateSubject = { name: 'purser-ca', groups: [] };
+
+const COMMON_NAME = '2.5.4.3';
+const ORGANIZATION = '2.5.4.10';
+const SUBJECT_KEY_ID = '2.5.29.14';
+const KEY_USAGE = '2.5.29.15';
+const SUBJECT_ALT_NAME = '2.5.29.17';
+const BASIC_CONSTRAINTS = '2.5.29.19';
+const AUTHORITY_KEY_ID = '2.5.29.35';
+const EXTENDED_KEY_USAGE = '2.5.29.37';
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
+const ECDSA_WITH_SHA256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
+
+const AUTHORITY_EXTENSIONS = [
+  extension(BASIC_CONSTRAINTS, sequence(booleanTrue()), true),
+  // keyCertSign and cRLSign.
+  extension(KEY_USAGE, bitString(Buffer.from([0b0000_0110]), 1), true),
+];
+
+function leafExtensions(purpose: string): readonly Buffer[] {
+  return [
+    extension(BASIC_CONSTRAINTS, sequence(), true),
+    // digitalSignature.
+    extension(KEY_USAGE, bitString(Buffer.from([0b1000_0000]), 7), true),
+    extension(EXTENDED_KEY_USAGE, sequence(objectIdentifier(purpose))),
+  ];
+}
+
+function issueLeaf(authority: Certificate, subject: CertificateSubject, extensions: readonly Buffer[], now: number): Certificate {
+  const keys = newKeys();
+  const issuer = { privateKey: createPrivateKey(authority.key), publicKey: createPublicKey(authority.key) };
+  const expiresAt = Math.min(now + YEAR_MS, authority.expiresAt);
+  const draft = { subject, publicKey: keys.publicKey, expiresAt, extensions };
+  return { certificate: signed(draft, issuer, now), key: privatePem(keys.privateKey), expiresAt };
+}
+
+function signed(draft: Draft, issuer: KeyPair, now: number): string {
+  const extensions = [
+    ...draft.extensions,
+    extension(SUBJECT_KEY_ID, octetString(keyId(draft.publicKey))),
+    extension(AUTHORITY_KEY_ID, sequence(context(0, keyId(issuer.publicKey), false))),
+  ];
+  const body = sequence(
+    context(0, integer(Buffer.from([2])), true),
+    integer(randomBytes(16)),
+    ECDSA_WITH_SHA256,
+    distinguishedName(AUTHORITY),
+    sequence(time(now - BACKDATED_MS), time(draft.expiresAt)),
+    distinguishedName(draft.subject),
+    spki(draft.publicKey),
+    context(3, sequence(...extensions), true),
+  );
+  return pem(sequence(body, ECDSA_WITH_SHA256, bitString(sign('sha256', body, issuer.privateKey))));
+}
+
+function distinguishedName({ name, groups }: CertificateSubject): Buffer {
+  const attributes = [...groups.map((group) => [ORGANIZATION, group] as const), [COMMON_NAME, name] as const];
+  return sequence(...attributes.map(([type, value]) => setOf(sequence(objectIdentifier(type), utf8String(value)))));
+}
+
+function extension(id: string, value: Buffer, critical = false): Buffer {
+  return sequence(objectIdentifier(id), ...(critical ? [booleanTrue()] : []), octetString(value));
+}
+
+function alternativeName(name: string): Buffer {
+  return isIP(name) === 0 ? context(2, Buffer.from(name), false) : context(7, addressBytes(name), false);
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
+  // A URL has one spelling per address, in hexadecimal groups alone.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const groups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const words = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+  return Buffer.from(words.flatMap((word) => [word >> 8, word & 0xff]));
+}
+
+function newKeys(): KeyPair {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+}
+
+function spki(key: KeyObject): Buffer {
+  return key.export({ type: 'spki', format: 'der' });
+}
+
+function keyId(key: KeyObject): Buffer {
+  return createHash('sha256').update(spki(key)).digest().subarray(0, 20);
+}
+
+function privatePem(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+function pem(der: Buffer): string {
+  const lines = der.toString('base64').replace(/(.{64})(?!$)/g, '$1\n');
+  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
+}

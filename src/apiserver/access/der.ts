@@ -1,0 +1,73 @@
+// DER, as much of it as a certificate needs.
+
+/** A sequence of already encoded values. */
+export function sequence(...parts: readonly Buffer[]): Buffer {
+  return tagged(0x30, Buffer.concat(parts));
+}
+
+/** A set of one already encoded value. */
+export function setOf(part: Buffer): Buffer {
+  return tagged(0x31, part);
+}
+
+/** A non-negative integer of any length, as big-endian bytes. */
+export function integer(bytes: Buffer): Buffer {
+  const start = bytes.findIndex((byte) => byte !== 0);
+  const magnitude = start < 0 ? Buffer.from([0]) : bytes.subarray(start);
+  // A leading one bit would make it negative.
+  return tagged(0x02, (magnitude[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), magnitude]) : magnitude);
+}
+
+/** `2.5.29.17` and its kind. */
+export function objectIdentifier(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
+}
+
+/** A UTF8String. */
+export function utf8String(text: string): Buffer {
+  return tagged(0x0c, Buffer.from(text));
+}
+
+/** TRUE; DER leaves FALSE out, because it is the default. */
+export function booleanTrue(): Buffer {
+  return tagged(0x01, Buffer.from([0xff]));
+}
+
+/** Whole bytes, or with `unusedBits` a field of single bits. */
+export function bitString(bytes: Buffer, unusedBits = 0): Buffer {
+  return tagged(0x03, Buffer.concat([Buffer.from([unusedBits]), bytes]));
+}
+
+/** Raw bytes, or an encoded value wrapped in them. */
+export function octetString(bytes: Buffer): Buffer {
+  return tagged(0x04, bytes);
+}
+
+/** A certificate's time: two digits for the year until 2049, four from then on. */
+export function time(at: number): Buffer {
+  const digits = new Date(at).toISOString().replace(/[-:T]|\.\d+/g, '');
+  return at < Date.UTC(2050, 0) ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
+}
+
+/** A context-specific tag: around another value if `constructed`, else in place of its own tag. */
+export function context(tag: number, content: Buffer, constructed: boolean): Buffer {
+  return tagged((constructed ? 0xa0 : 0x80) | tag, content);
+}
+
+function tagged(tag: number, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(content)]), content]);
+}
+
+function lengthOf({ length }: Buffer): readonly number[] {
+  if (length < 0x80) return [length];
+  const bytes: number[] = [];
+  for (let rest = length; rest > 0; rest >>= 8) bytes.unshift(rest & 0xff);
+  return [0x80 | bytes.length, ...bytes];
+}
+
+function base128(value: number): readonly number[] {
+  const bytes = [value & 0x7f];
+  for (let rest = value >> 7; rest > 0; rest >>= 7) bytes.unshift((rest & 0x7f) | 0x80);
+  return bytes;
+}

@@ -1,0 +1,52 @@
+// Whom the Impersonate-* headers of a request ask to act as.
+
+import { badRequest } from '../../api/status.ts';
+import { compareUtf8, goQuote } from '../../std/go-text.ts';
+import type { User } from './user.ts';
+
+/** Every value of each header, by lower-case name: what Node calls `headersDistinct`. */
+export type Headers = Readonly<Record<string, readonly string[] | undefined>>;
+
+/** The wanted user as the headers spell it, if they want one. Throws a BadRequest StatusError when they name none but want more. */
+export function wantedUser(headers: Headers): User | undefined {
+  const name = headers['impersonate-user']?.[0] ?? '';
+  const uid = headers['impersonate-uid']?.[0] ?? '';
+  const groups = headers['impersonate-group'] ?? [];
+  const extra = wantedExtra(headers);
+  if (name !== '') return { name, ...(uid !== '' && { uid }), groups, ...(extra && { extra }) };
+  if (uid === '' && groups.length === 0 && extra === undefined) return undefined;
+  throw badRequest(`requested ${goUser(uid, groups, extra)} without impersonating a user name`);
+}
+
+type Extra = Readonly<Record<string, readonly string[]>>;
+
+const EXTRA_PREFIX = 'impersonate-extra-';
+
+function wantedExtra(headers: Headers): Extra | undefined {
+  const entries = Object.entries(headers)
+    .filter(([header]) => header.startsWith(EXTRA_PREFIX))
+    .map(([header, values = []]) => [unescaped(header.slice(EXTRA_PREFIX.length)), values] as const);
+  if (entries.length === 0) return undefined;
+  // Two headers may spell the same key.
+  const byKey = Map.groupBy(entries, ([key]) => key);
+  return Object.fromEntries([...byKey].map(([key, same]) => [key, same.flatMap(([, values]) => values)]));
+}
+
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+/** The user as Go's `%#v` prints it, with its name still missing. */
+function goUser(uid: string, groups: readonly string[], extra: Extra | undefined): string {
+  const entries = Object.entries(extra ?? {}).sort(([a], [b]) => compareUtf8(a, b));
+  const extraText = extra ? `{${entries.map(([key, values]) => `${goQuote(key)}:${goStrings(values)}`).join(', ')}}` : '(nil)';
+  return `&user.DefaultInfo{Name:"", UID:${goQuote(uid)}, Groups:${goStrings(groups)}, Extra:map[string][]string${extraText}}`;
+}
+
+function goStrings(values: readonly string[]): string {
+  return values.length === 0 ? '[]string(nil)' : `[]string{${values.map(goQuote).join(', ')}}`;
+}
