@@ -53,6 +53,23 @@ const CODES = {
 
 export type StatusReason = keyof typeof CODES;
 
+/** Whether a text is one of the reasons that we know; servers may send others. */
+export function isStatusReason(text: string): text is StatusReason {
+  return Object.hasOwn(CODES, text);
+}
+
+/** The reason that a bare HTTP status stands for; undefined if it says nothing. */
+export function reasonOfCode(code: number): StatusReason | undefined {
+  return REASON_OF_CODE.get(code);
+}
+
+/** Of several reasons with one code, the one that says the least. */
+const REASON_OF_CODE: ReadonlyMap<number, StatusReason> = new Map([
+  ...Object.entries(CODES).map(([reason, code]): [number, StatusReason] => [code, reason as StatusReason]),
+  [CODES.Gone, 'Gone'],
+  [CODES.InternalError, 'InternalError'],
+]);
+
 /** A group and a plural resource name, or a kind: what an error is about. */
 export interface Qualified {
   readonly group: string;

@@ -1,0 +1,266 @@
+// KubeClient: the verbs of the Kubernetes API, typed by resource descriptors. Throws StatusError for what the server
+// refuses and TransportError when there is no answer; never retries a write.
+
+import { type ApiObject, type Resource, ServiceAccounts } from '../api/resources.ts';
+import { StatusError } from '../api/status.ts';
+import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
+import { replyError } from './reply-error.ts';
+import type { TokenRequest } from './reviews.ts';
+import { type Transport, TransportError, type TransportRequest } from './transport.ts';
+import { decodeWatch, type WatchEvent } from './watch-events.ts';
+
+/** What every call may be given. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly maxBytes?: number | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+}
+
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends Selection, CallOptions {
+  readonly limit?: number;
+  readonly continue?: string | undefined;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+
+export interface WatchOptions extends Selection, CallOptions {
+  readonly resourceVersion?: string;
+  /** Asks for all present objects first (WatchList), ended by a bookmark that says so. */
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds: number;
+  /** A watch without a byte for this long is taken for dead. */
+  readonly idleMs: number;
+}
+
+export interface DeleteOptions extends WriteOptions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+  /** Asks for the next page; undefined on the last. */
+  readonly continue?: string;
+}
+
+/** A merge patch (an object) or a JSON patch (a list of operations). */
+export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
+
+type Subresource = 'status' | undefined;
+
+/** The API of one cluster. `fieldManager` names us in managedFields. */
+export class KubeClient {
+  readonly transport: Transport;
+  readonly #fieldManager: string;
+
+  constructor(transport: Transport, fieldManager: string) {
+    this.transport = transport;
+    this.#fieldManager = fieldManager;
+  }
+
+  get<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions): Promise<T> {
+    return this.#call({ method: 'GET', path: objectPath(resource, name) }, options);
+  }
+
+  /** One page; without a limit, all. */
+  async list<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): Promise<Page<T>> {
+    const { limit, continue: cont, resourceVersion, resourceVersionMatch } = options;
+    const query = { ...selectors(options), limit: limit?.toString(), continue: cont, resourceVersion, resourceVersionMatch };
+    const list = await this.#call<RawList<T>>({ method: 'GET', path: collectionPath(resource, options.namespace), query }, options);
+    const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+    return {
+      // Items of built-in lists come without their type; watches have it.
+      items: (list.items ?? []).map((item) => ({ ...type, ...item })),
+      resourceVersion: list.metadata?.resourceVersion ?? '',
+      ...(list.metadata?.continue && { continue: list.metadata.continue }),
+    };
+  }
+
+  /** A list page by page, all of one version. Throws 410 if that version expires on the way. */
+  async *pages<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): AsyncGenerator<Page<T>> {
+    let next = options.continue;
+    do {
+      const page = await this.list(resource, { limit: PAGE_LIMIT, ...options, continue: next });
+      next = page.continue;
+      yield page;
+    } while (next !== undefined);
+  }
+
+  /** All pages of a list. Starts again, once, when the pages expire on the way. */
+  async listAll<T extends ApiObject>(resource: Resource<T>, options: Omit<ListOptions, 'continue'> = {}): Promise<Page<T>> {
+    try {
+      return await joined(this.pages(resource, options));
+    } catch (error) {
+      if (!isExpired(error)) throw error;
+      return await joined(this.pages(resource, options));
+    }
+  }
+
+  create<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
+    const path = collectionPath(resource, object.metadata?.namespace);
+    return this.#write({ method: 'POST', path, body: typed(resource, object) }, options);
+  }
+
+  /** Replaces the object; with a resourceVersion in it, only if it is still that version. */
+  update<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
+    return this.#put(resource, object, undefined, options);
+  }
+
+  updateStatus<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
+    return this.#put(resource, object, 'status', options);
+  }
+
+  patch<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: WriteOptions): Promise<T> {
+    return this.#patch(objectPath(resource, name), patch, options);
+  }
+
+  patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: WriteOptions): Promise<T> {
+    return this.#patch(objectPath(resource, name, 'status'), patch, options);
+  }
+
+  /** Server-side apply of everything that we want of the object. `force` takes fields from other managers. */
+  apply<T extends ApiObject>(resource: Resource<T>, object: T, options: WriteOptions & { readonly force?: boolean } = {}): Promise<T> {
+    const path = objectPath(resource, nameOf(object));
+    const query = options.force === true ? { force: 'true' } : {};
+    const request = { method: 'PATCH', path, query, body: typed(resource, object), contentType: 'application/apply-patch+yaml' } as const;
+    return this.#write(request, options);
+  }
+
+  /** Asks for the deletion; the object may stay for its finalizers. */
+  async delete(resource: Resource<unknown>, name: ObjectName, options: DeleteOptions = {}): Promise<void> {
+    const { uid, resourceVersion, propagation } = options;
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion },
+      propagationPolicy: propagation,
+      dryRun: options.dryRun === true ? ['All'] : undefined,
+    };
+    const path = objectPath(resource, name);
+    await this.#call({ method: 'DELETE', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
+  }
+
+  /** A token of a service account (TokenRequest). */
+  createToken(account: ObjectName, spec: TokenRequest['spec'], options?: CallOptions): Promise<TokenRequest> {
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec };
+    const path = objectPath(ServiceAccounts, account, 'token');
+    return this.#call({ method: 'POST', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
+  }
+
+  /** Asks a question of `reviews.ts`; the answer is in the status of what comes back. */
+  createReview<T extends ApiObject>(
+    resource: Resource<T>,
+    review: Omit<T, 'apiVersion' | 'kind' | 'status'>,
+    options?: CallOptions,
+  ): Promise<T> {
+    const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...review };
+    return this.#call({ method: 'POST', path: collectionPath(resource), headers: JSON_TYPE, body: JSON.stringify(body) }, options);
+  }
+
+  /** Events as they happen, until the server ends the watch. Throws as soon as the watch is refused or breaks. */
+  async *watch<T extends ApiObject>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
+    const { resourceVersion, sendInitialEvents, timeoutSeconds, maxBytes = MAX_EVENT_BYTES } = options;
+    const query = {
+      ...selectors(options),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(timeoutSeconds),
+      resourceVersion,
+      ...(sendInitialEvents === true && { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }),
+    };
+    const path = collectionPath(resource, options.namespace);
+    const reply = await this.transport.stream({ ...options, method: 'GET', path, query, maxBytes });
+    if (reply.type === 'refused') throw replyError(reply.reply);
+    yield* decodeWatch<T>(reply.chunks, maxBytes);
+  }
+
+  /** The text at a path outside of the resources, such as `/version` or `/readyz`. */
+  async getText(path: string, options?: CallOptions): Promise<string> {
+    return (await this.#request({ method: 'GET', path, headers: { accept: '*/*' } }, options)).body;
+  }
+
+  #put<T extends ApiObject>(resource: Resource<T>, object: T, subresource: Subresource, options?: WriteOptions): Promise<T> {
+    return this.#write({ method: 'PUT', path: objectPath(resource, nameOf(object), subresource), body: typed(resource, object) }, options);
+  }
+
+  #patch<T>(path: string, patch: Patch, options?: WriteOptions): Promise<T> {
+    const contentType = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json';
+    return this.#write({ method: 'PATCH', path, body: patch, contentType }, options);
+  }
+
+  #write<T>(request: WriteRequest, options: WriteOptions = {}): Promise<T> {
+    const { body, contentType = JSON_TYPE['content-type'], query, ...rest } = request;
+    const common = { fieldManager: this.#fieldManager, dryRun: options.dryRun === true ? 'All' : undefined };
+    const headers = { 'content-type': contentType };
+    return this.#call({ ...rest, query: { ...query, ...common }, headers, body: JSON.stringify(body) }, options);
+  }
+
+  async #call<T>(request: TransportRequest, options?: CallOptions): Promise<T> {
+    const { body } = await this.#request(request, options);
+    try {
+      return JSON.parse(body);
+    } catch {
+      // The parser's own message would quote the body, which may hold a token.
+      throw new TransportError('EBADMSG', `${request.method} ${this.transport.server}${request.path}: the answer is not JSON`);
+    }
+  }
+
+  async #request(request: TransportRequest, { signal, timeoutMs, maxBytes }: CallOptions = {}): Promise<{ readonly body: string }> {
+    const reply = await this.transport.request({ ...request, signal, timeoutMs, maxBytes });
+    if (reply.status < 200 || reply.status > 299) throw replyError(reply);
+    return reply;
+  }
+}
+
+/** Whether an error says that a version or a page is no longer known. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 410;
+}
+
+interface RawList<T> {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly T[] | null;
+}
+
+interface WriteRequest {
+  readonly method: 'POST' | 'PUT' | 'PATCH';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly contentType?: string;
+}
+
+const PAGE_LIMIT = 500;
+const MAX_EVENT_BYTES = 16 << 20;
+const JSON_TYPE = { 'content-type': 'application/json' } as const;
+
+async function joined<T>(pages: AsyncIterable<Page<T>>): Promise<Page<T>> {
+  const items: T[] = [];
+  let resourceVersion = '';
+  for await (const page of pages) {
+    for (const item of page.items) items.push(item);
+    resourceVersion = page.resourceVersion;
+  }
+  return { items, resourceVersion };
+}
+
+function typed<T extends ApiObject>(resource: Resource<T>, object: T): T {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+}
+
+function selectors({ labelSelector, fieldSelector }: Selection): Readonly<Record<string, string | undefined>> {
+  return { labelSelector, fieldSelector };
+}

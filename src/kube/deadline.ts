@@ -1,0 +1,56 @@
+// An AbortSignal with a deadline that can move.
+
+import type { Clock } from '../std/clock.ts';
+
+/** Aborts when its instant passes or the caller's signal aborts, whichever is first. Must be cleared when the work is done. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** True once the instant has passed (and not when the caller aborted). */
+  readonly hasPassed: boolean;
+  /** Moves the deadline to `ms` from now. */
+  reset(ms: number): void;
+  clear(): void;
+}
+
+/** Starts a deadline `ms` from now. */
+export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): Deadline {
+  const controller = new AbortController();
+  let hasPassed = false;
+  let at = clock.now() + ms;
+  let armedAt = at;
+  let cancel = clock.wakeAt(at, wake);
+  const abort = () => controller.abort(caller?.reason);
+  if (caller?.aborted) abort();
+  caller?.addEventListener('abort', abort, { once: true });
+
+  function arm(): void {
+    cancel();
+    armedAt = at;
+    cancel = clock.wakeAt(at, wake);
+  }
+
+  function wake(): void {
+    if (clock.now() < at) {
+      arm();
+      return;
+    }
+    hasPassed = true;
+    controller.abort();
+  }
+
+  return {
+    signal: controller.signal,
+    get hasPassed() {
+      return hasPassed;
+    },
+    reset(next) {
+      at = clock.now() + next;
+      // A later instant is armed when the present timer fires: a busy watch would otherwise replace it with every chunk.
+      if (at < armedAt) arm();
+    },
+    clear() {
+      cancel();
+      caller?.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// Connections to one API server: one pool for requests, one for watches, both HTTP/1.1. On HTTP/2 all requests would share
+// one connection, and a silent one would take all of them down until its own timeout.
+
+import { type LookupAddress, lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Cluster } from '@kubernetes/client-node';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { TlsIdentity } from './credentials.ts';
+
+export interface DialOptions {
+  /** Connections for requests; further requests wait. Watches have one each. */
+  readonly connections: number;
+  /** Whether an IP address may be dialled; asked after names are resolved, so DNS cannot lead elsewhere. */
+  readonly mayDial?: (address: string) => boolean;
+}
+
+/** The connections of one TLS identity. */
+export interface Connections {
+  readonly requests: Dispatcher;
+  readonly watches: Dispatcher;
+  /** Ends idle connections now and the others when their requests end. */
+  retire(): Promise<void>;
+  /** Ends all at once; requests under way fail. */
+  destroy(): Promise<void>;
+}
+
+/** Makes pools for `cluster`; nothing is dialled before the first request. */
+export function createConnections(cluster: Cluster, tls: TlsIdentity, options: DialOptions): Connections {
+  const requests = createPool(cluster, tls, options, options.connections);
+  const watches = createPool(cluster, tls, options, null);
+  const pools = [requests, watches];
+  return {
+    requests,
+    watches,
+    retire: async () => void (await Promise.all(pools.map((pool) => pool.close()))),
+    destroy: async () => void (await Promise.all(pools.map((pool) => pool.destroy()))),
+  };
+}
+
+/** Throws for a server that must not be spoken to: plain http beyond this machine, or a forbidden address. */
+export function rejectServer(cluster: Cluster, { mayDial }: Partial<DialOptions>): void {
+  const { protocol, hostname } = new URL(cluster.server);
+  const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
+  if (!isSafe) throw new Error(`${cluster.server}: only https is spoken beyond this machine`);
+  const address = hostname.replace(/^\[|\]$/g, '');
+  if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new Error(`${address} must not be dialled`);
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Well below the 90 s after which kube-apiserver closes an idle connection, or a request could meet the close. */
+const KEEP_ALIVE_MS = 30_000;
+
+function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {
+  const requestTls = {
+    ...tls,
+    ...(cluster.tlsServerName && { servername: cluster.tlsServerName }),
+    rejectUnauthorized: !cluster.skipTLSVerify,
+  };
+  const dial = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+  // Deadlines are ours (transport.ts): undici's own would end quiet watches.
+  const limits = { connections, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
+  if (cluster.proxyUrl) return new ProxyAgent({ ...limits, uri: cluster.proxyUrl, requestTls, connect: dial });
+  const lookup = options.mayDial && { lookup: guardedLookup(options.mayDial) };
+  return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, ...lookup } });
+}
+
+function guardedLookup(mayDial: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
+      const [first] = addresses ?? [];
+      const refused = addresses?.find(({ address }) => !mayDial(address));
+      if (error !== null || first === undefined) callback(error ?? new Error(`${hostname} has no address`), []);
+      else if (refused !== undefined) callback(new Error(`${hostname} is at ${refused.address}, which must not be dialled`), []);
+      else if (options.all === true) callback(null, [...addresses]);
+      else callback(null, first.address, first.family);
+    });
+  };
+}

@@ -1,0 +1,86 @@
+// Credentials from a plugin of the kubeconfig (client.authentication.k8s.io), kept until they expire.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Cluster } from '@kubernetes/client-node';
+
+/** What a plugin answered. */
+export interface ExecCredential {
+  readonly token?: string;
+  readonly clientCertificateData?: string;
+  readonly clientKeyData?: string;
+  /** Epoch ms; undefined if the credential says nothing of an end. */
+  readonly expiresAt?: number;
+}
+
+/** The `exec` part of a kubeconfig user. */
+export interface ExecConfig {
+  readonly apiVersion?: string;
+  readonly command: string;
+  readonly args?: readonly string[] | null;
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null;
+  readonly provideClusterInfo?: boolean;
+}
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Runs the plugin with `env`. Its output never appears in an error. */
+export async function runExecPlugin(exec: ExecConfig, cluster: Cluster, env: Env): Promise<ExecCredential> {
+  const apiVersion = exec.apiVersion ?? 'client.authentication.k8s.io/v1';
+  const info = {
+    kind: 'ExecCredential',
+    apiVersion,
+    spec: { interactive: false, ...(exec.provideClusterInfo === true && { cluster: clusterInfo(cluster) }) },
+  };
+  const own = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value]));
+  const stdout = await run(exec, { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
+  return parseCredential(stdout, exec.command);
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_OUTPUT_BYTES = 1 << 20;
+
+async function run(exec: ExecConfig, env: Env): Promise<string> {
+  try {
+    const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
+    return (await promisify(execFile)(exec.command, [...(exec.args ?? [])], options)).stdout;
+  } catch (error) {
+    // The error of execFile repeats arguments and output, which may hold secrets.
+    const code = error instanceof Error && 'code' in error ? JSON.stringify(error.code) : 'killed';
+    throw new Error(`credential plugin ${exec.command} failed: ${code}`);
+  }
+}
+
+function parseCredential(stdout: string, command: string): ExecCredential {
+  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = statusOf(stdout, command);
+  const expiresAt = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN;
+  if (typeof token !== 'string' && typeof clientCertificateData !== 'string') {
+    throw new Error(`credential plugin ${command} gave neither a token nor a certificate`);
+  }
+  return {
+    ...(typeof token === 'string' && { token }),
+    ...(typeof clientCertificateData === 'string' && { clientCertificateData }),
+    ...(typeof clientKeyData === 'string' && { clientKeyData }),
+    ...(!Number.isNaN(expiresAt) && { expiresAt }),
+  };
+}
+
+function statusOf(stdout: string, command: string): Readonly<Record<string, unknown>> {
+  try {
+    const credential: { readonly status?: Readonly<Record<string, unknown>> } | null = JSON.parse(stdout);
+    return credential?.status ?? {};
+  } catch {
+    throw new Error(`credential plugin ${command} did not print an ExecCredential`);
+  }
+}
+
+function clusterInfo(cluster: Cluster): object {
+  return {
+    server: cluster.server,
+    ...(cluster.tlsServerName && { 'tls-server-name': cluster.tlsServerName }),
+    ...(cluster.skipTLSVerify && { 'insecure-skip-tls-verify': true }),
+    ...(cluster.caData && { 'certificate-authority-data': cluster.caData }),
+    ...(cluster.proxyUrl && { 'proxy-url': cluster.proxyUrl }),
+    config: null,
+  };
+}

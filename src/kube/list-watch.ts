@@ -1,0 +1,174 @@
+// One collection as a stream of events: all objects, then every change. A state machine whose state is the cursor:
+//
+//   no version ──WatchList, or pages where that is refused──▶ version ──watch──▶ version …
+//        ▲                                                                 │
+//        └──────────────────────── 410 Expired ◀───────────────────────────┘
+
+import type { ApiObject, Resource } from '../api/resources.ts';
+import { StatusError } from '../api/status.ts';
+import type { Clock } from '../std/clock.ts';
+import { isExpired, type KubeClient, type Selection } from './client.ts';
+import { objectKey } from './paths.ts';
+import { TransportError } from './transport.ts';
+import { BrokenWatchError, type WatchEvent } from './watch-events.ts';
+
+export type ListWatchEvent<T> =
+  /** All objects of the collection at one version: what is not among them does not exist. */
+  | { readonly type: 'listed'; readonly objects: readonly T[]; readonly resourceVersion: string }
+  | { readonly type: 'applied'; readonly object: T; readonly resourceVersion: string }
+  | { readonly type: 'deleted'; readonly object: T; readonly resourceVersion: string }
+  /** Nothing has changed up to this version. */
+  | { readonly type: 'bookmark'; readonly resourceVersion: string };
+
+/** How far a collection has been followed. Outlives connections: the next watch starts where the last one broke. */
+export interface Cursor {
+  /** The version up to which events were taken; undefined before the first list and after it expired. */
+  resourceVersion: string | undefined;
+  /** Whether the server has shown that it cannot do WatchList. */
+  pagesOnly: boolean;
+}
+
+export interface ListWatchOptions<T extends ApiObject, S> {
+  readonly client: Pick<KubeClient, 'pages' | 'watch'>;
+  readonly resource: Resource<T>;
+  readonly selection?: Selection;
+  /** Reduces each object as it arrives, before it is gathered. Must keep the metadata. */
+  readonly transform: (object: T) => S;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** A watch without a byte for this long is taken for dead. Servers send a bookmark about every minute. */
+  readonly idleMs?: number;
+  /** The server ends each watch after this long, and up to twice as long. */
+  readonly watchSeconds?: number;
+}
+
+/** The cursor of a collection that has not been listed. */
+export function startCursor(): Cursor {
+  return { resourceVersion: undefined, pagesOnly: false };
+}
+
+/**
+ * Follows a collection until `signal` aborts. A watch that the server ends is resumed at once; everything else that ends one is
+ * thrown. Called again with the same cursor, it goes on after the last event that was taken.
+ */
+export async function* listWatch<T extends ApiObject, S extends ApiObject>(
+  options: ListWatchOptions<T, S>,
+  cursor: Cursor,
+  signal: AbortSignal,
+): AsyncGenerator<ListWatchEvent<S>> {
+  while (!signal.aborted) {
+    try {
+      if (cursor.resourceVersion !== undefined) yield* watchOn(options, cursor, signal);
+      else if (cursor.pagesOnly) yield await listPages(options, cursor, signal);
+      else yield* watchList(options, cursor, signal);
+    } catch (error) {
+      if (isExpired(error)) cursor.resourceVersion = undefined;
+      throw error;
+    }
+  }
+}
+
+const IDLE_MS = 130_000;
+const WATCH_SECONDS = 300;
+/** A server that ends watches sooner than this, without an event, would otherwise be asked without end. */
+const SHORTEST_WATCH_MS = 1_000;
+
+async function listPages<T extends ApiObject, S>(
+  { client, resource, selection, transform }: ListWatchOptions<T, S>,
+  cursor: Cursor,
+  signal: AbortSignal,
+): Promise<ListWatchEvent<S>> {
+  const objects: S[] = [];
+  let resourceVersion = '';
+  for await (const page of client.pages(resource, { ...selection, signal })) {
+    for (const item of page.items) objects.push(transform(item));
+    resourceVersion = page.resourceVersion;
+  }
+  cursor.resourceVersion = resourceVersion;
+  return { type: 'listed', objects, resourceVersion };
+}
+
+/** Gathers the initial events of a WatchList, then goes on as a watch on the same connection. */
+async function* watchList<T extends ApiObject, S extends ApiObject>(
+  options: ListWatchOptions<T, S>,
+  cursor: Cursor,
+  signal: AbortSignal,
+): AsyncGenerator<ListWatchEvent<S>> {
+  const events = openWatch(options, { sendInitialEvents: true }, signal);
+  try {
+    const listed = await gatherInitial(events, options.transform);
+    yield listed;
+    cursor.resourceVersion = listed.resourceVersion;
+  } catch (error) {
+    await events.return(undefined);
+    if (!cannotWatchList(error)) throw error;
+    cursor.pagesOnly = true;
+    // A refusal costs nothing, so the pages may follow at once.
+    if (error instanceof StatusError) return;
+    throw error;
+  }
+  yield* followed(events, options.transform, cursor);
+}
+
+async function* watchOn<T extends ApiObject, S extends ApiObject>(
+  options: ListWatchOptions<T, S>,
+  cursor: Cursor,
+  signal: AbortSignal,
+): AsyncGenerator<ListWatchEvent<S>> {
+  const startedAt = options.clock.now();
+  const events = openWatch(options, { resourceVersion: cursor.resourceVersion ?? '' }, signal);
+  let isEmpty = true;
+  for await (const event of followed(events, options.transform, cursor)) {
+    isEmpty &&= event.type === 'bookmark';
+    yield event;
+  }
+  if (isEmpty && options.clock.now() - startedAt < SHORTEST_WATCH_MS) {
+    throw new BrokenWatchError('the server ended the watch at once, without an event');
+  }
+}
+
+function openWatch<T extends ApiObject>(
+  { client, resource, selection, random, idleMs = IDLE_MS, watchSeconds = WATCH_SECONDS }: ListWatchOptions<T, unknown>,
+  start: { readonly resourceVersion: string } | { readonly sendInitialEvents: true },
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent<T>> {
+  // Spread out, so that watches which began together do not end together.
+  const timeoutSeconds = watchSeconds + Math.floor(random() * watchSeconds);
+  return client.watch(resource, { ...selection, ...start, timeoutSeconds, idleMs, signal });
+}
+
+async function gatherInitial<T extends ApiObject, S extends ApiObject>(
+  events: AsyncGenerator<WatchEvent<T>>,
+  transform: (object: T) => S,
+): Promise<ListWatchEvent<S>> {
+  const objects = new Map<string, S>();
+  // Taken by hand: leaving a `for await` would close the watch, which goes on after these events.
+  for (let next = await events.next(); next.done !== true; next = await events.next()) {
+    const event = next.value;
+    if (event.type === 'BOOKMARK') {
+      if (event.endsInitialEvents) return { type: 'listed', objects: [...objects.values()], resourceVersion: event.resourceVersion };
+    } else if (event.type === 'DELETED') objects.delete(objectKey(event.object));
+    else objects.set(objectKey(event.object), transform(event.object));
+  }
+  throw new BrokenWatchError('the watch ended before its initial events did');
+}
+
+/** The cursor moves only once an event was taken, so that one which was not is asked for again. */
+async function* followed<T extends ApiObject, S extends ApiObject>(
+  events: AsyncIterable<WatchEvent<T>>,
+  transform: (object: T) => S,
+  cursor: Cursor,
+): AsyncGenerator<ListWatchEvent<S>> {
+  for await (const event of events) {
+    const resourceVersion = event.type === 'BOOKMARK' ? event.resourceVersion : (event.object.metadata?.resourceVersion ?? '');
+    if (event.type === 'BOOKMARK') yield { type: 'bookmark', resourceVersion };
+    else yield { type: event.type === 'DELETED' ? 'deleted' : 'applied', object: transform(event.object), resourceVersion };
+    cursor.resourceVersion = resourceVersion;
+  }
+}
+
+/** Old servers refuse the options; others take them and then never end the initial events. */
+function cannotWatchList(error: unknown): boolean {
+  if (error instanceof StatusError) return error.code === 400 || error.code === 422;
+  return error instanceof BrokenWatchError || (error instanceof TransportError && error.code === 'ETIMEDOUT');
+}

@@ -1,0 +1,26 @@
+// Questions to an API server in the form of objects that are created and never stored.
+
+import type {
+  AuthenticationV1TokenRequest,
+  V1SelfSubjectAccessReview,
+  V1SelfSubjectReview,
+  V1SubjectAccessReview,
+  V1TokenReview,
+} from '@kubernetes/client-node';
+import type { Resource } from '../api/resources.ts';
+import type { Wire } from '../api/wire.ts';
+
+export type TokenRequest = Wire<AuthenticationV1TokenRequest>;
+export type TokenReview = Wire<V1TokenReview>;
+export type SubjectAccessReview = Wire<V1SubjectAccessReview>;
+export type SelfSubjectAccessReview = Wire<V1SelfSubjectAccessReview>;
+export type SelfSubjectReview = Wire<V1SelfSubjectReview>;
+
+export const TokenReviews: Resource<TokenReview> = review('authentication.k8s.io', 'TokenReview');
+export const SelfSubjectReviews: Resource<SelfSubjectReview> = review('authentication.k8s.io', 'SelfSubjectReview');
+export const SubjectAccessReviews: Resource<SubjectAccessReview> = review('authorization.k8s.io', 'SubjectAccessReview');
+export const SelfSubjectAccessReviews: Resource<SelfSubjectAccessReview> = review('authorization.k8s.io', 'SelfSubjectAccessReview');
+
+function review<T>(group: string, kind: string): Resource<T> {
+  return { group, version: 'v1', plural: `${kind.toLowerCase()}s`, kind, namespaced: false };
+}
