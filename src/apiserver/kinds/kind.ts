@@ -39,7 +39,7 @@ export interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** The rules of an object's life; every function is pure. */
+/** The rules of an object's life; every function is pure. The validations are complete, metadata included. */
 export interface Rules {
   /** Fills in defaults after decoding, on create and on every change. */
   defaulted(object: KubeObject): KubeObject;
@@ -52,6 +52,8 @@ export interface Rules {
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
+  /** For kinds whose deletion is a process of its own (namespaces, CRDs): the object once it has begun. */
+  terminating?(object: KubeObject, deletedAt: string): KubeObject;
   /** Warnings for the writer. */
   warnings(next: KubeObject, old?: KubeObject): readonly string[];
   /** Whether a PUT without resourceVersion is taken. */
@@ -62,6 +64,8 @@ export interface Rules {
   readonly deleteReturnsObject: boolean;
   /** Whether objects of this kind count a generation. */
   readonly hasGeneration: boolean;
+  /** Namespaces alone: updates of the finalize subresource, which may drop `spec.finalizers`. */
+  readonly finalize?: Pick<Rules, 'prepareForUpdate' | 'validateUpdate'>;
 }
 
 export interface Table {
