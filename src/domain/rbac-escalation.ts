@@ -13,21 +13,22 @@ import {
   verbMatches,
 } from './rbac.ts';
 
-/** Why `user`, who holds `owned`, may not grant `wanted`; undefined if they may. */
-export function escalation(user: RbacUser, owned: HeldRules, wanted: readonly PolicyRule[]): string | undefined {
+/** Why `user`, who holds `owned`, may not grant `wanted` by writing to `resource` (a plural); undefined if they may. */
+export function escalation(user: RbacUser, owned: HeldRules, wanted: readonly PolicyRule[], resource: string): string | undefined {
   const missing = uncovered(owned.rules, wanted);
   if (missing.length === 0) return undefined;
   const texts = [...new Set(missing.map(ruleText))].sort(compareUtf8);
-  const unresolved = owned.missing.length === 0 ? '' : `; resolution errors: [${aggregated(owned.missing.map(missingRoleText))}]`;
+  const unresolved =
+    owned.missing.length === 0 ? '' : `; resolution errors: [${aggregated(owned.missing.map((ref) => missingRoleText(ref, resource)))}]`;
   return (
     `user ${goQuote(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant ` +
     `RBAC permissions not currently held:\n${texts.join('\n')}${unresolved}`
   );
 }
 
-/** Unlike the authorizer, the check of writes names the resource, not the kind. */
-function missingRoleText({ kind, name }: RoleRef): string {
-  return `${kind.toLowerCase()}s.rbac.authorization.k8s.io ${goQuote(name)} not found`;
+/** Kubernetes names the resource that is written, whatever the missing role is. */
+function missingRoleText({ name }: RoleRef, resource: string): string {
+  return `${resource}.rbac.authorization.k8s.io ${goQuote(name)} not found`;
 }
 
 /** The parts of `wanted` that no rule of `owned` covers, one rule for each resource or path. */

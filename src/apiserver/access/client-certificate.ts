@@ -12,7 +12,7 @@ export interface ClientCertificate {
 }
 
 /** The client's certificate, if it gave one. The server must ask for it (`requestCert`) and let it pass (`rejectUnauthorized: false`). */
-export function clientCertificate(socket: Pick<TLSSocket, 'authorized' | 'getPeerCertificate'>): ClientCertificate | undefined {
+export function clientCertificateOf(socket: Pick<TLSSocket, 'authorized' | 'getPeerCertificate'>): ClientCertificate | undefined {
   const { subject, fingerprint256 } = socket.getPeerCertificate();
   // Node answers with an empty object when there is none.
   if ((subject as unknown) === undefined) return undefined;

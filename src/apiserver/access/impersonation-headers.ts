@@ -4,14 +4,14 @@ import { badRequest } from '../../api/status.ts';
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
 import type { User } from './user.ts';
 
-/** Every value of each header, by lower-case name: what Node calls `headersDistinct`. */
-export type Headers = Readonly<Record<string, readonly string[] | undefined>>;
+/** Headers by lower-case name. Those that may be repeated come as lists, as in Node's `headersDistinct`. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The wanted user as the headers spell it, if they want one. Throws a BadRequest StatusError when they name none but want more. */
 export function wantedUser(headers: Headers): User | undefined {
-  const name = headers['impersonate-user']?.[0] ?? '';
-  const uid = headers['impersonate-uid']?.[0] ?? '';
-  const groups = headers['impersonate-group'] ?? [];
+  const [name = ''] = valuesOf(headers['impersonate-user']);
+  const [uid = ''] = valuesOf(headers['impersonate-uid']);
+  const groups = valuesOf(headers['impersonate-group']);
   const extra = wantedExtra(headers);
   if (name !== '') return { name, ...(uid !== '' && { uid }), groups, ...(extra && { extra }) };
   if (uid === '' && groups.length === 0 && extra === undefined) return undefined;
@@ -25,11 +25,15 @@ const EXTRA_PREFIX = 'impersonate-extra-';
 function wantedExtra(headers: Headers): Extra | undefined {
   const entries = Object.entries(headers)
     .filter(([header]) => header.startsWith(EXTRA_PREFIX))
-    .map(([header, values = []]) => [unescaped(header.slice(EXTRA_PREFIX.length)), values] as const);
+    .map(([header, values]) => [unescaped(header.slice(EXTRA_PREFIX.length)), valuesOf(values)] as const);
   if (entries.length === 0) return undefined;
   // Two headers may spell the same key.
   const byKey = Map.groupBy(entries, ([key]) => key);
   return Object.fromEntries([...byKey].map(([key, same]) => [key, same.flatMap(([, values]) => values)]));
+}
+
+function valuesOf(header: string | readonly string[] = []): readonly string[] {
+  return typeof header === 'string' ? [header] : header;
 }
 
 function unescaped(key: string): string {
