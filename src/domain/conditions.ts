@@ -26,7 +26,7 @@ export function withCondition<C extends Condition>(conditions: readonly C[], nex
 }
 
 /** Both have their fields in the same order, since one was made from the other. */
-function isSame(old: Condition, set: Condition): boolean {
+function isSame(old: unknown, set: unknown): boolean {
   return JSON.stringify(old) === JSON.stringify(set);
 }
 
