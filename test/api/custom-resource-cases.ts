@@ -1,0 +1,224 @@
+// Custom resources that every API server with our CRDs takes or refuses. The message is what a person reads.
+
+import type { CustomResource, Value } from './custom-resource.ts';
+
+type Spec = Readonly<Record<string, Value>>;
+
+export interface Case {
+  readonly name: string;
+  readonly object: CustomResource;
+  /** The field that is refused, and what the refusal says. Absent: accepted. */
+  readonly refused?: { readonly field: string; readonly message: string };
+}
+
+export function managedToken(spec: Spec = {}): CustomResource {
+  return {
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedToken',
+    metadata: { name: 'ci-deployer', namespace: 'team-a' },
+    spec: {
+      clusterName: 'target-1',
+      serviceAccount: { namespace: 'deploy', name: 'deployer' },
+      audiences: ['https://kubernetes.default.svc'],
+      ...spec,
+    },
+  };
+}
+
+export function cluster(endpoints: Spec = {}, authInfo: Spec = {}): CustomResource {
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'target-1' },
+    spec: {
+      orchestratorApiEndpoints: { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://10.1.2.3:6443' }], ...endpoints },
+      authInfo,
+    },
+  };
+}
+
+const OBJECT_NAME = 'must be a valid object name';
+const NAMESPACE = 'must be a valid namespace';
+const CIDR = 'must be a block of IP addresses';
+const ADDRESS = 'must be an https URL without user, query and fragment, or a host with an optional port';
+const PEM = 'must be PEM certificates encoded as base64';
+const RENEW_BEFORE = 'must be a share of the lifetime from 1% to 90%';
+const RESERVED = 'under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved';
+
+const many = (count: number) => Array.from({ length: count }, (_, index) => `audience-${index}`);
+
+/** What ManagedTokens may say. */
+export const managedTokens: readonly Case[] = [
+  takes('the least that is needed', {}),
+  takes('everything at once', {
+    expirationSeconds: 7200,
+    boundObjectRef: { apiVersion: 'v1', kind: 'Secret', name: 'anchor', uid: '7d7c31c6-4f31-4a3c-9d3a-1c51d1f0a1ad' },
+    requesterServiceAccountName: 'ci.build',
+    rotation: { renewBefore: '1h30m', suspend: true },
+    secret: {
+      name: 'token.ci',
+      labels: { team: 'a', 'example.com/empty': '', 'cluster.x-k8s.io/cluster-name': 'target-1' },
+      annotations: { 'example.com/note': 'any text: at all' },
+      outputs: ['Token', 'Kubeconfig', 'ArgoCD'],
+      server: 'https://10.1.2.3:6443',
+    },
+    revocation: 'None',
+  }),
+  takes('sixteen audiences', { audiences: many(16) }),
+  takes('an audience of 256 characters', { audiences: ['ä'.repeat(256)] }),
+  takes('the longest lifetime', { expirationSeconds: 4_294_967_296 }),
+  takes('3607 seconds for a token that is bound to a Secret', { expirationSeconds: 3607, boundObjectRef: { kind: 'Secret', name: 'x' } }),
+  takes('revocation BoundSecret without a bound object', { revocation: 'BoundSecret' }),
+  ...['1%', '90%', '15m', '1h30m', '90s', '36h', '0h5m'].map((renewBefore) =>
+    takes(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }),
+  ),
+
+  refuses('a cluster name in capitals', { clusterName: 'Target' }, 'spec.clusterName', 'must be the name of a Cluster'),
+  refuses('a cluster name with a slash', { clusterName: 'a/b' }, 'spec.clusterName', 'must be the name of a Cluster'),
+  refuses('a namespace with a dot', { serviceAccount: { namespace: 'a.b', name: 'x' } }, 'spec.serviceAccount.namespace', NAMESPACE),
+  refuses('an account with a colon', { serviceAccount: { namespace: 'a', name: 'x:y' } }, 'spec.serviceAccount.name', OBJECT_NAME),
+  refuses('a requester with an underscore', { requesterServiceAccountName: 'a_b' }, 'spec.requesterServiceAccountName', OBJECT_NAME),
+  refuses('no audience', { audiences: [] }, 'spec.audiences', ''),
+  refuses('seventeen audiences', { audiences: many(17) }, 'spec.audiences', ''),
+  refuses('an audience twice', { audiences: ['a', 'a'] }, 'spec.audiences', ''),
+  refuses('an empty audience', { audiences: [''] }, 'spec.audiences[0]', ''),
+  refuses('an audience of 257 characters', { audiences: ['a'.repeat(257)] }, 'spec.audiences[0]', ''),
+  refuses('two audiences in one', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain white space'),
+  refuses('less than ten minutes', { expirationSeconds: 599 }, 'spec.expirationSeconds', ''),
+  refuses('more than 2^32 seconds', { expirationSeconds: 4_294_967_297 }, 'spec.expirationSeconds', ''),
+  refuses(
+    '3607 seconds for a token that is bound to a Pod',
+    { expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', name: 'web' } },
+    'spec.expirationSeconds',
+    'must not be 3607 for a token bound to a Pod',
+  ),
+  refuses('binding to a Node', { boundObjectRef: { kind: 'Node', name: 'n1' } }, 'spec.boundObjectRef.kind', ''),
+  refuses(
+    'binding in another API version',
+    { boundObjectRef: { apiVersion: 'v2', kind: 'Pod', name: 'a' } },
+    'spec.boundObjectRef.apiVersion',
+    '',
+  ),
+  refuses('binding to a bad name', { boundObjectRef: { kind: 'Pod', name: 'Web' } }, 'spec.boundObjectRef.name', OBJECT_NAME),
+  refuses(
+    'a bound object together with BoundSecret',
+    { boundObjectRef: { kind: 'Secret', name: 'anchor' }, revocation: 'BoundSecret' },
+    'spec.boundObjectRef',
+    'cannot be combined with revocation BoundSecret',
+  ),
+  refuses('an unknown revocation', { revocation: 'Always' }, 'spec.revocation', ''),
+  ...['0%', '91%', '100%', '20 %', '1.5h', '0m', '5d', '30', '-5m', '5m1h'].map((renewBefore) =>
+    refuses(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }, 'spec.rotation.renewBefore', RENEW_BEFORE),
+  ),
+  refuses('a bad Secret name', { secret: { name: '-token' } }, 'spec.secret.name', OBJECT_NAME),
+  refuses('an unknown output', { secret: { outputs: ['Vault'] } }, 'spec.secret.outputs[0]', ''),
+  refuses('no output', { secret: { outputs: [] } }, 'spec.secret.outputs', ''),
+  refuses('a bad server', { secret: { server: 'http://a' } }, 'spec.secret.server', "must be one of the Cluster's addresses"),
+  refuses('a bad label value', { secret: { labels: { team: 'a b' } } }, 'spec.secret.labels.team', 'must be a valid label value'),
+  refuses('a bad label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label names must have'),
+  refuses('a bad annotation name', { secret: { annotations: { '/a': '' } } }, 'spec.secret.annotations', 'annotation names must have'),
+  ...[
+    'kubernetes.io/a',
+    'app.kubernetes.io/name',
+    'k8s.io/a',
+    'node.k8s.io/a',
+    'argocd.argoproj.io/secret-type',
+    'tokens.purser.dev/a',
+  ].flatMap((key) => [
+    refuses(`the label ${key}`, { secret: { labels: { [key]: 'x' } } }, 'spec.secret.labels', `labels ${RESERVED}`),
+    refuses(`the annotation ${key}`, { secret: { annotations: { [key]: 'x' } } }, 'spec.secret.annotations', `annotations ${RESERVED}`),
+  ]),
+];
+
+/** What Clusters may say. */
+export const clusters: readonly Case[] = [
+  { name: 'takes the least that is needed', object: cluster() },
+  {
+    name: 'takes both references and a CA',
+    object: cluster(
+      { caBundle: 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t\nLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=\n' },
+      { controller: { kind: 'Secret', name: 'target-1', namespace: 'purser-system' }, user: { kind: 'Group', name: 'oidc:admins' } },
+    ),
+  },
+  ...['10.0.0.0/8', '192.168.1.7/32', '::/0', '2001:db8::/32', 'fe80::1/128', '::ffff:10.0.0.0/104'].map((clientCIDR) => ({
+    name: `takes the clients ${clientCIDR}`,
+    object: cluster({ serverEndpoints: [{ clientCIDR, serverAddress: 'a' }] }),
+  })),
+  ...['api.example.com', 'api:6443', '10.0.0.1:443', '[2001:db8::1]:6443', 'https://a.b/k8s/clusters/c-1', 'https://[::1]/'].map(
+    (serverAddress) => ({
+      name: `takes the address ${serverAddress}`,
+      object: cluster({ serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress }] }),
+    }),
+  ),
+  {
+    name: 'takes two addresses for the same clients',
+    object: cluster({
+      serverEndpoints: [
+        { clientCIDR: '0.0.0.0/0', serverAddress: 'a' },
+        { clientCIDR: '0.0.0.0/0', serverAddress: 'b' },
+      ],
+    }),
+  },
+
+  refusesEndpoints('no address', { serverEndpoints: [] }, 'serverEndpoints', ''),
+  refusesEndpoints(
+    'an address twice',
+    {
+      serverEndpoints: [
+        { clientCIDR: '::/0', serverAddress: 'a' },
+        { clientCIDR: '::/0', serverAddress: 'a' },
+      ],
+    },
+    'serverEndpoints',
+    '',
+  ),
+  ...['10.0.0.0', '10.0.0.0/33', '10.0.0/8', '256.0.0.0/8', '010.0.0.0/8', '::/129', 'everywhere/0', '10.0.0.0/8/8'].map((clientCIDR) =>
+    refusesEndpoints(
+      `the clients ${clientCIDR}`,
+      { serverEndpoints: [{ clientCIDR, serverAddress: 'a' }] },
+      'serverEndpoints[0].clientCIDR',
+      CIDR,
+    ),
+  ),
+  ...[
+    'http://a',
+    'https://u:p@a',
+    'https://a?x=1',
+    'https://a#x',
+    'a b',
+    'https://',
+    'a:0',
+    'https://a/../b',
+    '-a',
+    'ftp://a',
+    '2001:db8::1',
+  ].map((serverAddress) =>
+    refusesEndpoints(
+      `the address ${serverAddress}`,
+      { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress }] },
+      'serverEndpoints[0].serverAddress',
+      ADDRESS,
+    ),
+  ),
+  refusesEndpoints('plain PEM', { caBundle: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n' }, 'caBundle', PEM),
+  refusesController('a kind of credential that Purser does not read', { kind: 'ConfigMap' }, 'kind', ''),
+  refusesController('a credential with a bad name', { name: 'Target' }, 'name', OBJECT_NAME),
+  refusesController('a credential in a bad namespace', { namespace: 'purser.system' }, 'namespace', NAMESPACE),
+];
+
+function takes(name: string, spec: Spec): Case {
+  return { name: `takes ${name}`, object: managedToken(spec) };
+}
+
+function refuses(name: string, spec: Spec, field: string, message: string): Case {
+  return { name: `refuses ${name}`, object: managedToken(spec), refused: { field, message } };
+}
+
+function refusesEndpoints(name: string, endpoints: Spec, field: string, message: string): Case {
+  return { name: `refuses ${name}`, object: cluster(endpoints), refused: { field: `spec.orchestratorApiEndpoints.${field}`, message } };
+}
+
+function refusesController(name: string, part: Spec, field: string, message: string): Case {
+  const controller = { kind: 'Secret', name: 'target-1', namespace: 'purser-system', ...part };
+  return { name: `refuses ${name}`, object: cluster({}, { controller }), refused: { field: `spec.authInfo.controller.${field}`, message } };
+}

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import type { ClusterSpec } from '../../src/api/cluster.gen.ts';
+import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
+import { type CustomResource, schemaOf, violations, yamlFiles } from './custom-resource.ts';
+
+interface Reference {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** The fields of all kinds of samples. */
+interface Sample extends CustomResource {
+  readonly spec?: Partial<ClusterSpec & ManagedTokenSpec>;
+  readonly stringData?: Readonly<Record<string, string>>;
+  readonly rules?: readonly unknown[];
+  readonly roleRef?: Reference;
+  readonly subjects?: readonly Reference[];
+}
+
+const samples = yamlFiles('deploy/samples/').flatMap(([file, text]) =>
+  parseAllDocuments(text).map((document): readonly [file: string, document: Sample] => [file, document.toJS()]),
+);
+const all = samples.map(([, document]) => document);
+
+describe('The samples', () => {
+  it.each(samples.map(([file, document]) => [`${file}: ${document.kind} ${document.metadata.name}`, document] as const))(
+    'hold valid objects (%s)',
+    (_name, document) => {
+      const schema = schemaOf(document);
+      const ours = /[.]purser[.]dev[/]/.test(document.apiVersion);
+
+      expect(schema !== undefined).toBe(ours);
+      expect(schema === undefined ? [] : violations(schema, JSON.parse(JSON.stringify(document)))).toEqual([]);
+    },
+  );
+
+  it.each(kind('ManagedToken').map((token) => [token.metadata.name, token] as const))('let %s have its token', (_name, token) => {
+    const { clusterName, serviceAccount, requesterServiceAccountName = 'default' } = token.spec ?? {};
+    const requester = { kind: 'ServiceAccount', namespace: token.metadata.namespace, name: requesterServiceAccountName };
+    const bindings = kind('ClusterRoleBinding').filter(({ subjects }) => isDeepStrictEqual(subjects, [requester]));
+    const roles = kind('ClusterRole').filter(({ metadata }) => bindings.some(({ roleRef }) => roleRef?.name === metadata.name));
+
+    expect(roles.flatMap(({ rules }) => rules)).toContainEqual({
+      apiGroups: ['registry.purser.dev'],
+      resources: ['clusters/token'],
+      resourceNames: [`${clusterName}/${serviceAccount?.namespace}/${serviceAccount?.name}`],
+      verbs: ['issue'],
+    });
+    expect(names('Cluster')).toContain(clusterName);
+    expect(names('Namespace')).toContain(token.metadata.namespace);
+    expect(['default', ...names('ServiceAccount')]).toContain(requesterServiceAccountName);
+  });
+
+  it('hold every object once', () => {
+    const keys = all.map(({ kind: of, metadata }) => `${of} ${metadata.namespace}/${metadata.name}`);
+    expect(keys).toEqual([...new Set(keys)]);
+  });
+
+  it.each(kind('Cluster').map((cluster) => [cluster.metadata.name, cluster] as const))(
+    'pin the credential of %s to its addresses',
+    (_name, { spec }) => {
+      const reference = spec?.authInfo?.controller;
+      const credential = kind('Secret').find(({ metadata }) => metadata.name === reference?.name);
+
+      expect(credential?.metadata.namespace).toBe(reference?.namespace);
+      expect(credential?.stringData?.['server']?.trim().split('\n')).toEqual(
+        spec?.orchestratorApiEndpoints?.serverEndpoints.map(({ serverAddress }) => serverAddress),
+      );
+    },
+  );
+});
+
+function kind(name: string): readonly Sample[] {
+  return all.filter((document) => document.kind === name);
+}
+
+function names(of: string): readonly string[] {
+  return kind(of).map(({ metadata }) => metadata.name);
+}
