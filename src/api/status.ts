@@ -196,5 +196,5 @@ export function aggregated(texts: readonly string[]): string {
 }
 
 function about({ group, name: kind }: Qualified, name: string): StatusDetails {
-  return { ...(name !== '' && { name }), ...(group !== '' && { group }), kind };
+  return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
 }
