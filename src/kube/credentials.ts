@@ -83,10 +83,7 @@ export class Credentials {
 
   async #read(refused: boolean, now: number): Promise<Identity> {
     const user = this.#user;
-    const exec: ExecConfig | null | undefined = user.exec;
-    if (exec && (this.#exec === undefined || refused || isExpired(this.#exec, now))) {
-      this.#exec = await runExecPlugin(exec, this.#cluster, this.#options.execEnv ?? {});
-    }
+    await this.#runExec(refused, now);
     const [ca, cert, key, token] = await Promise.all([
       fileOrData(this.#cluster.caFile, this.#cluster.caData),
       this.#exec?.clientCertificateData ?? fileOrData(user.certFile, user.certData),
@@ -95,6 +92,12 @@ export class Credentials {
     ]);
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
     return { ...authorization(user, token), tls, tlsDigest: createHash('sha256').update(JSON.stringify(tls)).digest('hex') };
+  }
+
+  async #runExec(refused: boolean, now: number): Promise<void> {
+    const exec: ExecConfig | null | undefined = this.#user.exec;
+    if (!exec || (this.#exec !== undefined && !refused && !isExpired(this.#exec, now))) return;
+    this.#exec = await runExecPlugin(exec, this.#cluster, this.#options.execEnv ?? {});
   }
 }
 

@@ -61,8 +61,8 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   // Deadlines are ours (transport.ts): undici's own would end quiet watches.
   const limits = { connections, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
   if (cluster.proxyUrl) return new ProxyAgent({ ...limits, uri: cluster.proxyUrl, requestTls, connect: dial });
-  const lookup = options.mayDial && { lookup: guardedLookup(options.mayDial) };
-  return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, ...lookup } });
+  const guard = options.mayDial && { lookup: guardedLookup(options.mayDial) };
+  return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, ...guard } });
 }
 
 function guardedLookup(mayDial: (address: string) => boolean): LookupFunction {

@@ -1,7 +1,6 @@
 // Credentials from a plugin of the kubeconfig (client.authentication.k8s.io), kept until they expire.
 
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 
 /** What a plugin answered. */
@@ -40,15 +39,15 @@ export async function runExecPlugin(exec: ExecConfig, cluster: Cluster, env: Env
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1 << 20;
 
-async function run(exec: ExecConfig, env: Env): Promise<string> {
-  try {
-    const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
-    return (await promisify(execFile)(exec.command, [...(exec.args ?? [])], options)).stdout;
-  } catch (error) {
-    // The error of execFile repeats arguments and output, which may hold secrets.
-    const code = error instanceof Error && 'code' in error ? JSON.stringify(error.code) : 'killed';
-    throw new Error(`credential plugin ${exec.command} failed: ${code}`);
-  }
+function run(exec: ExecConfig, env: Env): Promise<string> {
+  const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
+  return new Promise((resolve, reject) => {
+    execFile(exec.command, [...(exec.args ?? [])], options, (error, stdout) => {
+      // The error repeats arguments and output, which may hold secrets.
+      if (error === null) resolve(stdout);
+      else reject(new Error(`credential plugin ${exec.command} failed: ${error.code ?? error.signal ?? 'unknown'}`));
+    });
+  });
 }
 
 function parseCredential(stdout: string, command: string): ExecCredential {

@@ -1,6 +1,6 @@
 // The last known state of one collection, and what each event changes in it.
 
-import { mergeMap, type OperatorFunction } from 'rxjs';
+import { from, mergeMap, type OperatorFunction, tap } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
 import type { ListWatchEvent } from './list-watch.ts';
 import { objectKey } from './paths.ts';
@@ -98,9 +98,12 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 }
 
-/** Applies events to `store` and passes on what they changed. Whoever gets a change finds it in the store. */
-export function reflect<T extends ApiObject>(store: ObjectStore<T>): OperatorFunction<ListWatchEvent<T>, Change<T>> {
-  return mergeMap((event) => store.apply(event));
+/**
+ * Applies events to `store` and passes on what they changed; whoever gets a change finds it in the store.
+ * Calls `applied` when all changes of an event have been passed on.
+ */
+export function reflect<T extends ApiObject>(store: ObjectStore<T>, applied: () => void): OperatorFunction<ListWatchEvent<T>, Change<T>> {
+  return mergeMap((event) => from(store.apply(event)).pipe(tap({ complete: applied })));
 }
 
 class Index<T> {

@@ -46,14 +46,18 @@ function decodeEvent<T extends ApiObject>(line: string): WatchEvent<T> {
   if (type === 'ERROR') throw eventError(object);
   const metadata = object?.metadata;
   if (!object || !metadata?.resourceVersion) throw new BrokenWatchError('an event of the watch has no resourceVersion');
-  if (type === 'BOOKMARK') {
-    const endsInitialEvents = metadata.annotations?.['k8s.io/initial-events-end'] === 'true';
-    return { type, resourceVersion: metadata.resourceVersion, endsInitialEvents };
-  }
-  if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED')
-    throw new BrokenWatchError('the watch has an event of an unknown type');
+  if (type === 'BOOKMARK') return { type, resourceVersion: metadata.resourceVersion, endsInitialEvents: endsInitialEvents(object) };
+  if (!isChange(type)) throw new BrokenWatchError('the watch has an event of an unknown type');
   if (!metadata.name) throw new BrokenWatchError('an event of the watch has no name');
   return { type, object };
+}
+
+function isChange(type: unknown): type is 'ADDED' | 'MODIFIED' | 'DELETED' {
+  return type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED';
+}
+
+function endsInitialEvents({ metadata }: ApiObject): boolean {
+  return metadata?.annotations?.['k8s.io/initial-events-end'] === 'true';
 }
 
 interface RawEvent<T> {

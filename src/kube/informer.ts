@@ -1,0 +1,98 @@
+// One collection kept in memory: a list-watch that starts over by itself, the store it fills and the changes it makes.
+
+import { BehaviorSubject, defer, distinctUntilChanged, finalize, Observable, retry, Subject, share } from 'rxjs';
+import type { ApiObject, Resource } from '../api/resources.ts';
+import { StatusError } from '../api/status.ts';
+import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
+import type { Clock } from '../std/clock.ts';
+import { fromAbortable } from '../std/from-abortable.ts';
+import type { KubeClient, Selection } from './client.ts';
+import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
+import { type Change, ObjectStore, reflect, type Store } from './store.ts';
+
+/** The list-watch runs while `changes$` has subscribers, once for all of them. */
+export interface Informer<T> {
+  readonly store: Store<T>;
+  /** Every change of the store, after it happened. Never ends and never fails. */
+  readonly changes$: Observable<Change<T>>;
+  /** Whether the store has held a whole list since the list-watch was started. */
+  readonly synced: boolean;
+  /** `synced` now and whenever it turns; true comes after the changes of the first list. Starts nothing. */
+  readonly synced$: Observable<boolean>;
+  /** Why the list-watch had to start over, each time. Starts nothing. */
+  readonly problems$: Observable<Problem>;
+}
+
+/** A failed round of a list-watch; the next one starts at `retryAt`. An expired version is a normal one. */
+export interface Problem {
+  readonly error: unknown;
+  readonly retryAt: number;
+}
+
+export interface InformerOptions<T extends ApiObject> {
+  readonly client: Pick<KubeClient, 'pages' | 'watch'>;
+  readonly resource: Resource<T>;
+  readonly selection?: Selection;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly idleMs?: number;
+  readonly watchSeconds?: number;
+}
+
+/** Makes an informer of whole objects. */
+export function createInformer<T extends ApiObject>(options: InformerOptions<T>): Informer<T> {
+  return createReducedInformer(options, (object) => object);
+}
+
+/** Makes an informer that keeps of each object only what `transform` returns, which must include the metadata. */
+export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
+  options: InformerOptions<T>,
+  transform: (object: T) => S,
+): Informer<S> {
+  const store = new ObjectStore<S>();
+  const synced$ = new BehaviorSubject(false);
+  const problems$ = new Subject<Problem>();
+  const changes$ = defer(() => events({ ...options, transform }, problems$)).pipe(
+    reflect(store, () => synced$.next(true)),
+    finalize(() => synced$.next(false)),
+    share(),
+  );
+  return {
+    store,
+    changes$,
+    get synced() {
+      return synced$.value;
+    },
+    synced$: synced$.pipe(distinctUntilChanged()),
+    problems$: problems$.asObservable(),
+  };
+}
+
+type EventsOptions<T extends ApiObject, S> = InformerOptions<T> & { readonly transform: (object: T) => S };
+
+function events<T extends ApiObject, S extends ApiObject>(
+  options: EventsOptions<T, S>,
+  problems$: Subject<Problem>,
+): Observable<ListWatchEvent<S>> {
+  const { clock, random } = options;
+  const cursor = startCursor();
+  const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random });
+  const delay = (error: unknown) => {
+    const now = clock.now();
+    const retryAt = now + Math.max(backoff.nextMs(now), toldToWaitMs(error));
+    problems$.next({ error, retryAt });
+    return wakeUp(clock, retryAt);
+  };
+  return fromAbortable((signal) => listWatch(options, cursor, signal)).pipe(retry({ delay }));
+}
+
+/** A server may ask for patience, but not for ever. */
+const LONGEST_TOLD_MS = 300_000;
+
+function toldToWaitMs(error: unknown): number {
+  return error instanceof StatusError ? Math.min((error.retryAfterSeconds ?? 0) * 1_000, LONGEST_TOLD_MS) : 0;
+}
+
+function wakeUp(clock: Clock, at: number): Observable<void> {
+  return new Observable((subscriber) => clock.wakeAt(at, () => subscriber.next()));
+}

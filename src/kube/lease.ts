@@ -1,0 +1,139 @@
+// Leadership by a Lease. Safe against clock skew: instants written in the record are never trusted, only that it changed,
+// and when we saw that on our own clock. No fencing: a leader that is stopped and continued may act for a moment too long.
+
+import { distinctUntilChanged, type Observable, ReplaySubject, Subject, share, takeUntil } from 'rxjs';
+import { type Clock, sleepUntil } from '../std/clock.ts';
+import { fromAbortable } from '../std/from-abortable.ts';
+import type { KubeClient } from './client.ts';
+import { startDeadline } from './deadline.ts';
+import { LeaseRecord } from './lease-record.ts';
+
+export interface ElectionOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'update'>;
+  readonly namespace: string;
+  readonly name: string;
+  /** Must differ between processes, also between two lives of one pod. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** How long others wait for a leader that is silent. */
+  readonly leaseMs?: number;
+  /** How long a leader that cannot renew goes on; shorter than `leaseMs`, so that it has stopped before another starts. */
+  readonly renewDeadlineMs?: number;
+  /** Pause between attempts; followers wait up to 2.2 times as long. */
+  readonly retryMs?: number;
+  /** Told of every attempt that failed for another reason than that someone else leads. */
+  readonly onProblem?: (error: unknown) => void;
+}
+
+/** One candidate for one Lease. */
+export interface Election {
+  /**
+   * Whether we lead; false first. Campaigns while subscribed. Losing the subscription keeps the record: nobody takes
+   * over before the work it guards has surely ended.
+   */
+  readonly leads$: Observable<boolean>;
+  /** Whether the lease is ours at this very instant, by the clock alone. */
+  readonly leads: boolean;
+  /** Ends `leads$` and gives the lease back, so that another need not wait. To be called when the guarded work has ended. */
+  release(): Promise<void>;
+}
+
+/** Makes a candidate; it does nothing until subscribed to. Throws if a leader could outlive its lease. */
+export function createElection(options: ElectionOptions): Election {
+  const timing = { ...DEFAULTS, ...defined(options) };
+  if (timing.leaseMs <= timing.renewDeadlineMs || timing.renewDeadlineMs <= timing.retryMs * (1 + JITTER)) {
+    throw new Error('a lease must outlast its renew deadline, and that the pause between attempts');
+  }
+  const record = new LeaseRecord(options, timing.leaseMs);
+  const tenure = new Tenure(options.clock, timing.renewDeadlineMs);
+  const stop$ = new Subject<void>();
+  const leads$ = fromAbortable((signal) => campaign({ ...options, ...timing }, { record, tenure }, signal)).pipe(
+    takeUntil(stop$),
+    distinctUntilChanged(),
+    share({ connector: () => new ReplaySubject<boolean>(1) }),
+  );
+  return {
+    leads$,
+    get leads() {
+      return tenure.isOurs;
+    },
+    async release() {
+      stop$.next();
+      tenure.end();
+      await record.release(timing.renewDeadlineMs);
+    },
+  };
+}
+
+const DEFAULTS = { leaseMs: 10_000, renewDeadlineMs: 7_000, retryMs: 1_000 };
+const JITTER = 1.2;
+
+type Timing = typeof DEFAULTS;
+
+function defined({ leaseMs, renewDeadlineMs, retryMs }: ElectionOptions): Partial<Timing> {
+  return { ...(leaseMs && { leaseMs }), ...(renewDeadlineMs && { renewDeadlineMs }), ...(retryMs && { retryMs }) };
+}
+
+/** How long the lease is ours: from the start of the last request that renewed it, since others count from its end. */
+class Tenure {
+  readonly #clock: Clock;
+  readonly #lengthMs: number;
+  #endsAt = -Infinity;
+
+  constructor(clock: Clock, lengthMs: number) {
+    this.#clock = clock;
+    this.#lengthMs = lengthMs;
+  }
+
+  get endsAt(): number {
+    return this.#endsAt;
+  }
+
+  get isOurs(): boolean {
+    return this.#clock.now() < this.#endsAt;
+  }
+
+  renew(startedAt: number): void {
+    this.#endsAt = startedAt + this.#lengthMs;
+  }
+
+  end(): void {
+    this.#endsAt = -Infinity;
+  }
+}
+
+async function* campaign(
+  options: ElectionOptions & Timing,
+  { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
+  signal: AbortSignal,
+): AsyncGenerator<boolean> {
+  const { clock, random, retryMs } = options;
+  for (;;) {
+    yield tenure.isOurs;
+    await attempt(options, { record, tenure }, signal);
+    yield tenure.isOurs;
+    const pauseMs = tenure.isOurs ? Math.min(retryMs, tenure.endsAt - clock.now()) : retryMs * (1 + JITTER * random());
+    await sleepUntil(clock, clock.now() + pauseMs, signal);
+  }
+}
+
+/** A request that hangs must leave time for another one before the tenure ends, and must not outlast it. */
+async function attempt(
+  { clock, renewDeadlineMs, onProblem }: ElectionOptions & Timing,
+  { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
+  signal: AbortSignal,
+): Promise<void> {
+  const startedAt = clock.now();
+  const longestMs = renewDeadlineMs / 2;
+  const deadline = startDeadline(clock, tenure.isOurs ? Math.min(longestMs, tenure.endsAt - startedAt) : longestMs, signal);
+  try {
+    if (await record.acquire(tenure.isOurs, deadline.signal)) tenure.renew(startedAt);
+    else tenure.end();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    onProblem?.(error);
+  } finally {
+    deadline.clear();
+  }
+}
