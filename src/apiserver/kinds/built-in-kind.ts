@@ -10,7 +10,10 @@ import { validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
 export interface Declaration
   extends Pick<Kind, 'kind' | 'namespaced' | 'schema' | 'table'>,
     Partial<
-      Pick<Kind, 'group' | 'plural' | 'shortNames' | 'verbs' | 'subresources' | 'selectableFields' | 'fieldLabelErrors' | 'conversion'>
+      Pick<
+        Kind,
+        'group' | 'plural' | 'shortNames' | 'categories' | 'verbs' | 'subresources' | 'selectableFields' | 'fieldLabelErrors' | 'conversion'
+      >
     > {
   readonly strategy: Strategy;
 }

@@ -54,6 +54,8 @@ export interface Rules {
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   /** For kinds whose deletion is a process of its own (namespaces, CRDs): the object once it has begun. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
+  /** Finalizers that a kind keeps outside its metadata (namespaces). */
+  ownFinalizers?(object: KubeObject): readonly string[];
   /** Warnings for the writer. */
   warnings(next: KubeObject, old?: KubeObject): readonly string[];
   /** Whether a PUT without resourceVersion is taken. */
