@@ -10,13 +10,17 @@ export interface ClaimedObject {
   readonly uid?: string;
 }
 
-/** The claim `kubernetes.io`. */
-export interface KubernetesClaims {
-  readonly namespace?: string;
-  readonly serviceaccount?: ClaimedObject;
+/** What a token is bound to: a Secret, a Pod with the node it runs on if any, or a node. */
+export interface BoundClaims {
   readonly pod?: ClaimedObject;
   readonly secret?: ClaimedObject;
   readonly node?: ClaimedObject;
+}
+
+/** The claim `kubernetes.io`. */
+export interface KubernetesClaims extends BoundClaims {
+  readonly namespace?: string;
+  readonly serviceaccount?: ClaimedObject;
   /** Seconds since the epoch, from which on the use of an extended token is noted. */
   readonly warnafter?: number;
 }
@@ -33,12 +37,6 @@ export interface TokenClaims {
   readonly sub?: string;
 }
 
-/** The object whose deletion ends a token's life. A Pod may come with the node it runs on. */
-export type Binding =
-  | { readonly type: 'pod'; readonly pod: ClaimedObject; readonly node?: ClaimedObject }
-  | { readonly type: 'secret'; readonly secret: ClaimedObject }
-  | { readonly type: 'node'; readonly node: ClaimedObject };
-
 /** What a token is to be issued for. */
 export interface TokenGrant {
   readonly issuer: string;
@@ -47,7 +45,7 @@ export interface TokenGrant {
   readonly audiences: readonly string[];
   readonly lifetimeSeconds: number;
   readonly warnAfterSeconds?: number;
-  readonly binding?: Binding;
+  readonly bound?: BoundClaims;
 }
 
 /** The claims of a token issued now. */
@@ -62,7 +60,7 @@ export function claimsFor(grant: TokenGrant, now: number): TokenClaims {
     jti: grant.id,
     'kubernetes.io': {
       namespace,
-      ...boundClaims(grant.binding),
+      ...grant.bound,
       serviceaccount: claimedObject(grant.serviceAccount),
       ...(grant.warnAfterSeconds !== undefined && { warnafter: issuedAt + grant.warnAfterSeconds }),
     },
@@ -93,10 +91,4 @@ export function userOf({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): 
 /** How a token refers to an object. */
 export function claimedObject({ metadata: { name, uid } }: KubeObject): ClaimedObject {
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
-}
-
-function boundClaims(binding: Binding | undefined): KubernetesClaims {
-  if (binding === undefined) return {};
-  const { type: _, ...objects } = binding;
-  return objects;
 }
