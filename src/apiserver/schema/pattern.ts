@@ -7,7 +7,15 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return compiled(pattern).matcher(text).find();
 }
 
-/** What is wrong with a pattern, in Go's words. */
+/** All matches in the text, from left to right. */
+export function patternMatches(pattern: string, text: string): readonly string[] {
+  const matcher = compiled(pattern).matcher(text);
+  const found: string[] = [];
+  while (matcher.find()) found.push(matcher.group() ?? '');
+  return found;
+}
+
+/** What is wrong with a pattern, in the words of its compiler. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     compiled(pattern);

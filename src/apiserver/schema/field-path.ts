@@ -1,0 +1,9 @@
+// Paths of fields as Kubernetes prints them: `spec.items[0].name`, and `spec.labels[key]` for the values of a map.
+
+import type { Schema } from './schema.ts';
+
+/** The path of one field of an object: after a dot if the schema names it, in brackets if it is the key of a map. */
+export function fieldPath(parent: string, key: string, schema: Schema): string {
+  if (!Object.hasOwn(schema.properties ?? {}, key)) return `${parent}[${key}]`;
+  return parent === '' ? key : `${parent}.${key}`;
+}
