@@ -1,0 +1,27 @@
+// When two JSON values are the same: numbers by amount, objects regardless of the order of their fields.
+
+/** A JSON object of any kind. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether two values are equal. A field that is undefined is the same as an absent one. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b) && (typeof a === 'number' || typeof b === 'number');
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameValue(item, b[index]));
+  return isFields(a) && isFields(b) && sameFields(a, b);
+}
+
+export function isFields(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNumeric(value: unknown): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+function sameFields(a: JsonObject, b: JsonObject): boolean {
+  return (
+    Object.keys(a).every((name) => sameValue(a[name], b[name])) &&
+    Object.keys(b).every((name) => b[name] === undefined || a[name] !== undefined)
+  );
+}
