@@ -4,7 +4,7 @@ import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE, union } from '.
 import { entriesByElement } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
-import { isFields, sameValue } from './same-value.ts';
+import { fieldOf, isFields, sameValue } from './same-value.ts';
 
 /** No field is in more than one of the sets. */
 export interface Comparison {
@@ -45,7 +45,7 @@ function comparePart(type: MergeType, part: 'scalar' | 'list' | 'map', old: unkn
 }
 
 function compareLeaves(old: unknown, next: unknown): Difference {
-  if (old === undefined) return ADDED;
+  if (old === undefined) return next === undefined ? NONE : ADDED;
   if (next === undefined) return REMOVED;
   return sameValue(old, next) ? NONE : MODIFIED;
 }
@@ -53,17 +53,13 @@ function compareLeaves(old: unknown, next: unknown): Difference {
 function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
   const oldFields = isFields(old) ? old : {};
   const nextFields = isFields(next) ? next : {};
-  const names = new Set(
-    [...Object.keys(oldFields), ...Object.keys(nextFields)].filter(
-      (name) => oldFields[name] !== undefined || nextFields[name] !== undefined,
-    ),
-  );
+  const names = new Set([...Object.keys(oldFields), ...Object.keys(nextFields)]);
   // What is empty on both sides is a leaf, so that null and empty stay different.
   if (map.atomic || names.size === 0) return compareLeaves(old, next);
-  const differences = Array.from(
-    names,
-    (name) => [fieldElement(name), compare(fieldType(map, name) ?? {}, oldFields[name], nextFields[name])] as const,
-  );
+  const differences = Array.from(names, (name) => {
+    const difference = compare(fieldType(map, name) ?? {}, fieldOf(oldFields, name), fieldOf(nextFields, name));
+    return [fieldElement(name), difference] as const;
+  });
   return assembled(differences, old, next);
 }
 

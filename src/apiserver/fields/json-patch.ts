@@ -61,14 +61,17 @@ function applied(document: unknown, operation: JsonObject): unknown {
     }
     case 'copy':
       return edit(document, pointer(operation['path']), added(valueAt(document, pointer(operation['from'])) ?? null));
-    case 'test': {
-      const tested = operation['path'] === '' ? document : valueAt(document, pointer(operation['path']));
-      if (!sameValue(tested ?? null, value)) throw rejected();
-      return document;
-    }
+    case 'test':
+      return tested(document, operation['path'], value);
     default:
       throw rejected();
   }
+}
+
+function tested(document: unknown, path: unknown, value: unknown): unknown {
+  const found = path === '' ? document : valueAt(document, pointer(path));
+  if (!sameValue(found ?? null, value)) throw rejected();
+  return document;
 }
 
 /** One failure for everything that does not apply; Kubernetes does not say which. */

@@ -3,7 +3,7 @@
 import { goQuote } from '../../std/go-text.ts';
 import type { ListType } from './merge-type.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
-import { isFields, type JsonObject } from './same-value.ts';
+import { fieldOf, isFields, type JsonObject } from './same-value.ts';
 
 /** The path element of an entry without problems. */
 export function entryElement(list: ListType, entry: unknown): PathElement {
@@ -31,6 +31,6 @@ export function entryProblem(list: ListType, entry: unknown): string | undefined
 
 function keyOf(list: ListType, entry: unknown): JsonObject {
   const fields = isFields(entry) ? entry : {};
-  const key = list.keys.map((name) => [name, fields[name] === undefined ? list.keyDefault(name) : fields[name]] as const);
+  const key = list.keys.map((name) => [name, fieldOf(fields, name) === undefined ? list.keyDefault(name) : fieldOf(fields, name)] as const);
   return Object.fromEntries(key.filter(([, value]) => value !== undefined));
 }

@@ -3,7 +3,7 @@
 import { badRequest } from '../../api/status.ts';
 import type { PatchReading } from './json-patch.ts';
 import { jsonTypeName } from './json-type.ts';
-import { isFields, type JsonObject } from './same-value.ts';
+import { fieldOf, isFields, type JsonObject } from './same-value.ts';
 
 /** The document after the patch. Throws the API error of a patch that is not an object. */
 export function mergePatch(document: JsonObject, patch: unknown, reading: PatchReading = 'strict'): unknown {
@@ -18,9 +18,9 @@ export function mergePatch(document: JsonObject, patch: unknown, reading: PatchR
 function merged(target: unknown, patch: unknown): unknown {
   if (!isFields(target)) return withoutNulls(patch);
   if (!isFields(patch)) return patch;
-  const kept = Object.entries(target).filter(([name]) => patch[name] === undefined);
+  const kept = Object.entries(target).filter(([name]) => fieldOf(patch, name) === undefined);
   const changed = Object.entries(patch).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries([...kept, ...changed.map(([name, value]) => [name, merged(target[name], value)] as const)]);
+  return Object.fromEntries([...kept, ...changed.map(([name, value]) => [name, merged(fieldOf(target, name), value)] as const)]);
 }
 
 /** What replaces something else has no nulls in its objects, not even in those of a list. */

@@ -3,7 +3,7 @@
 import { entryElement } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import type { PathElement } from './path-element.ts';
-import { isFields } from './same-value.ts';
+import { fieldOf, isFields } from './same-value.ts';
 
 /** `live` with everything that `applied` mentions. */
 export function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
@@ -20,7 +20,9 @@ function mergeMaps(map: MapType, live: unknown, applied: unknown): unknown {
   const theirs = isFields(live) ? live : {};
   const names = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
   if (map.atomic || names.size === 0) return applied;
-  return Object.fromEntries(Array.from(names, (name) => [name, mergeValues(fieldType(map, name) ?? {}, theirs[name], mine[name])]));
+  return Object.fromEntries(
+    Array.from(names, (name) => [name, mergeValues(fieldType(map, name) ?? {}, fieldOf(theirs, name), fieldOf(mine, name))]),
+  );
 }
 
 /** Entries stand in the order of `applied`; those that only `live` has keep their place before the next shared one. */

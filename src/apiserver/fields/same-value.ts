@@ -15,13 +15,16 @@ export function isFields(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A field of an object; names such as `constructor` are no exception. */
+export function fieldOf(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
 function isNumeric(value: unknown): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
 function sameFields(a: JsonObject, b: JsonObject): boolean {
-  return (
-    Object.keys(a).every((name) => sameValue(a[name], b[name])) &&
-    Object.keys(b).every((name) => b[name] === undefined || a[name] !== undefined)
-  );
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => sameValue(fieldOf(a, name), fieldOf(b, name)));
 }

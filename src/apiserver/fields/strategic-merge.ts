@@ -4,7 +4,7 @@ import { badRequest, type StatusError, unclassified } from '../../api/status.ts'
 import type { Schema } from '../schema/schema.ts';
 import { goPrint, goTypeName } from './go-print.ts';
 import { jsonTypeName } from './json-type.ts';
-import { isFields, type JsonObject } from './same-value.ts';
+import { fieldOf, isFields, type JsonObject } from './same-value.ts';
 import { deletedFromList, inOrder, type ListMerge, mergedList } from './strategic-list.ts';
 
 /** The document after the patch. Throws the API error of a patch that is malformed or does not fit. */
@@ -22,15 +22,16 @@ function mergedMap(original: JsonObject, patch: JsonObject, schema: Schema): Jso
   const { $retainKeys: retained, ...changes } = patch;
   const target = retained === undefined ? original : retainedKeys(original, changes, retained);
   const result = new Map(Object.entries(target));
-  const ordered = new Set(Object.keys(changes).filter((key) => key.startsWith(ORDER)));
-  for (const key of ordered) {
+  const done = new Set<string>();
+  for (const key of Object.keys(changes).filter((name) => name.startsWith(ORDER))) {
     const name = listName(key, ORDER, 'invalid patch format of setElementOrder list');
-    const list = orderedList(name, { original: result.get(name), patch: changes[name], order: changes[key], schema });
+    const list = orderedList(name, { original: result.get(name), patch: fieldOf(changes, name), order: changes[key], schema });
+    done.add(key);
     if (list === undefined) continue;
     result.set(name, list);
-    ordered.add(name);
+    done.add(name);
   }
-  for (const [key, value] of Object.entries(changes)) if (!ordered.has(key)) change(result, key, value, schema);
+  for (const [key, value] of Object.entries(changes)) if (!done.has(key)) change(result, key, value, schema);
   return Object.fromEntries(result);
 }
 
@@ -54,22 +55,22 @@ function retainedKeys(original: JsonObject, changes: JsonObject, retained: unkno
 function change(result: Map<string, unknown>, key: string, value: unknown, schema: Schema): void {
   const isDeletion = key.startsWith(DELETE);
   const name = isDeletion ? listName(key, DELETE, 'invalid patch format of primitive list') : key;
-  if (value === null) {
-    result.delete(name);
-    return;
-  }
   const current = result.get(name);
+  if (value === null || (!isDeletion && isDirective(value) && !isFields(current))) result.delete(name);
+  else if (!isDeletion) result.set(name, changed(current, value, { schema, name }));
+  else if (Array.isArray(current) && Array.isArray(value)) result.set(name, deletedFromList(current, value));
+}
+
+function changed(current: unknown, value: unknown, { schema, name }: { readonly schema: Schema; readonly name: string }): unknown {
   if (Array.isArray(current) && Array.isArray(value)) {
     const merge = listMergeOf(schema, name);
-    result.set(name, isDeletion ? deletedFromList(current, value) : merge.strategy === 'merge' ? mergedList(current, value, merge) : value);
-  } else if (isFields(current) && isFields(value)) {
-    const field = fieldSchema(schema, name);
-    result.set(name, strategyOf(field) === 'replace' ? value : mergedMap(current, value, field));
-  } else if (!isDeletion && isDirective(value)) {
-    result.delete(name);
-  } else if (!isDeletion) {
-    result.set(name, withoutDirectives(withoutNulls(value)));
+    return merge.strategy === 'merge' ? mergedList(current, value, merge) : value;
   }
+  if (isFields(current) && isFields(value)) {
+    const field = fieldSchema(schema, name);
+    return strategyOf(field) === 'replace' ? value : mergedMap(current, value, field);
+  }
+  return withoutDirectives(withoutNulls(value));
 }
 
 interface OrderedList {
@@ -113,8 +114,8 @@ function listMergeOf(schema: Schema, name: string): ListMerge {
 }
 
 function fieldSchema(schema: Schema, name: string): Schema {
-  const field = schema.properties?.[name];
-  if (field !== undefined) return field;
+  const { properties = {} } = schema;
+  if (Object.hasOwn(properties, name)) return properties[name] ?? {};
   if (schema.go?.struct === undefined) throw unclassified('merging an object in json but data type is not struct, instead is: map');
   throw unclassified(`unable to find api field in struct ${schema.go.struct} for the json field "${name}"`);
 }
