@@ -29,6 +29,8 @@ export interface Kind {
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
   /** The names under which this kind's errors list the fields that can be selected; Kubernetes words them by kind. */
   readonly fieldLabelErrors: 'generic' | 'named';
+  /** The version under which objects are stored, where that is another one. */
+  readonly storageVersion?: string;
   /** Other API versions of the same stored object (events): how to read and write it. Absent: stored as it is. */
   readonly conversion?: Conversion;
 }

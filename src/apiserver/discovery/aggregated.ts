@@ -1,0 +1,59 @@
+// Discovery as one document for all groups (apidiscovery.k8s.io/v2), which kubectl asks for first.
+
+import { compareUtf8 } from '../../std/go-text.ts';
+import { parseAccept } from '../wire/accept.ts';
+import type { Group, GroupVersion, Resource } from './groups.ts';
+
+export const AGGREGATED_CONTENT_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** Whether the best clause of an Accept header that can be satisfied asks for the aggregated form. */
+export function wantsAggregated(accept: string | undefined): boolean {
+  for (const { type, subtype, params } of parseAccept(accept ?? '')) {
+    if (type !== 'application' && type !== '*') continue;
+    if (subtype !== 'json' && subtype !== '*') continue;
+    if (!params.has('as')) return false;
+    if (params.get('as') === 'APIGroupDiscoveryList' && params.get('g') === 'apidiscovery.k8s.io' && params.get('v') === 'v2') return true;
+  }
+  return false;
+}
+
+/** The document for `/api` (the core group) or `/apis` (the others). */
+export function groupDiscoveryList(groups: readonly Group[]): object {
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: groups.map(({ name, versions }) => ({
+      metadata: name === '' ? {} : { name },
+      versions: versions.map((version) => ({
+        version: version.version,
+        resources: version.resources.map((resource) => resourceDiscovery(resource, version)),
+        freshness: 'Current',
+      })),
+    })),
+  };
+}
+
+function resourceDiscovery(resource: Resource, { group, version }: GroupVersion): object {
+  const { plural, singular, namespaced, kind, verbs, shortNames, categories, subresources, builtIn } = resource;
+  // Built-in kinds leave out what they share with their place in the document.
+  const responseKind = (own: { group: string; version: string; kind: string }) =>
+    builtIn && own.group === group && own.version === version ? { group: '', version: '', kind: own.kind } : own;
+  const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));
+  return {
+    resource: plural,
+    responseKind: responseKind({ group, version, kind }),
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
+    verbs,
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+    ...(sorted.length > 0 && {
+      subresources: sorted.map((each) => ({
+        subresource: each.name,
+        responseKind: responseKind(each.kind),
+        verbs: each.verbs,
+      })),
+    }),
+  };
+}

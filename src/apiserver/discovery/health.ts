@@ -1,0 +1,39 @@
+// /healthz, /livez and /readyz: all checks together, or one of them by name.
+
+import { goQuote } from '../../std/go-text.ts';
+import { type Reply, textReply } from './reply.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Why the server is not well, or nothing. */
+  readonly problem: () => string | undefined;
+}
+
+const ENDPOINTS: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz']);
+
+/** The answer of a health endpoint, or undefined if `path` is not one. */
+export function healthReply(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply | undefined {
+  const [, endpoint = '', ...names] = path.split('/');
+  if (!ENDPOINTS.has(endpoint)) return undefined;
+  const name = names.join('/');
+  if (name === '') return allReply(endpoint, query, checks);
+  const check = checks.find((each) => each.name === name);
+  if (check === undefined) return textReply(404, '404 page not found\n');
+  const problem = check.problem();
+  if (problem !== undefined) return textReply(500, `internal server error: ${problem}\n`);
+  return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: 'ok' };
+}
+
+function allReply(endpoint: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply {
+  const excluded = new Set(query.getAll('exclude'));
+  const results = checks.map(({ name, problem }) => {
+    if (excluded.delete(name)) return { line: `[+]${name} excluded: ok\n`, isWell: true };
+    const isWell = problem() === undefined;
+    return { line: isWell ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`, isWell };
+  });
+  const lines = results.map(({ line }) => line).join('');
+  const unknown = [...excluded].map(goQuote).join(', ');
+  const warning = unknown === '' ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown}\n`;
+  if (results.some(({ isWell }) => !isWell)) return textReply(500, `${lines}${warning}${endpoint} check failed\n`);
+  return textReply(200, query.has('verbose') ? `${lines}${warning}${endpoint} check passed\n` : 'ok');
+}
