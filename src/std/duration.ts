@@ -2,27 +2,23 @@
 
 /** Milliseconds of a Go duration. Throws a SyntaxError in Go's words. */
 export function parseDuration(text: string): number {
+  const unsigned = text.replace(/^[-+]/, '');
+  if (unsigned === '0') return 0;
+  if (unsigned === '') throw problem('invalid duration', text);
   const negative = text.startsWith('-');
-  let rest = text.replace(/^[-+]/, '');
-  if (rest === '0') return 0;
-  if (rest === '') throw problem('invalid duration', text);
-  let total = 0n;
-  while (rest !== '') {
-    const [part = '', digits = '', fraction = '', unit = ''] = PART.exec(rest) ?? [];
-    total += nanoseconds({ digits, fraction, unit }, text);
-    rest = rest.slice(part.length);
-  }
-  if (total > (negative ? LIMIT : LIMIT - 1n)) throw problem('invalid duration', text);
-  return Number(negative ? -total : total) / NS_PER_MS;
+  const total = summed(unsigned, text);
+  if (total === LIMIT && !negative) throw problem('invalid duration', text);
+  return milliseconds(negative ? -total : total);
 }
 
 /** A duration as Go prints it: `1h30m0s`, `1.5s`, `250ms`, `0s`. */
 export function durationText(ms: number): string {
-  const ns = BigInt(Math.round(Math.abs(ms) * NS_PER_MS));
+  const whole = Math.trunc(Math.abs(ms));
+  const ns = BigInt(whole) * NS_PER_MS + BigInt(Math.round((Math.abs(ms) - whole) * Number(NS_PER_MS)));
   return `${ms < 0 && ns > 0n ? '-' : ''}${unsignedText(ns)}`;
 }
 
-const NS_PER_MS = 1e6;
+const NS_PER_MS = 1_000_000n;
 const LIMIT = 1n << 63n;
 const PART = /^(\d*)(?:\.(\d*))?([^.\d]*)/;
 
@@ -37,27 +33,36 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['h', 3_600_000_000_000n],
 ]);
 
-interface Part {
-  readonly digits: string;
-  readonly fraction: string;
-  readonly unit: string;
+function summed(unsigned: string, text: string): bigint {
+  let total = 0n;
+  for (let rest = unsigned; rest !== ''; ) {
+    const part = PART.exec(rest);
+    total += nanoseconds(part, text);
+    if (total > LIMIT) throw problem('invalid duration', text);
+    rest = rest.slice(part?.[0].length);
+  }
+  return total;
 }
 
-function nanoseconds({ digits, fraction, unit }: Part, text: string): bigint {
+function nanoseconds(part: RegExpExecArray | null, text: string): bigint {
+  const [, digits = '', fraction = '', unit = ''] = part ?? [];
   const whole = BigInt(digits);
   if ((digits === '' && fraction === '') || whole > LIMIT) throw problem('invalid duration', text);
   if (unit === '') throw problem('missing unit in duration', text);
   const unitNs = UNITS.get(unit);
   if (unitNs === undefined) throw problem(`unknown unit ${quoted(unit)} in duration`, text);
-  const total = whole * unitNs + fractionOf(unitNs, fraction);
-  if (total > LIMIT) throw problem('invalid duration', text);
-  return total;
+  return whole * unitNs + fractionOf(unitNs, fraction);
 }
 
 /** In floating point, as Go does it; more than 18 digits would make no difference. */
 function fractionOf(unitNs: bigint, fraction: string): bigint {
   const digits = fraction.slice(0, 18);
   return BigInt(Math.trunc(Number(digits) * (Number(unitNs) / 10 ** digits.length)));
+}
+
+/** Whole milliseconds and the rest apart, so that whole ones stay exact. */
+function milliseconds(ns: bigint): number {
+  return Number(ns / NS_PER_MS) + Number(ns % NS_PER_MS) / Number(NS_PER_MS);
 }
 
 function unsignedText(ns: bigint): string {

@@ -17,9 +17,9 @@ export function fromAbortable<T>(iterate: (signal: AbortSignal) => AsyncIterable
 async function pump<T>(iterate: () => AsyncIterable<T>, subscriber: Subscriber<T>): Promise<void> {
   try {
     for await (const value of iterate()) {
-      // Leaving the loop lets the iterable clean up.
-      if (subscriber.closed) return;
       subscriber.next(value);
+      // Leaving the loop lets the iterable clean up; it must not be asked for more.
+      if (subscriber.closed) return;
     }
     subscriber.complete();
   } catch (error) {

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Backoff, doubledMs, REFLECTOR_BACKOFF } from '../../src/std/backoff.ts';
+
+const steady = { ...REFLECTOR_BACKOFF, random: () => 0 };
+
+describe('Backoff', () => {
+  it('doubles from 0.8 s to 30 s', () => {
+    const backoff = new Backoff(steady);
+    const delays = Array.from({ length: 8 }, (_, index) => backoff.nextMs(index));
+    expect(delays).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+  });
+
+  it('adds up to the same again as jitter', () => {
+    const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => 0.5 });
+    expect([backoff.nextMs(0), backoff.nextMs(1)]).toEqual([1200, 2400]);
+  });
+
+  it('does not carry the jitter over to later pauses', () => {
+    const jitters = [0.9, 0];
+    const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => jitters.shift() ?? 0 });
+    backoff.nextMs(0);
+    expect(backoff.nextMs(1)).toBe(1600);
+  });
+
+  it('resets after 120 s of calm', () => {
+    const backoff = new Backoff(steady);
+    backoff.nextMs(0);
+    backoff.nextMs(1000);
+    expect(backoff.nextMs(121_000)).toBe(3200);
+    expect(backoff.nextMs(241_001)).toBe(800);
+  });
+
+  it('is not reset by success: failures that come between short successes still grow apart', () => {
+    const backoff = new Backoff(steady);
+    let now = 0;
+    const delays = Array.from({ length: 7 }, () => {
+      const delay = backoff.nextMs(now);
+      now += delay + 5000;
+      return delay;
+    });
+    expect(delays).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000]);
+  });
+
+  it('stays within its bounds, whatever happens', () => {
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(300_000), random)), (failures) => {
+        let now = 0;
+        let jitter = 0;
+        const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => jitter });
+        for (const [elapsed, next] of failures) {
+          now += elapsed;
+          jitter = next;
+          const delay = backoff.nextMs(now);
+          expect(delay).toBeGreaterThanOrEqual(800);
+          expect(delay).toBeLessThan(60_000);
+        }
+      }),
+    );
+  });
+});
+
+describe('doubledMs', () => {
+  it('is the maximum also after failures beyond count', () => {
+    expect(doubledMs(100_000, { initialMs: 500, maxMs: 300_000 })).toBe(300_000);
+  });
+});

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { sleepUntil, systemClock } from '../../src/std/clock.ts';
+import { FakeClock } from '../support/clock.ts';
+
+const NOON = Date.parse('2026-03-01T12:00:00Z');
+const DAY_MS = 86_400_000;
+
+describe('systemClock', () => {
+  beforeEach(() => void jest.useFakeTimers({ now: NOON }));
+  afterEach(() => void jest.useRealTimers());
+
+  function alarm(at: number) {
+    const wake = jest.fn();
+    return { wake, cancel: systemClock.wakeAt(at, wake) };
+  }
+
+  it('tells the time of the machine', () => {
+    expect(systemClock.now()).toBe(NOON);
+  });
+
+  it('wakes when the instant has come, once', () => {
+    const { wake } = alarm(NOON + 1000);
+    jest.advanceTimersByTime(999);
+    expect(wake).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(DAY_MS);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
+  it('wakes soon for an instant that has passed, but not at once', () => {
+    const { wake } = alarm(NOON - 1000);
+    expect(wake).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(0);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
+  it('waits 288 days without overflowing a timer', () => {
+    const { wake } = alarm(NOON + 288 * DAY_MS);
+    jest.advanceTimersByTime(288 * DAY_MS - 1);
+    expect(wake).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
+  it('arms no timer for longer than an hour', () => {
+    const armed = jest.spyOn(globalThis, 'setTimeout');
+    alarm(NOON + 30 * DAY_MS);
+    jest.advanceTimersByTime(DAY_MS);
+    expect(Math.max(...armed.mock.calls.map(([, ms]) => Number(ms)))).toBe(3_600_000);
+    expect(armed).toHaveBeenCalledTimes(25);
+    armed.mockRestore();
+  });
+
+  it('sees within an hour that the wall clock has been set forward', () => {
+    const { wake } = alarm(NOON + 30 * DAY_MS);
+    jest.setSystemTime(NOON + 31 * DAY_MS);
+    jest.advanceTimersByTime(3_600_000);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
+  it('waits on when the wall clock has been set back', () => {
+    const { wake } = alarm(NOON + 1000);
+    jest.setSystemTime(NOON - 1000);
+    jest.advanceTimersByTime(1000);
+    expect(wake).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1000);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not turn an instant that is not a number into a hot loop', () => {
+    const { wake } = alarm(Number.NaN);
+    jest.advanceTimersByTime(10_000);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([0, 2 * 3_600_000])('can be called off after %d ms, and leaves no timer', (ms) => {
+    const { wake, cancel } = alarm(NOON + DAY_MS);
+    jest.advanceTimersByTime(ms);
+    cancel();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(2 * DAY_MS);
+    expect(wake).not.toHaveBeenCalled();
+  });
+});
+
+describe('sleepUntil', () => {
+  it('resolves when the instant has come', async () => {
+    const clock = new FakeClock(NOON);
+    const slept = sleepUntil(clock, NOON + 10);
+    clock.advance(10);
+    await expect(slept).resolves.toBeUndefined();
+  });
+
+  it('rejects with the reason of the signal and leaves no alarm', async () => {
+    const clock = new FakeClock(NOON);
+    const controller = new AbortController();
+    const slept = sleepUntil(clock, NOON + 10, controller.signal);
+    controller.abort(new Error('stopping'));
+    await expect(slept).rejects.toThrow('stopping');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('does not even start when the signal is aborted already', async () => {
+    const clock = new FakeClock(NOON);
+    await expect(sleepUntil(clock, NOON + 10, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('no longer listens to the signal afterwards', async () => {
+    const clock = new FakeClock(NOON);
+    const { signal } = new AbortController();
+    const removed = jest.spyOn(signal, 'removeEventListener');
+    const slept = sleepUntil(clock, NOON, signal);
+    clock.advance(0);
+    await slept;
+    expect(removed).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('FakeClock', () => {
+  it('wakes in the order of the instants, each at its own', () => {
+    const clock = new FakeClock(NOON);
+    const woken: [string, number][] = [];
+    const note = (name: string) => () => void woken.push([name, clock.now() - NOON]);
+    clock.wakeAt(NOON + 20, note('second'));
+    clock.wakeAt(NOON + 10, note('first'));
+    clock.wakeAt(NOON + 20, note('third'));
+    clock.wakeAt(NOON + 31, note('later'));
+    clock.advance(30);
+    expect(woken).toEqual([
+      ['first', 10],
+      ['second', 20],
+      ['third', 20],
+    ]);
+    expect(clock.now()).toBe(NOON + 30);
+  });
+
+  it('wakes those that are armed on the way', () => {
+    const clock = new FakeClock(NOON);
+    const wake = jest.fn();
+    clock.wakeAt(NOON + 10, () => clock.wakeAt(NOON + 20, wake));
+    clock.advance(20);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+});

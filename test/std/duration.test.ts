@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { durationText, parseDuration } from '../../src/std/duration.ts';
+
+describe('parseDuration', () => {
+  it.each([
+    ['0', 0],
+    ['-0', 0],
+    ['1h30m', 5_400_000],
+    ['1.5h', 5_400_000],
+    ['-1.5s', -1500],
+    ['+250ms', 250],
+    ['1us', 0.001],
+    ['1µs', 0.001],
+    ['1μs', 0.001],
+    ['1ns', 0.000_001],
+    ['.5s', 500],
+    ['1.s', 1000],
+    ['2562047h47m16.854s', 9_223_372_036_854],
+  ])('reads %j', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+
+  it('takes the longest duration that Go can hold', () => {
+    expect(parseDuration('2562047h47m16.854775807s')).toBeCloseTo(9_223_372_036_854.775, 2);
+    expect(parseDuration('-9223372036854775808ns')).toBeCloseTo(-9_223_372_036_854.775, 2);
+  });
+
+  it.each([
+    ['', 'time: invalid duration ""'],
+    ['abc', 'time: invalid duration "abc"'],
+    ['-', 'time: invalid duration "-"'],
+    ['.s', 'time: invalid duration ".s"'],
+    ['1 h', 'time: unknown unit " h" in duration "1 h"'],
+    ['5', 'time: missing unit in duration "5"'],
+    ['1h5', 'time: missing unit in duration "1h5"'],
+    ['5d', 'time: unknown unit "d" in duration "5d"'],
+    ['5é"\\\n', 'time: unknown unit "\\xc3\\xa9\\"\\\\\\x0a" in duration "5\\xc3\\xa9\\"\\\\\\x0a"'],
+    ['9223372036854775808ns', 'time: invalid duration "9223372036854775808ns"'],
+    ['2562048h', 'time: invalid duration "2562048h"'],
+    ['99999999999999999999x', 'time: invalid duration "99999999999999999999x"'],
+    ['9223372036854775808ns1us5d', 'time: invalid duration "9223372036854775808ns1us5d"'],
+  ])('refuses %j', (text, message) => {
+    expect(() => parseDuration(text)).toThrow(new SyntaxError(message));
+  });
+});
+
+describe('durationText', () => {
+  it.each([
+    [0, '0s'],
+    [-0.000_000_1, '0s'],
+    [0.000_001, '1ns'],
+    [0.0015, '1.5µs'],
+    [1, '1ms'],
+    [1.5, '1.5ms'],
+    [-1500, '-1.5s'],
+    [60_000, '1m0s'],
+    [3_600_000, '1h0m0s'],
+    [5_400_000, '1h30m0s'],
+    [90_061_001, '25h1m1.001s'],
+  ])('prints %d', (ms, text) => {
+    expect(durationText(ms)).toBe(text);
+  });
+
+  it('is read back as the same duration', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -9e12, max: 9e12 }), (ms) => {
+        expect(parseDuration(durationText(ms))).toBe(ms);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: -1e15, max: 1e15 }), (ns) => {
+        expect(parseDuration(durationText(ns / 1e6))).toBe(ns / 1e6);
+      }),
+    );
+  });
+});

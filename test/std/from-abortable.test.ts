@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
+import { fromAbortable } from '../../src/std/from-abortable.ts';
+
+/** Yields its values, then waits until it is aborted. */
+async function* idleAfter<T>(signal: AbortSignal, ...values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+  await new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+describe('fromAbortable', () => {
+  it('emits what the iterable yields, and completes with it', async () => {
+    const values$ = fromAbortable(async function* () {
+      yield 1;
+      yield 2;
+    });
+    await expect(lastValueFrom(values$.pipe(toArray()))).resolves.toEqual([1, 2]);
+  });
+
+  it('fails as the iterable fails', async () => {
+    const values$ = fromAbortable(async function* () {
+      yield 1;
+      throw new Error('connection lost');
+    });
+    await expect(lastValueFrom(values$)).rejects.toThrow('connection lost');
+  });
+
+  it('fails when the iterable cannot be made', async () => {
+    const values$ = fromAbortable(() => {
+      throw new Error('no address');
+    });
+    await expect(firstValueFrom(values$)).rejects.toThrow('no address');
+  });
+
+  it('aborts at once when unsubscribed, even while idle', () => {
+    let aborted = false;
+    const subscription = fromAbortable((signal) => {
+      signal.addEventListener('abort', () => {
+        aborted = true;
+      });
+      return idleAfter(signal);
+    }).subscribe();
+    expect(aborted).toBe(false);
+    subscription.unsubscribe();
+    expect(aborted).toBe(true);
+  });
+
+  it('lets the iterable clean up', async () => {
+    const cleanedUp = await new Promise((resolve) => {
+      fromAbortable(async function* (signal) {
+        try {
+          yield* idleAfter(signal, 1);
+        } finally {
+          resolve(true);
+        }
+      })
+        .pipe(take(1))
+        .subscribe();
+    });
+    expect(cleanedUp).toBe(true);
+  });
+
+  it('starts the iterable anew for each subscription, and not before', async () => {
+    let started = 0;
+    const count$ = fromAbortable(async function* () {
+      started += 1;
+      yield started;
+    });
+    expect(started).toBe(0);
+    await expect(firstValueFrom(count$)).resolves.toBe(1);
+    await expect(firstValueFrom(count$)).resolves.toBe(2);
+  });
+});
