@@ -1,7 +1,15 @@
 // Writes objects and lists as Kubernetes does, to the byte. One object's text serves get, list and watch.
 
+import { goJson, goJsonString } from '../../std/go-text.ts';
 import type { KubeObject } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
+import { toValue } from './json-node.ts';
+import { parseJson } from './json-parse.ts';
+import { indentJson, orderedJson } from './ordered-json.ts';
+import { structText } from './struct-text.ts';
+import { encodeYaml } from './yaml-encode.ts';
+
+export { orderedJson };
 
 export interface BodyFormat {
   readonly mediaType: 'json' | 'yaml';
@@ -9,10 +17,15 @@ export interface BodyFormat {
 }
 
 /** The compact JSON of an object: as a Go struct if its kind is built in (`schema` given), else with sorted keys. */
-export declare function objectText(object: KubeObject, schema?: Schema): string;
+export function objectText(object: KubeObject, schema?: Schema): string {
+  return schema === undefined ? goJson(object) : structText(object, schema);
+}
 
-/** The compact JSON of an object as an item of a list: items of built-in kinds do not repeat kind and apiVersion. */
-export declare function itemText(object: KubeObject, schema?: Schema): string;
+/** The compact JSON of an object in a list: there, objects of built-in kinds do not repeat kind and apiVersion. */
+export function itemText(object: KubeObject, schema?: Schema): string {
+  if (schema === undefined) return goJson(object);
+  return structText({ ...object, kind: undefined, apiVersion: undefined }, schema);
+}
 
 export interface ListHead {
   readonly apiVersion: string;
@@ -21,16 +34,29 @@ export interface ListHead {
 }
 
 /** The compact JSON of a list of ready item texts. Lists of custom resources sort their keys and always have `continue`. */
-export declare function listText(head: ListHead, items: readonly string[], builtIn: boolean): string;
+export function listText({ apiVersion, kind, metadata }: ListHead, items: readonly string[], builtIn: boolean): string {
+  const { resourceVersion, continue: next = '', remainingItemCount } = metadata;
+  const type = { apiVersion: goJsonString(apiVersion), kind: goJsonString(kind) };
+  const itemsText = `[${items.join(',')}]`;
+  if (!builtIn) {
+    return `{"apiVersion":${type.apiVersion},"items":${itemsText},"kind":${type.kind},"metadata":${goJson({ ...metadata, continue: next })}}`;
+  }
+  const meta = orderedJson({ resourceVersion, continue: next === '' ? undefined : next, remainingItemCount });
+  return `{"kind":${type.kind},"apiVersion":${type.apiVersion},"metadata":${meta},"items":${itemsText}}`;
+}
 
-/** The compact JSON of a value whose keys are already in order: Status, Table, PartialObjectMetadata. */
-export declare function orderedJson(value: unknown): string;
-
-/** One line of a watch. */
-export declare function watchEventText(type: string, object: string): string;
+/** One line of a watch; `object` is a ready text. */
+export function watchEventText(type: string, object: string): string {
+  return `{"type":${goJsonString(type)},"object":${object}}\n`;
+}
 
 /** The body of an answer whose compact JSON is `text`: compact with a newline, indented without, or YAML. */
-export declare function formatBody(text: string, format: BodyFormat): string;
+export function formatBody(text: string, { mediaType, pretty }: BodyFormat): string {
+  if (mediaType === 'yaml') return encodeYaml(toValue(parseJson(Buffer.from(text))));
+  return pretty ? indentJson(text) : `${text}\n`;
+}
 
 /** The body of an answer that holds one object. */
-export declare function encodeObject(object: KubeObject, options: BodyFormat & { readonly schema?: Schema }): string;
+export function encodeObject(object: KubeObject, { schema, ...format }: BodyFormat & { readonly schema?: Schema }): string {
+  return formatBody(objectText(object, schema), format);
+}

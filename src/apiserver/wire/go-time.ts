@@ -1,13 +1,131 @@
-// Times as Go parses and prints them.
+// Times as Go reads and prints them, with its messages for those that it cannot read.
 
-/** metav1.Time: an RFC 3339 text as whole seconds in UTC, or throws an Error with Go's message. */
-export declare function parseTime(text: string): string;
+const RFC3339 = '2006-01-02T15:04:05Z07:00';
+const RFC3339_MICRO = '2006-01-02T15:04:05.000000Z07:00';
 
-/** metav1.MicroTime: six digits of fraction, in UTC, or throws an Error with Go's message. */
-export declare function parseMicroTime(text: string): string;
+/** A metav1.Time: an RFC 3339 text in whole seconds of UTC; undefined for the zero time. Throws an Error with Go's message. */
+export function parseTime(text: string): string | undefined {
+  const { seconds } = new TimeParser(text, RFC3339).parse();
+  return seconds === ZERO_TIME ? undefined : `${utcText(seconds)}Z`;
+}
 
-/** An age as kubectl shows it: 16s, 5m, 3d4h, 2y. */
-export declare function humanDuration(durationMs: number): string;
+/** A metav1.MicroTime: exactly six digits of fraction, in UTC; undefined for the zero time. Throws an Error with Go's message. */
+export function parseMicroTime(text: string): string | undefined {
+  const { seconds, fraction } = new TimeParser(text, RFC3339_MICRO).parse();
+  return seconds === ZERO_TIME && fraction === '000000' ? undefined : `${utcText(seconds)}.${fraction}Z`;
+}
 
-/** time.ParseDuration in ms, or throws an Error with Go's message. */
-export declare function parseDuration(text: string): number;
+/** The first second of year 1, which Go takes for no time at all. */
+const ZERO_TIME = -62_135_596_800;
+
+function utcText(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const year = at.getUTCFullYear();
+  const yearText = `${year < 0 ? '-' : ''}${String(Math.abs(year)).padStart(4, '0')}`;
+  return `${yearText}${at.toISOString().replace(/^[+-]?\d+/, '').slice(0, 15)}`;
+}
+
+interface ParsedTime {
+  /** Since 1970, UTC. */
+  readonly seconds: number;
+  /** The digits that a layout with a fraction asked for. */
+  readonly fraction: string;
+}
+
+/** time.Parse for the two layouts; the value is held as one character per byte, as Go cuts it. */
+class TimeParser {
+  private readonly value: string;
+  private readonly layout: string;
+  private rest: string;
+
+  constructor(text: string, layout: string) {
+    this.value = Buffer.from(text).toString('latin1');
+    this.layout = layout;
+    this.rest = this.value;
+  }
+
+  parse(): ParsedTime {
+    const year = this.element('2006', /^\d{4}/);
+    this.literal('-');
+    const month = this.inRange(this.element('01', /^\d\d/), 1, 12, 'month');
+    this.literal('-');
+    const day = this.element('02', /^\d\d/);
+    this.literal('T');
+    const hour = this.inRange(this.element('15', /^\d\d?/), 0, 23, 'hour');
+    this.literal(':');
+    const minute = this.inRange(this.element('04', /^\d\d/), 0, 59, 'minute');
+    this.literal(':');
+    const second = this.inRange(this.element('05', /^\d\d/), 0, 59, 'second');
+    const fraction = this.fraction();
+    const offset = this.zone();
+    if (this.rest !== '') throw this.failure(`: extra text: ${quote(this.rest)}`);
+    if (day < 1 || day > daysIn(year, month)) throw this.failure(': day out of range');
+    return { seconds: utcSeconds([year, month, day], hour * 3600 + minute * 60 + second) - offset, fraction };
+  }
+
+  private literal(expected: string): void {
+    if (!this.rest.startsWith(expected)) throw this.cannotParse(expected);
+    this.rest = this.rest.slice(expected.length);
+  }
+
+  private element(name: string, pattern: RegExp): number {
+    const [match] = pattern.exec(this.rest) ?? [];
+    if (match === undefined) throw this.cannotParse(name);
+    this.rest = this.rest.slice(match.length);
+    return Number(match);
+  }
+
+  private inRange(value: number, min: number, max: number, unit: string): number {
+    if (value < min || value > max) throw this.failure(`: ${unit} out of range`);
+    return value;
+  }
+
+  /** A layout without a fraction takes one of any length and forgets it. */
+  private fraction(): string {
+    const exact = this.layout === RFC3339_MICRO;
+    const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.rest) ?? [];
+    if (match === undefined && exact) throw this.cannotParse('.000000');
+    this.rest = this.rest.slice(match?.length ?? 0);
+    return digits ?? '';
+  }
+
+  private zone(): number {
+    if (this.rest.startsWith('Z')) {
+      this.rest = this.rest.slice(1);
+      return 0;
+    }
+    const [match, sign, hours, minutes] = /^([\s\S])(\d\d):(\d\d)/.exec(this.rest) ?? [];
+    if (match === undefined) throw this.cannotParse('Z07:00');
+    const hour = this.inRange(Number(hours), 0, 24, 'time zone offset hour');
+    const minute = this.inRange(Number(minutes), 0, 60, 'time zone offset minute');
+    if (sign !== '+' && sign !== '-') throw this.cannotParse('Z07:00');
+    this.rest = this.rest.slice(match.length);
+    return (sign === '-' ? -1 : 1) * (hour * 3600 + minute * 60);
+  }
+
+  private cannotParse(element: string): Error {
+    return this.failure(` as ${quote(this.layout)}: cannot parse ${quote(this.rest)} as ${quote(element)}`);
+  }
+
+  private failure(message: string): Error {
+    return new Error(`parsing time ${quote(this.value)}${message}`);
+  }
+}
+
+function daysIn(year: number, month: number): number {
+  const nextMonth = month === 12 ? [year + 1, 1, 1] : [year, month + 1, 1];
+  return (utcSeconds(nextMonth, 0) - utcSeconds([year, month, 1], 0)) / 86_400;
+}
+
+function utcSeconds([year = 0, month = 1, day = 1]: readonly number[], secondOfDay: number): number {
+  // Date.UTC would take the years before 100 for those of the last century.
+  return new Date(0).setUTCFullYear(year, month - 1, day) / 1000 + secondOfDay;
+}
+
+/** The quoting of Go's time package, for a text held as one character per byte. */
+function quote(bytes: string): string {
+  const escaped = bytes.replace(/["\\]|[^ -\x7f]/g, (char) =>
+    char === '"' || char === '\\' ? `\\${char}` : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+  return `"${escaped}"`;
+}

@@ -1,26 +1,237 @@
 // Reads JSON as Go's encoding/json does: the same texts are refused, in the same words.
+// Bytes are read, not characters, because Go's messages name bytes.
 
-import type { Value } from '../object.ts';
-
-/** A JSON document as it was written: entries in order, repeated keys and the text of numbers kept. */
-export type JsonNode =
-  | { readonly type: 'object'; readonly entries: readonly JsonEntry[] }
-  | { readonly type: 'array'; readonly items: readonly JsonNode[] }
-  | { readonly type: 'string'; readonly value: string }
-  | { readonly type: 'number'; readonly text: string }
-  | { readonly type: 'boolean'; readonly value: boolean }
-  | { readonly type: 'null' };
-
-export interface JsonEntry {
-  readonly key: string;
-  readonly value: JsonNode;
-}
+import { goQuote } from '../../std/go-text.ts';
+import type { JsonEntry, JsonNode, JsonScalar } from './json-node.ts';
+import { decodeUtf8 } from './utf8.ts';
 
 /** Parses a whole document, or throws an Error whose message is Go's. */
-export declare function parseJson(body: Uint8Array): JsonNode;
+export function parseJson(body: Uint8Array): JsonNode {
+  return new JsonScanner(body).document();
+}
 
-/** The plain value of a document; the last of repeated keys wins. Objects have no prototype. */
-export declare function toValue(node: JsonNode): Value;
+const MAX_DEPTH = 10_000;
+const END = -1;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const LITERALS: ReadonlyMap<number, readonly [string, JsonScalar]> = new Map([
+  [0x74, ['true', { type: 'boolean', value: true }]],
+  [0x66, ['false', { type: 'boolean', value: false }]],
+  [0x6e, ['null', { type: 'null' }]],
+]);
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
 
-/** The paths of repeated fields, in the order of the document. */
-export declare function duplicateFields(node: JsonNode): string[];
+/** A list or an object that is not closed yet, with the key that waits for its value. */
+type Open =
+  | { readonly type: 'array'; readonly items: JsonNode[] }
+  | { readonly type: 'object'; readonly entries: JsonEntry[]; key: string };
+
+class JsonScanner {
+  private readonly bytes: Buffer;
+  private position = 0;
+  private readonly open: Open[] = [];
+
+  constructor(body: Uint8Array) {
+    this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  }
+
+  document(): JsonNode {
+    for (;;) {
+      let node = this.begin();
+      while (node !== undefined) {
+        const parent = this.open.at(-1);
+        if (parent === undefined) return this.finished(node);
+        if (parent.type === 'array') parent.items.push(node);
+        else parent.entries.push({ key: parent.key, value: node });
+        node = this.afterElement(parent);
+      }
+    }
+  }
+
+  /** Reads a scalar or an empty container; opens any other container and returns nothing. */
+  private begin(): JsonNode | undefined {
+    const byte = this.skipSpace();
+    if (byte === OPEN_BRACE) return this.beginObject();
+    if (byte === OPEN_BRACKET) return this.beginArray();
+    if (byte === QUOTE) return { type: 'string', value: this.string() };
+    if (byte === MINUS || isDigit(byte)) return { type: 'number', text: this.number() };
+    const literal = LITERALS.get(byte);
+    if (literal === undefined) throw this.unexpected('looking for beginning of value');
+    return this.literal(...literal);
+  }
+
+  private beginObject(): JsonNode | undefined {
+    this.deepen();
+    if (this.skipSpace() === CLOSE_BRACE) {
+      this.position++;
+      return { type: 'object', entries: [] };
+    }
+    this.open.push({ type: 'object', entries: [], key: this.key() });
+    return undefined;
+  }
+
+  private beginArray(): JsonNode | undefined {
+    this.deepen();
+    if (this.skipSpace() === CLOSE_BRACKET) {
+      this.position++;
+      return { type: 'array', items: [] };
+    }
+    this.open.push({ type: 'array', items: [] });
+    return undefined;
+  }
+
+  private deepen(): void {
+    if (this.open.length >= MAX_DEPTH) throw this.unexpected('exceeded max depth');
+    this.position++;
+  }
+
+  private key(): string {
+    if (this.skipSpace() !== QUOTE) throw this.unexpected('looking for beginning of object key string');
+    const key = this.string();
+    if (this.skipSpace() !== COLON) throw this.unexpected('after object key');
+    this.position++;
+    return key;
+  }
+
+  /** After a comma, nothing; after the closing bracket, the container that it closes. */
+  private afterElement(parent: Open): JsonNode | undefined {
+    const byte = this.skipSpace();
+    if (byte === (parent.type === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) {
+      this.position++;
+      this.open.pop();
+      return parent.type === 'array' ? parent : { type: 'object', entries: parent.entries };
+    }
+    if (byte !== COMMA) throw this.unexpected(parent.type === 'array' ? 'after array element' : 'after object key:value pair');
+    this.position++;
+    if (parent.type === 'object') parent.key = this.key();
+    return undefined;
+  }
+
+  private finished(node: JsonNode): JsonNode {
+    if (this.skipSpace() !== END) throw this.unexpected('after top-level value');
+    return node;
+  }
+
+  private literal(word: string, node: JsonScalar): JsonNode {
+    for (const expected of word) {
+      if (this.peek() !== expected.charCodeAt(0)) throw this.unexpectedIn(`in literal ${word} (expecting '${expected}')`);
+      this.position++;
+    }
+    return node;
+  }
+
+  private number(): string {
+    const start = this.position;
+    if (this.peek() === MINUS) this.position++;
+    if (this.peek() === ZERO) this.position++;
+    else this.digits('in numeric literal');
+    if (this.peek() === DOT) {
+      this.position++;
+      this.digits('after decimal point in numeric literal');
+    }
+    if (isOneOf(this.peek(), 'eE')) {
+      this.position++;
+      if (isOneOf(this.peek(), '+-')) this.position++;
+      this.digits('in exponent of numeric literal');
+    }
+    return this.bytes.toString('latin1', start, this.position);
+  }
+
+  private digits(context: string): void {
+    if (!isDigit(this.peek())) throw this.unexpectedIn(context);
+    while (isDigit(this.peek())) this.position++;
+  }
+
+  private string(): string {
+    this.position++;
+    let text = this.plainCharacters();
+    while (this.peek() === BACKSLASH) text += this.escape() + this.plainCharacters();
+    if (this.peek() !== QUOTE) throw this.unexpected('in string literal');
+    this.position++;
+    return text.toWellFormed();
+  }
+
+  private plainCharacters(): string {
+    const start = this.position;
+    let ascii = true;
+    for (let byte = this.peek(); byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH; byte = this.peek()) {
+      if (byte >= 0x80) ascii = false;
+      this.position++;
+    }
+    return ascii ? this.bytes.toString('latin1', start, this.position) : decodeUtf8(this.bytes.subarray(start, this.position));
+  }
+
+  private escape(): string {
+    this.position++;
+    const letter = String.fromCharCode(this.peek());
+    if (letter === 'u') return this.unicodeEscape();
+    const char = ESCAPES[letter];
+    if (char === undefined) throw this.unexpectedIn('in string escape code');
+    this.position++;
+    return char;
+  }
+
+  private unicodeEscape(): string {
+    this.position++;
+    const start = this.position;
+    while (this.position < start + 4) {
+      if (!isOneOf(this.peek(), '0123456789abcdefABCDEF')) throw this.unexpectedIn('in \\u hexadecimal character escape');
+      this.position++;
+    }
+    return String.fromCharCode(Number.parseInt(this.bytes.toString('latin1', start, this.position), 16));
+  }
+
+  private skipSpace(): number {
+    let byte = this.peek();
+    while (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d && byte !== 0x0b && byte !== 0x0c)) {
+      this.position++;
+      byte = this.peek();
+    }
+    return byte;
+  }
+
+  private peek(): number {
+    return this.bytes[this.position] ?? END;
+  }
+
+  private unexpected(context: string): Error {
+    return this.peek() === END ? new Error('unexpected end of JSON input') : this.unexpectedIn(context);
+  }
+
+  /** Inside a token, Go meets the end of input as if it were a space. */
+  private unexpectedIn(context: string): Error {
+    const char = this.peek() === END ? ' ' : String.fromCharCode(this.peek());
+    return new Error(`invalid character ${quotedChar(char)} ${context}`);
+  }
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= 0x39;
+}
+
+function isOneOf(byte: number, chars: string): boolean {
+  return byte !== END && chars.includes(String.fromCharCode(byte));
+}
+
+function quotedChar(char: string): string {
+  if (char === "'") return "'\\''";
+  return char === '"' ? `'"'` : `'${goQuote(char).slice(1, -1)}'`;
+}

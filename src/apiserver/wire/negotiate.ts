@@ -1,15 +1,19 @@
 // Content negotiation: which representation a request asks for, and which one its body is in.
 
+import { type StatusError, statusError } from '../../api/status.ts';
+import { type AcceptClause, isRoutable, parseAccept } from './accept.ts';
+
 export type MediaType = 'json' | 'yaml';
 
 /** What an object is turned into before it is written. */
 export interface Conversion {
   readonly kind: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
-  readonly version: string;
+  readonly version: 'v1' | 'v1beta1';
 }
 
 export interface Representation {
   readonly mediaType: MediaType;
+  /** The header of the answer. */
   readonly contentType: string;
   readonly pretty: boolean;
   readonly as?: Conversion;
@@ -26,27 +30,80 @@ export interface Preferences {
 export interface Endpoint {
   /** Built-in kinds are routed by go-restful, which knows only exact media types. */
   readonly builtIn: boolean;
-  /** Whether objects can be had as Table and PartialObjectMetadata. */
-  readonly converts: boolean;
+  /** Whether objects can be had as a Table. */
+  readonly tables: boolean;
 }
 
+const PRODUCED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const STREAMED = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
+
 /** Chooses the representation of an answer, or throws a StatusError (406). */
-export declare function negotiate(preferences: Preferences, endpoint: Endpoint): Representation;
+export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
+  const { accept = '' } = preferences;
+  if (endpoint.builtIn && accept !== '' && !isRoutable(accept, PRODUCED)) {
+    throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${PRODUCED.join(', ')}`, {});
+  }
+  const representation = firstAcceptable(preferences, (as) => as === undefined || isKnownConversion(as, endpoint));
+  if (representation === undefined) throw notAcceptable(PRODUCED);
+  return representation;
+}
 
 /** Chooses the representation of a watch, or throws a StatusError (406). */
-export declare function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Representation;
+export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Representation {
+  const representation = negotiate(preferences, endpoint);
+  if (representation.mediaType !== 'json') throw notAcceptable(STREAMED);
+  return { ...representation, pretty: false };
+}
 
-/** The representation of an error: conversions are ignored, and what cannot be satisfied is indented JSON. */
-export declare function negotiateError(preferences: Preferences): Representation;
+/** The representation of an error: conversions are skipped, and what cannot be satisfied is indented JSON. */
+export function negotiateError(preferences: Preferences): Representation {
+  return firstAcceptable(preferences, (as) => as === undefined) ?? { mediaType: 'json', contentType: 'application/json', pretty: true };
+}
 
-/** The media type of a request body, or throws a StatusError (415). */
-export declare function bodyMediaType(contentType: string | undefined): MediaType;
+/** Whether a request wants indented JSON. */
+export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean {
+  if (pretty !== '') return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
+  return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));
+}
 
-export type PatchType =
-  | 'application/json-patch+json'
-  | 'application/merge-patch+json'
-  | 'application/strategic-merge-patch+json'
-  | 'application/apply-patch+yaml';
+type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
 
-/** The kind of a patch, or throws a StatusError (415). */
-export declare function patchType(contentType: string | undefined, builtIn: boolean): PatchType;
+function firstAcceptable(
+  preferences: Preferences,
+  allows: (conversion: RequestedConversion | undefined) => boolean,
+): Representation | undefined {
+  const { accept = '' } = preferences;
+  const clauses = accept === '' ? ANYTHING : parseAccept(accept);
+  for (const clause of clauses) {
+    const as = requestedConversion(clause);
+    const mediaType = MEDIA_TYPES.find((each) => matches(clause, each));
+    if (mediaType === undefined || !allows(as)) continue;
+    const pretty = clause.params.get('pretty') === '1' || isPretty(preferences);
+    return { mediaType, contentType: `application/${mediaType}`, pretty, ...(as !== undefined && { as: as as Conversion }) };
+  }
+  return undefined;
+}
+
+const ANYTHING: readonly AcceptClause[] = [{ type: '*', subtype: '*', quality: 1, params: new Map() }];
+
+function matches({ type, subtype, params }: AcceptClause, mediaType: MediaType): boolean {
+  const stream = params.get('stream') ?? '';
+  if (stream !== '' && (stream !== 'watch' || mediaType === 'yaml')) return false;
+  if ((params.get('sv') ?? 'v1') !== 'v1') return false;
+  return (type === 'application' && (subtype === mediaType || subtype === '*')) || (type === '*' && subtype === '*');
+}
+
+function requestedConversion({ params }: AcceptClause): RequestedConversion | undefined {
+  if (!['as', 'g', 'v'].some((name) => params.has(name))) return undefined;
+  return { kind: params.get('as') ?? '', version: params.get('v') ?? '', group: params.get('g') ?? '' };
+}
+
+function isKnownConversion({ kind, version, group }: RequestedConversion, { tables }: Endpoint): boolean {
+  if (group !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return false;
+  return kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList' || (kind === 'Table' && tables);
+}
+
+function notAcceptable(accepted: readonly string[]): StatusError {
+  return statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}

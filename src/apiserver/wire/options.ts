@@ -1,9 +1,16 @@
-// The query parameters of requests: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions and ListOptions.
+// The options of requests, and the query parameters of creates, updates and patches.
 
-import type { FieldValidation } from './decode.ts';
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from '../../api/field-error.ts';
+import { badRequest, invalid } from '../../api/status.ts';
+import { parseDuration } from '../../std/duration.ts';
+import { isGoPrintable } from '../../std/go-text.ts';
+import { flag, text } from './query.ts';
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
+  /** Empty if not given. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
 }
@@ -30,25 +37,99 @@ export interface ListOptions {
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   readonly timeoutSeconds?: number;
+  /** 0 if absent; nothing positive means no limit. */
   readonly limit: number;
   readonly continue: string;
   readonly sendInitialEvents?: boolean;
 }
 
-/** CreateOptions or UpdateOptions of a query, or throws a StatusError (400, 422). */
-export declare function writeOptions(query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions'): WriteOptions;
+/** CreateOptions or UpdateOptions of a query, or throws a StatusError (422). */
+export function writeOptions(query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions'): WriteOptions {
+  refuse(kind, writeErrors(query));
+  return accepted(query);
+}
 
-/** PatchOptions of a query, or throws a StatusError (400, 422). `apply` is whether the patch is an apply patch. */
-export declare function patchOptions(query: URLSearchParams, apply: boolean): PatchOptions;
+/** PatchOptions of a query, or throws a StatusError (422). `apply` is whether the patch is an apply patch. */
+export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptions {
+  const errors: FieldError[] = [];
+  if (apply && text(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
+  if (!apply && query.has('force')) errors.push(forbiddenValue('force', 'may not be specified for non-apply patch'));
+  refuse('PatchOptions', [...errors, ...writeErrors(query)]);
+  return { ...accepted(query), force: flag(query, 'force') };
+}
 
-/** ListOptions of a query, or throws a StatusError (400): only parsed, see validateListOptions. */
-export declare function listOptions(query: URLSearchParams): ListOptions;
+/** The `timeout` of a request in ms, at most a minute, or throws a StatusError (400). */
+export function requestTimeoutMs(query: URLSearchParams): number {
+  const asked = text(query, 'timeout');
+  if (asked === '') return MAX_TIMEOUT_MS;
+  try {
+    const timeoutMs = parseDuration(asked);
+    return timeoutMs > 0 && timeoutMs < MAX_TIMEOUT_MS ? timeoutMs : MAX_TIMEOUT_MS;
+  } catch (error) {
+    throw badRequest(`invalid timeout specified in the request URL - ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
 
-/** Refuses combinations of list options that contradict each other (422), and makes the rewrite of a plain watch explicit. */
-export declare function validateListOptions(options: ListOptions): ListOptions;
+const MAX_TIMEOUT_MS = 60_000;
 
-/** The `timeout` of a request in ms, at most 60 s, or throws a StatusError (400). */
-export declare function requestTimeoutMs(query: URLSearchParams): number;
+/** Who writes: the fieldManager option, or else what stands before the first slash of the User-Agent. */
+export function fieldManagerName(fieldManager: string, userAgent = ''): string {
+  if (fieldManager !== '') return fieldManager;
+  let name = '';
+  for (const char of userAgent.split('/')[0] ?? '') {
+    if (!isGoPrintable(char)) continue;
+    if (Buffer.byteLength(name + char) > MAX_FIELD_MANAGER_BYTES) break;
+    name += char;
+  }
+  return name === '' ? 'unknown' : name;
+}
 
-/** Who writes: the fieldManager option, or what stands before the first slash of the User-Agent. */
-export declare function fieldManagerName(fieldManager: string, userAgent: string | undefined): string;
+const MAX_FIELD_MANAGER_BYTES = 128;
+
+/** Why a dryRun option is not valid. */
+export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
+  return dryRun.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', dryRun, ['All'])];
+}
+
+/** Throws the 422 of an options object if there are errors. */
+export function refuse(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', name: kind }, '', errors);
+}
+
+function writeErrors(query: URLSearchParams): FieldError[] {
+  return [
+    ...fieldManagerErrors(text(query, 'fieldManager')),
+    ...dryRunErrors(query.getAll('dryRun')),
+    ...fieldValidationErrors(text(query, 'fieldValidation')),
+  ];
+}
+
+function fieldManagerErrors(fieldManager: string): FieldError[] {
+  const errors = Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES ? [tooLong('fieldManager', MAX_FIELD_MANAGER_BYTES)] : [];
+  let position = 0;
+  for (const char of fieldManager) {
+    if (!isGoPrintable(char)) errors.push(invalidValue('fieldManager', fieldManager, unprintable(char, position)));
+    position += Buffer.byteLength(char);
+  }
+  return errors;
+}
+
+function unprintable(char: string, position: number): string {
+  const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `invalid character U+${code} (at position ${position})`;
+}
+
+const FIELD_VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn'];
+
+function fieldValidationErrors(fieldValidation: string): FieldError[] {
+  return FIELD_VALIDATIONS.includes(fieldValidation) ? [] : [unsupportedValue('fieldValidation', fieldValidation, FIELD_VALIDATIONS)];
+}
+
+function accepted(query: URLSearchParams): WriteOptions {
+  const fieldValidation = text(query, 'fieldValidation');
+  return {
+    dryRun: query.has('dryRun'),
+    fieldManager: text(query, 'fieldManager'),
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+  };
+}

@@ -1,4 +1,43 @@
-// The Warning headers of an answer (RFC 7234, code 299).
+// The Warning headers of an answer: code 299, no agent, no date.
 
-/** The header values for these warnings: each text once, within the budget of 4096 characters. */
-export declare function warningHeaders(texts: readonly string[]): string[];
+const TOTAL_RUNES = 4096;
+const TRUNCATED_RUNES = 256;
+
+/**
+ * The header values for these warnings, each text once. Texts that are too long together are all cut, and what then exceeds the
+ * budget is left out. Values are as Node writes headers: one character per byte.
+ */
+export function warningHeaders(texts: readonly string[]): string[] {
+  let recorded: string[] = [];
+  let written = 0;
+  let truncating = false;
+  for (const text of new Set(texts)) {
+    if (truncating && written >= TOTAL_RUNES) break;
+    const shown = truncating ? truncated(text) : text;
+    if (!isWritable(shown)) continue;
+    recorded.push(shown);
+    written += runes(shown);
+    if (truncating || written <= TOTAL_RUNES) continue;
+    truncating = true;
+    recorded = recorded.map(truncated);
+    written = recorded.reduce((sum, each) => sum + runes(each), 0);
+  }
+  return recorded.map(headerValue);
+}
+
+function truncated(text: string): string {
+  return [...text].slice(0, TRUNCATED_RUNES).join('');
+}
+
+function runes(text: string): number {
+  return [...text].length;
+}
+
+/** Go leaves out a warning that would break the header. */
+function isWritable(text: string): boolean {
+  return text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed();
+}
+
+function headerValue(text: string): string {
+  return Buffer.from(`299 - "${text.replace(/["\\]/g, '\\$&')}"`).toString('latin1');
+}

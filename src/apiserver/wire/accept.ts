@@ -1,0 +1,61 @@
+// The Accept header, read as the libraries behind kube-apiserver read it.
+
+export interface AcceptClause {
+  readonly type: string;
+  readonly subtype: string;
+  readonly quality: number;
+  readonly params: ReadonlyMap<string, string>;
+}
+
+/** The clauses of a header, best first; what is no media type is left out. */
+export function parseAccept(header: string): AcceptClause[] {
+  const clauses = header
+    .split(',')
+    .map(parseClause)
+    .filter((clause) => clause !== undefined);
+  return sorted(clauses);
+}
+
+/** Whether go-restful, which looks at built-in APIs first, would route a request: it knows exact media types only. */
+export function isRoutable(header: string, produced: readonly string[]): boolean {
+  return header.split(',').some((clause) => {
+    const mediaType = trimSpaces(clause.split(';')[0]);
+    return mediaType === '*/*' || produced.includes(mediaType);
+  });
+}
+
+function parseClause(text: string): AcceptClause | undefined {
+  const [mediaType = '', ...parameters] = text.split(';');
+  const [type, subtype, ...more] = mediaType.split('/').map(trimSpaces);
+  if (type === undefined || more.join('') !== '') return undefined;
+  if ((subtype ?? '') === '' && type !== '*') return undefined;
+  const params = new Map(parameters.map(parseParameter).filter((parameter) => parameter !== undefined));
+  const quality = params.get('q');
+  params.delete('q');
+  return { type, subtype: subtype ?? '*', quality: quality === undefined ? 1 : Number.parseFloat(quality) || 0, params };
+}
+
+function parseParameter(text: string): [string, string] | undefined {
+  const [name = '', value = '', ...more] = text.split('=');
+  return value === '' || more.join('') !== '' ? undefined : [trimSpaces(name), trimSpaces(value)];
+}
+
+/** Go's insertion sort: the order of clauses that contradict each other depends on it. */
+function sorted(clauses: readonly AcceptClause[]): AcceptClause[] {
+  const result: AcceptClause[] = [];
+  for (const clause of clauses) {
+    let at = result.length;
+    while (at > 0 && isBetter(clause, result[at - 1])) at--;
+    result.splice(at, 0, clause);
+  }
+  return result;
+}
+
+function isBetter(a: AcceptClause, b: AcceptClause | undefined): boolean {
+  if (b === undefined) return true;
+  return a.quality > b.quality || (a.type !== '*' && b.type === '*') || (a.subtype !== '*' && b.subtype === '*');
+}
+
+function trimSpaces(text: string | undefined): string {
+  return (text ?? '').replace(/^ +| +$/g, '');
+}

@@ -1,0 +1,55 @@
+// The Content-Type of requests.
+
+import { type StatusError, statusError } from '../../api/status.ts';
+import type { MediaType } from './negotiate.ts';
+
+const CONSUMED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const CUSTOM_PATCHES = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'] as const;
+const BUILT_IN_PATCHES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+] as const;
+
+export type PatchType = (typeof BUILT_IN_PATCHES)[number];
+
+/** The media type of a request body, or throws a StatusError (415). */
+export function bodyMediaType(contentType: string | undefined): MediaType {
+  const mediaType = contentType === undefined || contentType === '' ? 'application/json' : parseMediaType(contentType);
+  if (mediaType === 'application/json') return 'json';
+  if (mediaType === 'application/yaml') return 'yaml';
+  throw unknownFormat(CONSUMED);
+}
+
+/** The kind of a patch, or throws a StatusError (415). Custom resources know no strategic merge. */
+export function patchType(contentType: string | undefined, builtIn: boolean): PatchType {
+  const supported: readonly PatchType[] = builtIn ? BUILT_IN_PATCHES : CUSTOM_PATCHES;
+  // The router of built-in APIs answers first, in its own words.
+  if (builtIn && !routedTypes(contentType).some((type) => supported.some((each) => each === type))) {
+    throw statusError('UnsupportedMediaType', '415: Unsupported Media Type', {});
+  }
+  const type = supported.find((each) => each === contentType?.replace(/(?<=.);.*$/s, ''));
+  if (type === undefined) throw unknownFormat(supported);
+  return type;
+}
+
+function routedTypes(contentType = ''): string[] {
+  return contentType.split(',').map((type) => type.replace(/;.*$/s, '').replace(/^ +| +$/g, ''));
+}
+
+/** Go's mime.ParseMediaType without the parameters; undefined for what it refuses. */
+function parseMediaType(text: string): string | undefined {
+  const [mediaType = '', ...rest] = text.split(/(?=;)/);
+  const name = mediaType.trim().toLowerCase();
+  return MEDIA_TYPE.test(name) && PARAMETERS.test(rest.join('')) ? name : undefined;
+}
+
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const MEDIA_TYPE = new RegExp(`^${TOKEN}(/${TOKEN})?$`);
+const PARAMETERS = new RegExp(`^(\\s*;\\s*${TOKEN}\\s*=\\s*(${TOKEN}|"([^"\\\\]|\\\\.)*"))*\\s*;?\\s*$`);
+
+function unknownFormat(accepted: readonly string[]): StatusError {
+  const message = 'the body of the request was in an unknown format - accepted media types include';
+  return statusError('UnsupportedMediaType', `${message}: ${accepted.join(', ')}`);
+}

@@ -1,0 +1,120 @@
+// A JSON document as it was written: entries in order, repeated keys and the text of numbers kept.
+
+import { compareUtf8, goJsonNumber } from '../../std/go-text.ts';
+import { isFields, isList, type Value } from '../object.ts';
+
+export type JsonNode = JsonContainer | JsonScalar;
+
+export type JsonContainer =
+  | { readonly type: 'object'; readonly entries: readonly JsonEntry[] }
+  | { readonly type: 'array'; readonly items: readonly JsonNode[] };
+
+export interface JsonEntry {
+  readonly key: string;
+  readonly value: JsonNode;
+}
+
+export type JsonScalar =
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'number'; readonly text: string }
+  | { readonly type: 'boolean'; readonly value: boolean }
+  | { readonly type: 'null' };
+
+/** The plain value of a document; the last of repeated keys wins, and objects have no prototype. */
+export function toValue(root: JsonNode): Value {
+  const values = new Map<JsonNode, Value>();
+  const valueOf = (node: JsonNode): Value => (isContainer(node) ? (values.get(node) ?? null) : scalarValue(node));
+  for (const node of containersOf(root).reverse()) {
+    values.set(node, node.type === 'array' ? node.items.map(valueOf) : fieldsOf(node.entries, valueOf));
+  }
+  return valueOf(root);
+}
+
+/** A plain value as a document with sorted keys, which is how Go writes a map before it reads it into a struct. */
+export function toNode(value: Value | undefined): JsonNode {
+  if (isList(value)) return { type: 'array', items: value.map(toNode) };
+  if (isFields(value)) {
+    const keys = Object.keys(value).filter((key) => value[key] !== undefined);
+    return { type: 'object', entries: keys.sort(compareUtf8).map((key) => ({ key, value: toNode(value[key]) })) };
+  }
+  if (typeof value === 'string') return { type: 'string', value };
+  if (typeof value === 'boolean') return { type: 'boolean', value };
+  if (typeof value === 'number') return { type: 'number', text: goJsonNumber(value) };
+  return typeof value === 'bigint' ? { type: 'number', text: String(value) } : { type: 'null' };
+}
+
+/** The paths of repeated fields (`spec.a[0].b`), in the order of the document. */
+export function duplicateFields(root: JsonNode): string[] {
+  const duplicates: string[] = [];
+  const pending: Place[] = [{ node: root, path: () => '', repeated: false }];
+  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
+    if (place.repeated) duplicates.push(place.path());
+    for (const inner of placesIn(place).reverse()) if (inner.repeated || isContainer(inner.node)) pending.push(inner);
+  }
+  return duplicates;
+}
+
+/** Go's number of an untyped JSON number: an int64 where it fits, else a float64. */
+export function numberValue(text: string): number | bigint {
+  if (INTEGER.test(text)) {
+    const integer = BigInt(text);
+    if (BigInt.asIntN(64, integer) === integer) return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
+  }
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${text} into Go value of type float64`);
+  return value;
+}
+
+const INTEGER = /^-?\d+$/;
+
+/** Every list and object of a document, each before those inside it. Recursion would not survive the depth that Go allows. */
+function containersOf(root: JsonNode): JsonContainer[] {
+  const containers = [root].filter(isContainer);
+  for (const node of containers) {
+    for (const child of childrenOf(node)) if (isContainer(child)) containers.push(child);
+  }
+  return containers;
+}
+
+function isContainer(node: JsonNode): node is JsonContainer {
+  return node.type === 'object' || node.type === 'array';
+}
+
+function childrenOf(node: JsonContainer): readonly JsonNode[] {
+  return node.type === 'array' ? node.items : node.entries.map(({ value }) => value);
+}
+
+function fieldsOf(entries: readonly JsonEntry[], valueOf: (node: JsonNode) => Value): Value {
+  const fields: Record<string, Value> = Object.create(null);
+  for (const { key, value } of entries) fields[key] = valueOf(value);
+  return fields;
+}
+
+function scalarValue(node: JsonScalar): Value {
+  if (node.type === 'null') return null;
+  return node.type === 'number' ? numberValue(node.text) : node.value;
+}
+
+interface Place {
+  readonly node: JsonNode;
+  readonly path: () => string;
+  readonly repeated: boolean;
+}
+
+function placesIn({ node, path }: Place): Place[] {
+  if (node.type === 'array') {
+    return node.items.map((item, index) => ({ node: item, path: () => `${path()}[${index}]`, repeated: false }));
+  }
+  if (node.type !== 'object') return [];
+  const seen = new Set<string>();
+  return node.entries.map(({ key, value }) => {
+    const repeated = seen.has(key);
+    seen.add(key);
+    return { node: value, path: () => fieldPath(path(), key), repeated };
+  });
+}
+
+/** The path of a field below `parent`, as strict decoding writes it. */
+export function fieldPath(parent: string, key: string): string {
+  return parent === '' ? key : `${parent}.${key}`;
+}

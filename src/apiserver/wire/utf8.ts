@@ -1,0 +1,23 @@
+// UTF-8 as Go reads it: every byte that is not part of a valid sequence becomes a replacement character of its own.
+
+import { isUtf8 } from 'node:buffer';
+
+/** The text of some bytes. (Node would merge the bytes of one broken sequence.) */
+export function decodeUtf8(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  let text = '';
+  for (let at = 0; at < bytes.length; ) {
+    const length = sequenceLength(bytes[at] ?? 0);
+    const sequence = bytes.subarray(at, at + length);
+    const valid = sequence.length === length && isUtf8(sequence);
+    text += valid ? sequence.toString('utf8') : '\ufffd';
+    at += valid ? length : 1;
+  }
+  return text;
+}
+
+function sequenceLength(lead: number): number {
+  if (lead < 0xc0) return 1;
+  if (lead < 0xe0) return 2;
+  return lead < 0xf0 ? 3 : 4;
+}

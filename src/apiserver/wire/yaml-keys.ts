@@ -1,0 +1,38 @@
+// The order of keys in YAML output: letters last, and numbers inside texts by their value.
+
+/** Orders keys as the YAML library of Kubernetes does. */
+export function compareYamlKeys(a: string, b: string): number {
+  const [left, right] = [[...a], [...b]];
+  const at = left.findIndex((char, index) => char !== right[index]);
+  const [leftChar, rightChar] = [left[at], right[at]];
+  if (leftChar === undefined || rightChar === undefined) return left.length - right.length;
+  const [leftIsLetter, rightIsLetter] = [isLetter(leftChar), isLetter(rightChar)];
+  if (leftIsLetter !== rightIsLetter) return leftIsLetter ? 1 : -1;
+  const byCode = code(leftChar) - code(rightChar);
+  if (leftIsLetter) return byCode;
+  // A zero counts only behind another digit of the same number.
+  const start = (leftChar === '0' || rightChar === '0') && /[^\P{Nd}0]\p{Nd}*$/u.test(left.slice(0, at).join('')) ? 1n : 0n;
+  const [leftNumber, rightNumber] = [numberAt(left, at, start), numberAt(right, at, start)];
+  if (leftNumber.value !== rightNumber.value) return leftNumber.value < rightNumber.value ? -1 : 1;
+  return leftNumber.length - rightNumber.length || byCode;
+}
+
+interface NumberInText {
+  /** As an int64 that overflows silently. */
+  readonly value: bigint;
+  readonly length: number;
+}
+
+function numberAt(chars: readonly string[], at: number, start: bigint): NumberInText {
+  const [digits = ''] = /^\p{Nd}*/u.exec(chars.slice(at).join('')) ?? [];
+  const value = [...digits].reduce((sum, digit) => sum * 10n + BigInt(code(digit) - 0x30), start);
+  return { value: BigInt.asIntN(64, value), length: [...digits].length };
+}
+
+function isLetter(char: string): boolean {
+  return /\p{L}/u.test(char);
+}
+
+function code(char: string): number {
+  return char.codePointAt(0) ?? 0;
+}
