@@ -3,6 +3,7 @@
 import { compareUtf8 } from '../std/go-text.ts';
 import { SelectorError } from './selector.ts';
 
+/** A field, and the value that it must, or must not, have. */
 export interface FieldTerm {
   readonly field: string;
   readonly operator: '=' | '!=';

@@ -5,8 +5,10 @@ import { aggregated } from '../api/status.ts';
 import { labelValueProblems, qualifiedNameProblems } from './names.ts';
 import { SelectorError } from './selector.ts';
 
+/** The operators of Kubernetes' selection package. */
 export type LabelOperator = 'exists' | '!' | '=' | '==' | '!=' | 'in' | 'notin' | 'gt' | 'lt';
 
+/** A label key, and what is demanded of its value. */
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: LabelOperator;

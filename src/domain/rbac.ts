@@ -4,6 +4,7 @@
 import { aggregated } from '../api/status.ts';
 import { goQuote } from '../std/go-text.ts';
 
+/** What may be done with which resources, or with which paths. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -12,11 +13,13 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
+/** Which role a binding grants. */
 export interface RoleRef {
   readonly kind: string;
   readonly name: string;
 }
 
+/** Whom a binding grants it to. */
 export interface RbacSubject {
   readonly kind: string;
   readonly name: string;
@@ -39,6 +42,7 @@ export interface Policy {
   rules(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
+/** Who asks. */
 export interface RbacUser {
   readonly name: string;
   readonly groups: readonly string[];
@@ -57,12 +61,14 @@ export type AccessAttributes =
     }
   | { readonly type: 'path'; readonly verb: string; readonly path: string };
 
+/** Whether a request may go on, and why. */
 export interface Decision {
   readonly allowed: boolean;
   /** Which binding allows it, or which roles could not be found; may be empty. */
   readonly reason: string;
 }
 
+/** The rules that apply to a user, as far as they could be found. */
 export interface HeldRules {
   readonly rules: readonly PolicyRule[];
   /** Roles that bindings refer to and that do not exist. */
@@ -105,23 +111,26 @@ export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): bool
   );
 }
 
+/** Whether the rule is about this verb. */
 export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
   return verbs.includes('*') || verbs.includes(verb);
 }
 
+/** Whether the rule is about this API group. */
 export function groupMatches({ apiGroups = [] }: PolicyRule, group: string): boolean {
   return apiGroups.includes('*') || apiGroups.includes(group);
 }
 
-/** `resource` is `pods`, or `pods/log` with the subresource `log`. */
+/** Whether the rule is about this resource: `pods`, or `pods/log` with the subresource `log`. */
 export function resourceMatches({ resources = [] }: PolicyRule, resource: string, subresource?: string): boolean {
   return resources.includes('*') || resources.includes(resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
 }
 
-export function nameMatches({ resourceNames = [] }: PolicyRule, name: string): boolean {
+function nameMatches({ resourceNames = [] }: PolicyRule, name: string): boolean {
   return resourceNames.length === 0 || resourceNames.includes(name);
 }
 
+/** Whether the rule is about this path. */
 export function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolean {
   return nonResourceURLs.some((allowed) => allowed === path || (allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''))));
 }

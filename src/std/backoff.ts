@@ -1,5 +1,6 @@
 // Ever longer pauses between failures, forgotten only after a time without any.
 
+/** How pauses grow, and when growth is forgotten. */
 export interface BackoffOptions {
   readonly initialMs: number;
   readonly maxMs: number;

@@ -1,5 +1,6 @@
 // Time as a dependency: everything that waits asks a Clock, and tests bring their own.
 
+/** The time, and a way to wait for it. */
 export interface Clock {
   /** The present instant, in milliseconds since the epoch. */
   now(): number;
