@@ -110,7 +110,7 @@ export class KubeClient {
   }
 
   create<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
-    const path = collectionPath(resource, object.metadata?.namespace);
+    const path = collectionPath(resource, object.metadata.namespace);
     return this.#write({ method: 'POST', path, body: typed(resource, object) }, options);
   }
 
@@ -161,11 +161,7 @@ export class KubeClient {
   }
 
   /** Asks a question of `reviews.ts`; the answer is in the status of what comes back. */
-  createReview<T extends ApiObject>(
-    resource: Resource<T>,
-    review: Omit<T, 'apiVersion' | 'kind' | 'status'>,
-    options?: CallOptions,
-  ): Promise<T> {
+  createReview<T>(resource: Resource<T>, review: NoInfer<Omit<T, 'apiVersion' | 'kind' | 'status'>>, options?: CallOptions): Promise<T> {
     const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...review };
     return this.#call({ method: 'POST', path: collectionPath(resource), headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }

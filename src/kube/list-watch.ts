@@ -160,7 +160,7 @@ async function* followed<T extends ApiObject, S extends ApiObject>(
   cursor: Cursor,
 ): AsyncGenerator<ListWatchEvent<S>> {
   for await (const event of events) {
-    const resourceVersion = event.type === 'BOOKMARK' ? event.resourceVersion : (event.object.metadata?.resourceVersion ?? '');
+    const resourceVersion = event.type === 'BOOKMARK' ? event.resourceVersion : (event.object.metadata.resourceVersion ?? '');
     if (event.type === 'BOOKMARK') yield { type: 'bookmark', resourceVersion };
     else yield { type: event.type === 'DELETED' ? 'deleted' : 'applied', object: transform(event.object), resourceVersion };
     cursor.resourceVersion = resourceVersion;

@@ -30,7 +30,7 @@ export function objectPath(resource: Resource<unknown>, { namespace, name }: Obj
 
 /** The name of an object that has one. */
 export function nameOf(object: ApiObject): ObjectName {
-  const { name, namespace } = object.metadata ?? {};
+  const { name, namespace } = object.metadata;
   if (!name) throw new Error(`a ${object.kind ?? 'Kubernetes object'} without a name`);
   return { name, namespace };
 }

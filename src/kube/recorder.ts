@@ -166,7 +166,7 @@ function reference(object: ApiObject): Subject {
     ...(kind && { kind }),
     name,
     ...(namespace && { namespace }),
-    ...(metadata?.uid && { uid: metadata.uid }),
+    ...(metadata.uid && { uid: metadata.uid }),
   };
 }
 

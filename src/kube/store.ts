@@ -142,8 +142,8 @@ class Index<T> {
 
 function difference<T extends ApiObject>(key: string, previous: T | undefined, object: T): readonly Change<T>[] {
   if (previous === undefined) return [{ type: 'added', key, object }];
-  if (previous.metadata?.uid !== object.metadata?.uid) return [deleted(key, previous), { type: 'added', key, object }];
-  if (previous.metadata?.resourceVersion === object.metadata?.resourceVersion) return [];
+  if (previous.metadata.uid !== object.metadata.uid) return [deleted(key, previous), { type: 'added', key, object }];
+  if (previous.metadata.resourceVersion === object.metadata.resourceVersion) return [];
   return [{ type: 'updated', key, object, previous }];
 }
 

@@ -218,15 +218,19 @@ export class Transport {
     const what = `${request.method} ${this.server}${request.path}`;
     if (deadline.hasPassed) return new TransportError('ETIMEDOUT', `${what}: the server fell silent`);
     if (error instanceof TransportError) return new TransportError(error.code, `${what}: ${error.message}`);
-    return new TransportError(codeOf(error), `${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, { cause: error });
   }
 }
 
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 function codeOf(error: unknown): string {
-  const isCoded = error instanceof Error && 'code' in error && typeof error.code === 'string';
+  const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
   return isCoded ? String(error.code) : 'UNKNOWN';
+}
+
+function messageOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 }
 
 function queryText(query: TransportRequest['query']): string {

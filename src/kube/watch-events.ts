@@ -57,7 +57,7 @@ function isChange(type: unknown): type is 'ADDED' | 'MODIFIED' | 'DELETED' {
 }
 
 function endsInitialEvents({ metadata }: ApiObject): boolean {
-  return metadata?.annotations?.['k8s.io/initial-events-end'] === 'true';
+  return metadata.annotations?.['k8s.io/initial-events-end'] === 'true';
 }
 
 interface RawEvent<T> {

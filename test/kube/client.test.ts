@@ -1,0 +1,196 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ConfigMaps, Namespaces } from '../../src/api/resources.ts';
+import { StatusError } from '../../src/api/status.ts';
+import { TokenReviews } from '../../src/kube/reviews.ts';
+import { FakeClock } from '../support/clock.ts';
+import type { WireHandler } from '../support/wire-server.ts';
+import { ScriptedCollection } from './scripted-collection.ts';
+import { startWireWorld, type WireWorld } from './wire-world.ts';
+
+const NAME = { namespace: 'ns', name: 'a' };
+const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+
+let world: WireWorld;
+afterEach(() => world.close());
+
+async function start(handler: WireHandler): Promise<WireWorld> {
+  world = await startWireWorld(handler, new FakeClock());
+  return world;
+}
+
+const empty: WireHandler = (_, reply) => reply.json(200, {});
+
+async function failure(handler: WireHandler): Promise<unknown> {
+  const { client } = await start(handler);
+  return client.get(ConfigMaps, NAME).catch((error: unknown) => error);
+}
+
+describe('KubeClient', () => {
+  it.each([
+    ['get', (c: WireWorld['client']) => c.get(ConfigMaps, NAME), 'GET /api/v1/namespaces/ns/configmaps/a'],
+    ['list of all namespaces', (c: WireWorld['client']) => c.list(ConfigMaps), 'GET /api/v1/configmaps'],
+    [
+      'create',
+      (c: WireWorld['client']) => c.create(ConfigMaps, { metadata: NAME }, { dryRun: true }),
+      'POST /api/v1/namespaces/ns/configmaps?fieldManager=tests&dryRun=All',
+    ],
+    [
+      'update',
+      (c: WireWorld['client']) => c.update(ConfigMaps, { metadata: NAME }),
+      'PUT /api/v1/namespaces/ns/configmaps/a?fieldManager=tests',
+    ],
+    [
+      'updateStatus',
+      (c: WireWorld['client']) => c.updateStatus(Namespaces, { metadata: { name: 'x' } }),
+      'PUT /api/v1/namespaces/x/status?fieldManager=tests',
+    ],
+    [
+      'patchStatus',
+      (c: WireWorld['client']) => c.patchStatus(Namespaces, { name: 'x' }, {}),
+      'PATCH /api/v1/namespaces/x/status?fieldManager=tests',
+    ],
+    [
+      'forced apply',
+      (c: WireWorld['client']) => c.apply(ConfigMaps, { metadata: NAME }, { force: true }),
+      'PATCH /api/v1/namespaces/ns/configmaps/a?force=true&fieldManager=tests',
+    ],
+    ['delete', (c: WireWorld['client']) => c.delete(ConfigMaps, NAME), 'DELETE /api/v1/namespaces/ns/configmaps/a'],
+    [
+      'createToken',
+      (c: WireWorld['client']) => c.createToken(NAME, { audiences: [] }),
+      'POST /api/v1/namespaces/ns/serviceaccounts/a/token',
+    ],
+    [
+      'createReview',
+      (c: WireWorld['client']) => c.createReview(TokenReviews, { spec: { token: 't' } }),
+      'POST /apis/authentication.k8s.io/v1/tokenreviews',
+    ],
+  ])('sends %s where Kubernetes serves it', async (_, call, expected) => {
+    const { client, server } = await start(empty);
+    await call(client);
+    const [request] = server.requests;
+    const query = request?.query.toString();
+    expect(`${request?.method} ${request?.path}${query ? `?${query}` : ''}`).toBe(expected);
+  });
+
+  it.each([
+    ['a merge patch', { data: {} }, 'application/merge-patch+json'],
+    ['a JSON patch', [{ op: 'remove', path: '/data' }], 'application/json-patch+json'],
+  ])('sends %s by its form', async (_, patch, contentType) => {
+    const { client, server } = await start(empty);
+    await client.patch(ConfigMaps, NAME, patch);
+    expect(server.requests[0]?.headers['content-type']).toBe(contentType);
+  });
+
+  it('deletes with preconditions and a propagation policy', async () => {
+    const { client, server } = await start(empty);
+    await client.delete(ConfigMaps, NAME, { uid: 'u', resourceVersion: '5', propagation: 'Foreground' });
+    expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid: 'u', resourceVersion: '5' },
+      propagationPolicy: 'Foreground',
+    });
+  });
+
+  it.each(['', '.', '..'])('never sends a request for an object named "%s"', async (name) => {
+    const { client, server } = await start(empty);
+    await expect(client.delete(ConfigMaps, { namespace: 'ns', name })).rejects.toThrow('is not a name');
+    await expect(client.delete(ConfigMaps, { namespace: name, name: 'a' })).rejects.toThrow(/is not a name|needs a namespace/);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('keeps a name with a slash in its place', async () => {
+    const { client, server } = await start(empty);
+    await client.get(ConfigMaps, { namespace: 'ns', name: 'a/../../secrets/b' });
+    expect(server.requests[0]?.path).toBe('/api/v1/namespaces/ns/configmaps/a%2F..%2F..%2Fsecrets%2Fb');
+  });
+
+  describe('errors', () => {
+    it('are the Status of the answer', async () => {
+      const details = { name: 'a', kind: 'configmaps' };
+      const status = {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: 'no',
+        reason: 'NotFound',
+        details,
+        code: 404,
+      };
+      const error = await failure((_, reply) => reply.json(404, status));
+      expect(error).toEqual(new StatusError(JSON.parse(JSON.stringify(status))));
+      expect(error).toMatchObject({ status });
+    });
+
+    it.each([
+      ['text', 503, 'upstream connect error', { reason: 'ServiceUnavailable', message: 'the server answered 503' }],
+      ['an unknown path', 404, '404 page not found', { reason: 'NotFound', message: 'the server could not find the requested resource' }],
+      ['a redirect', 302, '', { reason: undefined, message: 'the server redirects (302), which is not followed' }],
+      [
+        'a Status without kind',
+        504,
+        '{"metadata":{},"status":"Failure","message":"Timeout: x","reason":"Timeout","code":504}',
+        { reason: 'Timeout' },
+      ],
+      [
+        'a reason that nobody knows',
+        500,
+        '{"status":"Failure","message":"m","reason":"Made Up","code":500}',
+        { reason: undefined, message: 'm' },
+      ],
+      ['another code than the answer', 500, '{"status":"Failure","message":"m","code":200}', { code: 500 }],
+      ['no Status at all', 500, '{"status":{"token":"x"}}', { reason: 'InternalError' }],
+    ])('are sensible for %s', async (_, code, body, expected) => {
+      const error = await failure((_request, reply) => reply.text(code, body));
+      expect(error).toMatchObject({ name: 'StatusError', code, ...expected });
+    });
+
+    it('carry Retry-After', async () => {
+      const error = await failure((_, reply) => reply.text(429, 'slow down', { 'retry-after': '9' }));
+      expect(error).toMatchObject({ reason: 'TooManyRequests', retryAfterSeconds: 9 });
+    });
+
+    it('never hold a token that the server put into its message', async () => {
+      const error = await failure((_, reply) => reply.json(400, { status: 'Failure', message: `bad ${JWT} and opaque-secret`, code: 400 }));
+      expect(error).toMatchObject({ message: 'bad [redacted] and [redacted]' });
+    });
+
+    it('never quote an answer that cannot be read', async () => {
+      const error = await failure((_, reply) => reply.text(200, `{"status":{"token":"${JWT}`));
+      expect(error).toMatchObject({ code: 'EBADMSG' });
+      expect(inspect(error)).not.toContain('eyJ');
+    });
+  });
+
+  describe('listAll', () => {
+    it('joins the pages and names the type of the items', async () => {
+      const collection = new ScriptedCollection();
+      for (let n = 0; n < 7; n += 1) collection.put(`c-${n}`, 'x');
+      collection.pageLimit = 3;
+      const { client, server } = await start(collection.handler);
+      const list = await client.listAll(ConfigMaps, { namespace: 'ns' });
+      expect(list).toMatchObject({ resourceVersion: '107' });
+      expect(list.items.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
+        [0, 1, 2, 3, 4, 5, 6].map((n) => `ConfigMap c-${n}`),
+      );
+      expect(server.requests).toHaveLength(3);
+    });
+
+    it('starts again once when the pages expire', async () => {
+      const collection = new ScriptedCollection();
+      for (let n = 0; n < 4; n += 1) collection.put(`c-${n}`, 'x');
+      collection.pageLimit = 3;
+      let compactions = 1;
+      const { client } = await start((request, reply) => {
+        if (request.query.has('continue') && (compactions -= 1) >= 0) collection.compact();
+        return collection.handler(request, reply);
+      });
+      expect((await client.listAll(ConfigMaps)).items).toHaveLength(4);
+      compactions = 2;
+      await expect(client.listAll(ConfigMaps)).rejects.toMatchObject({ reason: 'Expired' });
+    });
+  });
+});

@@ -1,0 +1,243 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
+import { type Cursor, type ListWatchEvent, listWatch, startCursor } from '../../src/kube/list-watch.ts';
+import { FakeClock } from '../support/clock.ts';
+import { eventually } from './eventually.ts';
+import { answer, freeze, ScriptedCollection } from './scripted-collection.ts';
+import { startWireWorld, type WireWorld } from './wire-world.ts';
+
+let clock: FakeClock;
+let collection: ScriptedCollection;
+let world: WireWorld;
+let stop: AbortController;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  collection = new ScriptedCollection();
+  world = await startWireWorld((request, reply) => collection.handler(request, reply), clock);
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await world.close();
+});
+
+/** A round of list-watch: what it yielded so far, and how it ended. */
+interface Round {
+  readonly events: string[];
+  readonly ended: Promise<unknown>;
+}
+
+function follow(cursor: Cursor, random = 0): Round {
+  const events: string[] = [];
+  const options = { client: world.client, resource: ConfigMaps, transform: (object: ConfigMap) => object, clock, random: () => random };
+  const run = async (): Promise<unknown> => {
+    try {
+      for await (const event of listWatch(options, cursor, stop.signal)) events.push(shown(event));
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  };
+  return { events, ended: run() };
+}
+
+function shown(event: ListWatchEvent<ConfigMap>): string {
+  if (event.type === 'bookmark') return `bookmark ${event.resourceVersion}`;
+  const objects = event.type === 'listed' ? event.objects : [event.object];
+  return `${event.type} ${objects.map(({ metadata }) => metadata.name).join(',')} ${event.resourceVersion}`;
+}
+
+function queries(): string[] {
+  return world.server.requests.map(({ query }) => query.toString());
+}
+
+async function seen(round: Round, ...events: readonly string[]): Promise<void> {
+  await eventually(() => expect(round.events).toEqual(events));
+}
+
+async function watching(count = 1): Promise<void> {
+  await eventually(() => expect(collection.watching).toBe(count));
+}
+
+describe('listWatch', () => {
+  it('lists and watches on one connection where WatchList is offered', async () => {
+    collection.put('a', '1');
+    const round = follow(startCursor());
+    await seen(round, 'listed a 101');
+    collection.put('b', '1');
+    collection.remove('a');
+    collection.bookmark();
+    await seen(round, 'listed a 101', 'applied b 102', 'deleted a 103', 'bookmark 103');
+    expect(queries()).toEqual([
+      'watch=true&allowWatchBookmarks=true&timeoutSeconds=300&sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
+    ]);
+  });
+
+  it('lists by pages, at once and from then on, where WatchList is refused', async () => {
+    collection.offersWatchList = false;
+    for (const name of ['a', 'b', 'c']) collection.put(name, '1');
+    collection.pageLimit = 2;
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await seen(round, 'listed a,b,c 103');
+    await watching();
+    collection.put('a', '2');
+    await seen(round, 'listed a,b,c 103', 'applied a 104');
+    expect(cursor).toEqual({ resourceVersion: '104', pagesOnly: true });
+    expect(queries().slice(1, 3)).toEqual(['limit=500', 'limit=500&continue=%5B103%2C2%5D']);
+  });
+
+  it('lists by pages after a WatchList that never ended its initial events', async () => {
+    collection.put('a', '1');
+    collection.faults.push((_, reply) => void reply.open().lines({ type: 'ADDED', object: collection.objects.get('a') }));
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await eventually(() => expect(world.server.requests).toHaveLength(1));
+    await eventually(() => expect(clock.pending).toBe(1));
+    clock.advance(130_000);
+    expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
+    const next = follow(cursor);
+    await seen(next, 'listed a 101');
+  });
+
+  it('asks again for WatchList when the connection was cut', async () => {
+    collection.faults.push((_, reply) => reply.open().bytes('{').reset());
+    const cursor = startCursor();
+    await follow(cursor).ended;
+    expect(cursor.pagesOnly).toBe(false);
+  });
+
+  it('goes on after the last event when the server ends a watch', async () => {
+    collection.put('a', '1');
+    const round = follow(startCursor());
+    await seen(round, 'listed a 101');
+    clock.advance(100_000);
+    collection.cut((watcher) => watcher.end());
+    collection.put('b', '1');
+    await seen(round, 'listed a 101', 'applied b 102');
+    expect(queries()[1]).toBe('watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=101');
+  });
+
+  it.each([
+    ['reset', (watcher: { reset(): void }) => watcher.reset(), 'TransportError'],
+    ['cut within an event', (watcher: { bytes(text: string): { end(): void } }) => watcher.bytes('{"type":"ADD').end(), 'BrokenWatchError'],
+    ['full of garbage', (watcher: { bytes(text: string): unknown }) => watcher.bytes('<html>\n'), 'BrokenWatchError'],
+    [
+      'with an unknown event',
+      (watcher: { lines(value: unknown): unknown }) => watcher.lines({ type: 'NEW', object: {} }),
+      'BrokenWatchError',
+    ],
+    [
+      'with an event without a name',
+      (watcher: { lines(value: unknown): unknown }) => watcher.lines({ type: 'ADDED', object: { metadata: { resourceVersion: '9' } } }),
+      'BrokenWatchError',
+    ],
+    ['with null', (watcher: { bytes(text: string): unknown }) => watcher.bytes('null\n'), 'BrokenWatchError'],
+  ])('goes on after the last event, without a list, when a watch is %s', async (_, cut, name) => {
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await seen(round, 'listed  100');
+    collection.put('a', '1');
+    await seen(round, 'listed  100', 'applied a 101');
+    collection.cut(cut);
+    expect(await round.ended).toMatchObject({ name });
+    collection.put('b', '1');
+    const next = follow(cursor);
+    await seen(next, 'applied b 102');
+    expect(queries().at(-1)).toContain('resourceVersion=101');
+  });
+
+  it('never quotes a broken line, which may be a Secret', async () => {
+    const round = follow(startCursor());
+    await watching();
+    collection.cut((watcher) => watcher.bytes('{"data":"c2VjcmV0"\n'));
+    expect(String(await round.ended)).not.toContain('c2VjcmV0');
+  });
+
+  it('starts after the last bookmark, so that a quiet collection does not expire', async () => {
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await seen(round, 'listed  100');
+    collection.put('a', '1');
+    collection.bookmark();
+    collection.compact();
+    await seen(round, 'listed  100', 'applied a 101', 'bookmark 101');
+    collection.cut((watcher) => watcher.reset());
+    await round.ended;
+    collection.put('b', '1');
+    await seen(follow(cursor), 'applied b 102');
+  });
+
+  it.each([
+    ['in the stream', undefined],
+    ['as the answer', answer(410, { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 })],
+    ['without a Status', answer(410, 'gone')],
+  ])('lists anew after a 410 %s', async (_, fault) => {
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await seen(round, 'listed  100');
+    collection.cut((watcher) => watcher.reset());
+    await round.ended;
+    collection.put('a', '1');
+    collection.put('b', '1');
+    collection.compact();
+    if (fault) collection.faults.push(fault);
+    expect(await follow(cursor).ended).toMatchObject({ name: 'StatusError', code: 410 });
+    expect(cursor.resourceVersion).toBeUndefined();
+    await seen(follow(cursor), 'listed a,b 102');
+  });
+
+  it('takes a watch that ends empty within a second for a failure', async () => {
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await seen(round, 'listed  100');
+    collection.faults.push((_, reply) => reply.open().end());
+    collection.cut((watcher) => watcher.end());
+    expect(await round.ended).toMatchObject({ name: 'BrokenWatchError' });
+    expect(cursor.resourceVersion).toBe('100');
+  });
+
+  it('takes a watch without a byte for dead, and goes on after the last event', async () => {
+    const cursor = startCursor();
+    const round = follow(cursor);
+    await seen(round, 'listed  100');
+    clock.advance(129_000);
+    collection.bookmark();
+    await seen(round, 'listed  100', 'bookmark 100');
+    clock.advance(129_000);
+    expect(collection.watching).toBe(1);
+    clock.advance(1_000);
+    expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
+    collection.put('a', '1');
+    await seen(follow(cursor), 'applied a 101');
+  });
+
+  it('gives up on a server that accepts a watch and never answers', async () => {
+    collection.faults.push(freeze);
+    const round = follow(startCursor());
+    await eventually(() => expect(world.server.requests).toHaveLength(1));
+    clock.advance(30_000);
+    expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
+  });
+
+  it.each([
+    [0, 300],
+    [0.5, 450],
+    [0.999999, 599],
+  ])('lets watches end at different times: random %d asks for %d s', async (random, seconds) => {
+    follow(startCursor(), random);
+    await watching();
+    expect(queries()[0]).toContain(`timeoutSeconds=${seconds}&`);
+  });
+
+  it('leaves nothing behind when it is aborted', async () => {
+    const round = follow(startCursor());
+    await watching();
+    stop.abort();
+    expect(await round.ended).toMatchObject({ name: 'AbortError' });
+    await watching(0);
+    expect(clock.pending).toBe(0);
+  });
+});

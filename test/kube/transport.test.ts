@@ -1,0 +1,311 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Cluster, User } from '@kubernetes/client-node';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport, type Transport, type TransportOptions } from '../../src/kube/transport.ts';
+import { FakeClock } from '../support/clock.ts';
+import { startWireServer, type WireHandler, type WireServer, type WireServerOptions } from '../support/wire-server.ts';
+import { createAuthority } from './certificates.ts';
+import { eventually } from './eventually.ts';
+
+const GET = { method: 'GET', path: '/x' } as const;
+const POST = { method: 'POST', path: '/x', body: '{}' } as const;
+
+let clock: FakeClock;
+let folder: string;
+const closing: (() => Promise<void>)[] = [];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  folder = mkdtempSync(join(tmpdir(), 'purser-'));
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  rmSync(folder, { recursive: true });
+});
+
+async function serve(handler: WireHandler, options?: WireServerOptions): Promise<WireServer> {
+  const server = await startWireServer(handler, options);
+  closing.push(() => server.close());
+  return server;
+}
+
+function connect(
+  server: WireServer,
+  user: Partial<User> = {},
+  more: Partial<TransportOptions & { cluster: Partial<Cluster> }> = {},
+): Transport {
+  const { cluster, ...options } = more;
+  const config = fixed({ name: 'c', server: server.url, skipTLSVerify: false, ...cluster }, { name: 'u', ...user });
+  const transport = createTransport(config, { clock, ...options });
+  closing.push(() => transport.close());
+  return transport;
+}
+
+const echo: WireHandler = (request, reply) => reply.json(200, { authorization: request.headers.authorization ?? '' });
+
+describe('transport', () => {
+  it('keeps the path of a server behind a prefix', async () => {
+    const server = await serve(echo);
+    await connect(server, {}, { cluster: { server: `${server.url}/k8s/c-1/` } }).request({ ...GET, query: { a: 'b c', gone: undefined } });
+    expect(server.requests[0]).toMatchObject({ path: '/k8s/c-1/x' });
+    expect([...(server.requests[0]?.query ?? [])]).toEqual([['a', 'b c']]);
+  });
+
+  it('never follows a redirect', async () => {
+    const elsewhere = await serve(echo);
+    const server = await serve((_, reply) => reply.text(307, '', { location: `${elsewhere.url}/x` }));
+    await expect(connect(server, { token: 'secret-token' }).request(POST)).resolves.toMatchObject({ status: 307 });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  it('refuses an answer that is longer than the limit', async () => {
+    const server = await serve((_, reply) => void reply.open().bytes('x'.repeat(5_000)));
+    await expect(connect(server).request({ ...GET, maxBytes: 1_000 })).rejects.toMatchObject({ code: 'EMSGSIZE' });
+  });
+
+  it('gives up at the deadline when the server accepts and never answers', async () => {
+    const server = await serve(() => undefined);
+    const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });
+    await eventually(() => expect(server.requests).toHaveLength(1));
+    clock.advance(3_000);
+    await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('gives up at the deadline when the answer trickles', async () => {
+    const server = await serve((_, reply) => void reply.open().bytes('{'));
+    const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });
+    await eventually(() => expect(server.requests).toHaveLength(1));
+    clock.advance(3_000);
+    await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  });
+
+  it('ends with the reason of the signal when the caller aborts', async () => {
+    const server = await serve(() => undefined);
+    const controller = new AbortController();
+    const reply = connect(server).request({ ...GET, signal: controller.signal });
+    await eventually(() => expect(server.requests).toHaveLength(1));
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await expect(reply).rejects.toBe(reason);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('reads once more when the connection is cut before an answer', async () => {
+    const server = await serve((_, reply) => reply.reset());
+    const transport = connect(server);
+    server.handle((request, reply) => (server.requests.length === 1 ? reply.reset() : echo(request, reply)));
+    await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('never writes twice', async () => {
+    const server = await serve((_, reply) => reply.reset());
+    await expect(connect(server).request(POST)).rejects.toMatchObject({ name: 'TransportError' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('says that nobody listens', async () => {
+    const server = await serve(echo);
+    const transport = connect(server);
+    await server.close();
+    await expect(transport.request(GET)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('fails requests under way and later ones when it is closed', async () => {
+    const server = await serve(() => undefined);
+    const transport = connect(server);
+    const reply = transport.request(GET);
+    await eventually(() => expect(server.requests).toHaveLength(1));
+    const failed = reply.catch((error: unknown) => error);
+    await transport.close();
+    expect(await failed).toMatchObject({ name: 'TransportError' });
+    await expect(transport.request(GET)).rejects.toMatchObject({ code: 'ECANCELED' });
+  });
+
+  it.each([
+    ['plain http beyond this machine', { server: 'http://10.0.0.1:6443' }, /only https/],
+    ['another protocol', { server: 'ftp://127.0.0.1' }, /only https/],
+    ['an address that must not be dialled', { server: 'https://169.254.169.254' }, /must not be dialled/],
+  ])('refuses %s', (_, cluster, message) => {
+    const mayDial = (address: string) => !address.startsWith('169.254.');
+    const config = fixed({ name: 'c', skipTLSVerify: false, ...cluster }, { name: 'u' });
+    expect(() => createTransport(config, { clock, mayDial })).toThrow(message);
+  });
+
+  it('refuses a name that leads to an address which must not be dialled', async () => {
+    const server = await serve(echo);
+    const named = { server: server.url.replace('127.0.0.1', 'localhost') };
+    const transport = connect(server, {}, { cluster: named, mayDial: () => false });
+    await expect(transport.request(GET)).rejects.toThrow('must not be dialled');
+    expect(server.requests).toEqual([]);
+  });
+
+  describe('streams', () => {
+    it('take a stream without a byte for dead', async () => {
+      const server = await serve((_, reply) => void reply.open().bytes('a'));
+      const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
+      if (stream.type !== 'stream') throw new Error('refused');
+      const chunks = stream.chunks[Symbol.asyncIterator]();
+      await chunks.next();
+      const next = chunks.next().catch((error: unknown) => error);
+      clock.advance(99_999);
+      expect(clock.pending).toBe(1);
+      clock.advance(1);
+      expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
+      expect(clock.pending).toBe(0);
+    });
+
+    it('stay alive while bytes come', async () => {
+      let send: (text: string) => void = () => undefined;
+      const server = await serve((_, reply) => {
+        reply.open();
+        send = (text) => void reply.bytes(text);
+      });
+      const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
+      if (stream.type !== 'stream') throw new Error('refused');
+      const chunks = stream.chunks[Symbol.asyncIterator]();
+      for (const text of ['a', 'b', 'c']) {
+        send(text);
+        expect(Buffer.from((await chunks.next()).value ?? []).toString()).toBe(text);
+        clock.advance(90_000);
+      }
+      await chunks.return?.(undefined);
+      expect(clock.pending).toBe(0);
+    });
+
+    it('hand over a refusal as a whole answer', async () => {
+      const server = await serve((_, reply) => reply.text(429, 'later', { 'retry-after': '7' }));
+      const stream = await connect(server).stream({ ...GET, idleMs: 1_000 });
+      expect(stream).toMatchObject({ type: 'refused', reply: { status: 429, body: 'later', headers: { 'retry-after': '7' } } });
+      expect(clock.pending).toBe(0);
+    });
+  });
+
+  describe('credentials', () => {
+    const tokenFile = (path: string) => ({ authProvider: { name: 'tokenFile', config: { tokenFile: path } } });
+
+    it('are read again from a rotated token file', async () => {
+      const path = join(folder, 'token');
+      const server = await serve(echo);
+      const transport = connect(server, tokenFile(path), { rereadMs: 5_000 });
+      const sent = async () => (await transport.request(GET)).body;
+      writeFileSync(path, 'first-token\n');
+      expect(await sent()).toContain('"Bearer first-token"');
+      writeFileSync(path, 'second-token');
+      expect(await sent()).toContain('first-token');
+      clock.advance(5_000);
+      expect(await sent()).toContain('second-token');
+    });
+
+    it('are read again at once after a 401, and the request repeated once', async () => {
+      const path = join(folder, 'token');
+      writeFileSync(path, 'first-token');
+      const server = await serve((request, reply) => reply.text(request.headers.authorization === 'Bearer second-token' ? 200 : 401, ''));
+      const transport = connect(server, tokenFile(path), { rereadMs: 60_000 });
+      await expect(transport.request(POST)).resolves.toMatchObject({ status: 401 });
+      expect(server.requests).toHaveLength(1);
+      writeFileSync(path, 'second-token');
+      clock.advance(1_000);
+      await expect(transport.request(POST)).resolves.toMatchObject({ status: 200 });
+      expect(server.requests).toHaveLength(3);
+    });
+
+    it('stay as they were while their file is missing or empty', async () => {
+      const path = join(folder, 'token');
+      writeFileSync(path, 'first-token');
+      const server = await serve(echo);
+      const transport = connect(server, tokenFile(path));
+      await transport.request(GET);
+      writeFileSync(path, '');
+      clock.advance(10_000);
+      expect((await transport.request(GET)).body).toContain('first-token');
+      rmSync(path);
+      clock.advance(10_000);
+      expect((await transport.request(GET)).body).toContain('first-token');
+    });
+
+    it('do not come back in the text of an error', async () => {
+      const server = await serve((request, reply) => reply.text(500, `you said ${request.headers.authorization}`));
+      const reply = await connect(server, { token: 'opaque-secret' }).request(GET);
+      expect(reply.body).toBe('you said Bearer [redacted]');
+    });
+
+    it('come from a plugin, until they expire', async () => {
+      const script = join(folder, 'plugin');
+      const counter = join(folder, 'count');
+      writeFileSync(counter, '');
+      const expiry = new Date(clock.now() + 60_000).toISOString();
+      writeFileSync(
+        script,
+        `#!/bin/sh\nprintf x >> ${counter}\ncase "$KUBERNETES_EXEC_INFO" in *'"server":"http'*) ;; *) exit 3;; esac\n` +
+          `echo '{"kind":"ExecCredential","status":{"token":"plugin-'$(cat ${counter})$MODE'","expirationTimestamp":"${expiry}"}}'\n`,
+      );
+      chmodSync(script, 0o755);
+      const exec = {
+        command: script,
+        apiVersion: 'client.authentication.k8s.io/v1',
+        provideClusterInfo: true,
+        env: [{ name: 'MODE', value: '-m' }],
+      };
+      const server = await serve(echo);
+      const transport = connect(server, { exec }, { execEnv: { PATH: '/usr/bin:/bin' } });
+      expect((await transport.request(GET)).body).toContain('Bearer plugin-x-m');
+      clock.advance(40_000);
+      expect((await transport.request(GET)).body).toContain('Bearer plugin-x-m');
+      clock.advance(10_000);
+      expect((await transport.request(GET)).body).toContain('Bearer plugin-xx-m');
+    });
+
+    it('never come from a plugin that is not allowed', async () => {
+      const server = await serve(echo);
+      expect(() => connect(server, { exec: { command: 'touch' } })).toThrow('not allowed');
+    });
+
+    it('that a plugin prints do not appear in its errors', async () => {
+      const script = join(folder, 'plugin');
+      writeFileSync(script, '#!/bin/sh\necho secret-output; echo secret-error >&2; exit 4\n');
+      chmodSync(script, 0o755);
+      const server = await serve(echo);
+      const reply = connect(server, { exec: { command: script, args: ['secret-argument'] } }, { execEnv: {} }).request(GET);
+      const error = await reply.catch((caught: unknown) => caught);
+      expect(String(error)).toMatch(/plugin failed: 4/);
+      expect(inspect(error)).not.toContain('secret');
+    });
+
+    it('are not sent to a server with the certificate of another authority', async () => {
+      const [ours, theirs] = await Promise.all([createAuthority('ours'), createAuthority('theirs')]);
+      const server = await serve(echo, { tls: await theirs.issue('server') });
+      const caData = Buffer.from(ours.cert).toString('base64');
+      await expect(connect(server, { token: 't' }, { cluster: { caData } }).request(GET)).rejects.toThrow(/certificate|signature/);
+      expect(server.requests).toEqual([]);
+    });
+
+    it('with a rotated client certificate are shown on fresh connections', async () => {
+      const authority = await createAuthority('ca');
+      const server = await serve((request, reply) => reply.text(200, request.clientName ?? ''), {
+        tls: { ...(await authority.issue('server')), ca: authority.cert },
+      });
+      const [caFile, certFile, keyFile] = [join(folder, 'ca'), join(folder, 'cert'), join(folder, 'key')];
+      const [first, second] = await Promise.all([authority.issue('first'), authority.issue('second')]);
+      writeFileSync(caFile, authority.cert);
+      writeFileSync(certFile, first.cert);
+      writeFileSync(keyFile, first.key);
+      const transport = connect(server, { certFile, keyFile }, { cluster: { caFile } });
+      const shown = async () => (await transport.request(GET)).body;
+      expect(await shown()).toBe('first');
+      writeFileSync(certFile, second.cert);
+      clock.advance(10_000);
+      expect(await shown()).toBe('first');
+      writeFileSync(keyFile, second.key);
+      clock.advance(10_000);
+      expect(await shown()).toBe('second');
+      expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    });
+  });
+});

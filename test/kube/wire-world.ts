@@ -1,0 +1,25 @@
+// A client and the scripted server it talks to.
+
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import type { FakeClock } from '../support/clock.ts';
+import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
+
+export interface WireWorld {
+  readonly server: WireServer;
+  readonly client: KubeClient;
+  close(): Promise<void>;
+}
+
+/** Starts a server with `handler` and a client for it that lives by `clock`. */
+export async function startWireWorld(handler: WireHandler, clock: FakeClock): Promise<WireWorld> {
+  const server = await startWireServer(handler);
+  const config = fixed({ name: 'wire', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'opaque-secret' });
+  const transport = createTransport(config, { clock });
+  const close = async () => {
+    await transport.close();
+    await server.close();
+  };
+  return { server, client: new KubeClient(transport, 'tests'), close };
+}
