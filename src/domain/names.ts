@@ -2,14 +2,19 @@
 
 /** Names of most objects, and prefixes of label keys. */
 export function dns1123SubdomainProblems(value: string): readonly string[] {
-  return [...longerThan(253, value), ...unlike(SUBDOMAIN, value)];
+  return [...longerThan(253, value, 'characters'), ...unlike(SUBDOMAIN, value)];
 }
 
 /** Names of namespaces. */
 export function dns1123LabelProblems(value: string): readonly string[] {
-  const tooLong = longerThan(63, value);
+  const tooLong = longerThan(63, value, 'characters');
   if (SUBDOMAIN.pattern.test(value) && !LABEL.pattern.test(value)) return [...tooLong, 'must not contain dots'];
   return [...tooLong, ...unlike(LABEL, value)];
+}
+
+/** Names of resources and their versions. */
+export function dns1035LabelProblems(value: string): readonly string[] {
+  return [...longerThan(63, value, 'characters'), ...unlike(DNS_1035_LABEL, value)];
 }
 
 /** Keys of labels and annotations, and finalizers: `name` or `prefix/name`. */
@@ -21,14 +26,18 @@ export function qualifiedNameProblems(value: string): readonly string[] {
   const name = parts.at(-1) ?? '';
   const prefix = parts.length === 2 ? parts[0] : undefined;
   return [
-    ...(prefix === undefined ? [] : nonEmpty(prefix, dns1123SubdomainProblems)).map((problem) => `prefix part ${problem}`),
-    ...[...nonEmpty(name, (text) => longerThan(63, text)), ...unlike(KEY, name)].map((problem) => `name part ${problem}`),
+    ...(prefix === undefined ? [] : nonEmpty(prefix, prefixProblems)).map((problem) => `prefix part ${problem}`),
+    ...[...nonEmpty(name, (text) => longerThan(63, text, 'bytes')), ...unlike(KEY, name)].map((problem) => `name part ${problem}`),
   ];
+}
+
+function prefixProblems(value: string): readonly string[] {
+  return [...longerThan(253, value, 'bytes'), ...unlike(SUBDOMAIN, value)];
 }
 
 /** Values of labels. */
 export function labelValueProblems(value: string): readonly string[] {
-  return [...longerThan(63, value), ...unlike(LABEL_VALUE, value)];
+  return [...longerThan(63, value, 'bytes'), ...unlike(LABEL_VALUE, value)];
 }
 
 /** Names that only have to fit into a URL, such as those of roles. */
@@ -61,6 +70,11 @@ const LABEL = form(
   `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', ${ALPHANUMERIC_ENDS}`,
   ['my-name', '123-abc'],
 );
+const DNS_1035_LABEL = form(
+  '[a-z]([-a-z0-9]*[a-z0-9])?',
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  ['my-name', 'abc-123'],
+);
 const SUBDOMAIN = form(
   `${LABEL_SOURCE}(\\.${LABEL_SOURCE})*`,
   `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ${ALPHANUMERIC_ENDS}`,
@@ -86,8 +100,9 @@ function mismatch({ rule, examples, source }: Form): string {
   return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
 }
 
-function longerThan(max: number, value: string): readonly string[] {
-  return Buffer.byteLength(value) > max ? [`must be no more than ${max} bytes`] : [];
+/** Bytes are counted, though Kubernetes calls them characters where names are concerned. */
+function longerThan(max: number, value: string, unit: 'bytes' | 'characters'): readonly string[] {
+  return Buffer.byteLength(value) > max ? [`must be no more than ${max} ${unit}`] : [];
 }
 
 function nonEmpty(value: string, problems: (value: string) => readonly string[]): readonly string[] {

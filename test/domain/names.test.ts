@@ -27,8 +27,8 @@ describe('dns1123SubdomainProblems', () => {
     ['a..b', [SUBDOMAIN]],
     ['a-', [SUBDOMAIN]],
     ['a\n', [SUBDOMAIN]],
-    ['a'.repeat(254), ['must be no more than 253 bytes']],
-    [`-${'a'.repeat(253)}`, ['must be no more than 253 bytes', SUBDOMAIN]],
+    ['a'.repeat(254), ['must be no more than 253 characters']],
+    [`-${'a'.repeat(253)}`, ['must be no more than 253 characters', SUBDOMAIN]],
   ])('of %j', (name, problems) => {
     expect(dns1123SubdomainProblems(name)).toEqual(problems);
   });
@@ -41,8 +41,8 @@ describe('dns1123LabelProblems', () => {
     ['', [LABEL]],
     ['a.b', ['must not contain dots']],
     ['a_b', [LABEL]],
-    ['a'.repeat(64), ['must be no more than 63 bytes']],
-    [`${'a'.repeat(64)}.b`, ['must be no more than 63 bytes', 'must not contain dots']],
+    ['a'.repeat(64), ['must be no more than 63 characters']],
+    [`${'a'.repeat(64)}.b`, ['must be no more than 63 characters', 'must not contain dots']],
   ])('of %j', (name, problems) => {
     expect(dns1123LabelProblems(name)).toEqual(problems);
   });

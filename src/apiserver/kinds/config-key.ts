@@ -9,11 +9,9 @@ const MAX_KEY_BYTES = 253;
 const KEY = '[-._a-zA-Z0-9]+';
 const KEY_PATTERN = new RegExp(`^${KEY}$`);
 
-/** What is wrong with the keys of `field`. */
-export function keyErrors(content: Readonly<Record<string, unknown>> | undefined, field: string): readonly FieldError[] {
-  return Object.keys(content ?? {}).flatMap((key) =>
-    configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem)),
-  );
+/** What is wrong with a key of `field`. */
+export function keyErrors(key: string, field: string): readonly FieldError[] {
+  return configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
 }
 
 /** What a change of an object that has been frozen may not do. */
@@ -23,7 +21,7 @@ export function frozenError(field: string): FieldError {
 
 function configKeyProblems(key: string): readonly string[] {
   return [
-    ...(Buffer.byteLength(key) > MAX_KEY_BYTES ? [`must be no more than ${MAX_KEY_BYTES} bytes`] : []),
+    ...(Buffer.byteLength(key) > MAX_KEY_BYTES ? [`must be no more than ${MAX_KEY_BYTES} characters`] : []),
     ...(KEY_PATTERN.test(key)
       ? []
       : [

@@ -23,13 +23,14 @@ function validate(object: KubeObject): readonly FieldError[] {
   const { data = {}, binaryData = {} }: ConfigMap = object;
   const textBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   const totalBytes = Object.values(binaryData).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), textBytes);
-  const inBoth = Object.keys(data).filter((key) => key in binaryData);
   return [
     ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName }),
-    ...keyErrors(data, 'data'),
-    ...inBoth.map((key) => invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')),
-    ...keyErrors(binaryData, 'binaryData'),
-    ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('', MAX_CONTENT_BYTES)] : []),
+    ...Object.keys(data).flatMap((key) => [
+      ...keyErrors(key, 'data'),
+      ...(Object.hasOwn(binaryData, key) ? [invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')] : []),
+    ]),
+    ...Object.keys(binaryData).flatMap((key) => keyErrors(key, 'binaryData')),
+    ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('[]', MAX_CONTENT_BYTES)] : []),
   ];
 }
 

@@ -1,13 +1,10 @@
 // The shape of Nodes and the columns of their table.
 
 import type { Schema } from '../schema/schema.ts';
+import { atomic, kept, RESOURCE_LIST, required } from './container-schema.ts';
 import { always, bool, int32, list, listByKey, named, objectStruct, pointer, raw, struct, text, time } from './go-struct.ts';
 import type { TableColumn } from './kind.ts';
-import { RESOURCE_LIST } from './pod-schema.ts';
 import { AGE_COLUMN, column, NAME_COLUMN } from './table.ts';
-
-const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });
-const required = (): Schema => always(text(), '');
 
 const SPEC = struct('v1.NodeSpec', {
   podCIDR: text(),
@@ -17,7 +14,7 @@ const SPEC = struct('v1.NodeSpec', {
   taints: atomic(
     struct('v1.Taint', { key: required(), value: text(), effect: always(named('v1.TaintEffect'), ''), timeAdded: pointer(time()) }),
   ),
-  configSource: pointer(raw()),
+  configSource: kept(),
   externalID: text(),
 });
 
@@ -41,7 +38,7 @@ const NODE_INFO = struct('v1.NodeSystemInfo', {
   kubeProxyVersion: required(),
   operatingSystem: required(),
   architecture: required(),
-  swap: pointer(raw()),
+  swap: kept(),
 });
 
 const STATUS = struct('v1.NodeStatus', {
@@ -55,9 +52,9 @@ const STATUS = struct('v1.NodeStatus', {
   images: atomic(raw()),
   volumesInUse: atomic(named('v1.UniqueVolumeName')),
   volumesAttached: atomic(raw()),
-  config: pointer(raw()),
+  config: kept(),
   runtimeHandlers: atomic(raw()),
-  features: pointer(raw()),
+  features: kept(),
   declaredFeatures: atomic(text()),
 });
 

@@ -2,18 +2,18 @@
 // deeper structures that nothing here reads are kept as they came.
 
 import type { Schema } from '../schema/schema.ts';
+import { atomic, CONTAINER, CONTAINER_STATUS, EPHEMERAL_CONTAINER, kept, RESOURCE_LIST, RESOURCES, required } from './container-schema.ts';
 import {
   always,
   bool,
   int32,
   int64,
-  list,
+  LABEL_SELECTOR,
   listByKey,
   map,
   named,
   objectStruct,
   pointer,
-  quantity,
   raw,
   struct,
   text,
@@ -21,66 +21,13 @@ import {
 } from './go-struct.ts';
 import { LOCAL_OBJECT_REFERENCE } from './object-reference.ts';
 
-const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });
+const VOLUME_SOURCES = [
+  'hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi glusterfs persistentVolumeClaim rbd flexVolume cinder',
+  'cephfs flocker downwardAPI fc azureFile configMap vsphereVolume quobyte azureDisk photonPersistentDisk projected portworxVolume scaleIO',
+  'storageos csi ephemeral image',
+].flatMap((line) => line.split(' '));
 
-/** A list merged by key whose entries are otherwise kept as they came. */
-const keptByKey = (goType: string, key: string, patchStrategy = 'merge'): Schema => ({
-  ...listByKey(struct(goType, { [key]: always(text(), '') }, { 'x-kubernetes-preserve-unknown-fields': true }), key),
-  'x-kubernetes-patch-strategy': patchStrategy,
-});
-
-const kept = (): Schema => pointer(raw());
-
-/** v1.ResourceList: amounts by the name of a resource. */
-export const RESOURCE_LIST: Schema = { ...map(quantity()), go: { type: 'v1.ResourceList' } };
-
-const RESOURCES = struct('v1.ResourceRequirements', {
-  limits: RESOURCE_LIST,
-  requests: RESOURCE_LIST,
-  claims: keptByKey('v1.ResourceClaim', 'name'),
-});
-
-const PORTS: Schema = {
-  ...listByKey(
-    struct('v1.ContainerPort', {
-      name: text(),
-      hostPort: int32(),
-      containerPort: always(int32(), 0),
-      protocol: named('v1.Protocol', { default: 'TCP' }),
-      hostIP: text(),
-    }),
-    'containerPort',
-  ),
-  'x-kubernetes-list-map-keys': ['containerPort', 'protocol'],
-};
-
-const CONTAINER = struct('v1.Container', {
-  name: always(text(), ''),
-  image: text(),
-  command: atomic(text()),
-  args: atomic(text()),
-  workingDir: text(),
-  ports: PORTS,
-  envFrom: atomic(raw()),
-  env: listByKey(struct('v1.EnvVar', { name: always(text(), ''), value: text(), valueFrom: kept() }), 'name'),
-  resources: RESOURCES,
-  resizePolicy: atomic(raw()),
-  restartPolicy: pointer(named('v1.ContainerRestartPolicy')),
-  restartPolicyRules: atomic(raw()),
-  volumeMounts: keptByKey('v1.VolumeMount', 'mountPath'),
-  volumeDevices: keptByKey('v1.VolumeDevice', 'devicePath'),
-  livenessProbe: kept(),
-  readinessProbe: kept(),
-  startupProbe: kept(),
-  lifecycle: kept(),
-  terminationMessagePath: text(),
-  terminationMessagePolicy: named('v1.TerminationMessagePolicy'),
-  imagePullPolicy: named('v1.PullPolicy'),
-  securityContext: kept(),
-  stdin: bool(),
-  stdinOnce: bool(),
-  tty: bool(),
-});
+const VOLUME = struct('v1.Volume', { name: required(), ...Object.fromEntries(VOLUME_SOURCES.map((source) => [source, kept()])) });
 
 const TOLERATION = struct('v1.Toleration', {
   key: text(),
@@ -90,11 +37,31 @@ const TOLERATION = struct('v1.Toleration', {
   tolerationSeconds: pointer(int64()),
 });
 
+const TOPOLOGY_SPREAD_CONSTRAINTS: Schema = {
+  ...listByKey(
+    struct('v1.TopologySpreadConstraint', {
+      maxSkew: always(int32(), 0),
+      topologyKey: required(),
+      whenUnsatisfiable: always(named('v1.UnsatisfiableConstraintAction'), ''),
+      labelSelector: pointer(LABEL_SELECTOR),
+      minDomains: pointer(int32()),
+      nodeAffinityPolicy: pointer(named('v1.NodeInclusionPolicy')),
+      nodeTaintsPolicy: pointer(named('v1.NodeInclusionPolicy')),
+      matchLabelKeys: atomic(text()),
+    }),
+    'topologyKey',
+  ),
+  'x-kubernetes-list-map-keys': ['topologyKey', 'whenUnsatisfiable'],
+};
+
+/** A list merged by name whose entries keep only the keys that a strategic merge patch names. */
+const retained = (items: Schema): Schema => ({ ...listByKey(items, 'name'), 'x-kubernetes-patch-strategy': 'merge,retainKeys' });
+
 const SPEC = struct('v1.PodSpec', {
-  volumes: keptByKey('v1.Volume', 'name', 'merge,retainKeys'),
+  volumes: retained(VOLUME),
   initContainers: listByKey(CONTAINER, 'name'),
   containers: always(listByKey(CONTAINER, 'name'), null),
-  ephemeralContainers: keptByKey('v1.EphemeralContainer', 'name'),
+  ephemeralContainers: listByKey(EPHEMERAL_CONTAINER, 'name'),
   restartPolicy: named('v1.RestartPolicy'),
   terminationGracePeriodSeconds: pointer(int64()),
   activeDeadlineSeconds: pointer(int64()),
@@ -115,7 +82,7 @@ const SPEC = struct('v1.PodSpec', {
   affinity: kept(),
   schedulerName: text(),
   tolerations: atomic(TOLERATION),
-  hostAliases: keptByKey('v1.HostAlias', 'ip'),
+  hostAliases: listByKey(struct('v1.HostAlias', { ip: required(), hostnames: atomic(text()) }), 'ip'),
   priorityClassName: text(),
   priority: pointer(int32()),
   dnsConfig: kept(),
@@ -124,12 +91,14 @@ const SPEC = struct('v1.PodSpec', {
   enableServiceLinks: pointer(bool()),
   preemptionPolicy: pointer(named('v1.PreemptionPolicy')),
   overhead: RESOURCE_LIST,
-  topologySpreadConstraints: keptByKey('v1.TopologySpreadConstraint', 'topologyKey'),
+  topologySpreadConstraints: TOPOLOGY_SPREAD_CONSTRAINTS,
   setHostnameAsFQDN: pointer(bool()),
   os: kept(),
   hostUsers: pointer(bool()),
-  schedulingGates: keptByKey('v1.PodSchedulingGate', 'name'),
-  resourceClaims: keptByKey('v1.PodResourceClaim', 'name', 'merge,retainKeys'),
+  schedulingGates: listByKey(struct('v1.PodSchedulingGate', { name: required() }), 'name'),
+  resourceClaims: retained(
+    struct('v1.PodResourceClaim', { name: required(), resourceClaimName: pointer(text()), resourceClaimTemplateName: pointer(text()) }),
+  ),
   resources: pointer(RESOURCES),
   hostnameOverride: pointer(text()),
   schedulingGroup: kept(),
@@ -145,26 +114,6 @@ const CONDITION = struct('v1.PodCondition', {
   message: text(),
 });
 
-const CONTAINER_STATE = struct('v1.ContainerState', { waiting: kept(), running: kept(), terminated: kept() });
-
-const CONTAINER_STATUS = struct('v1.ContainerStatus', {
-  name: always(text(), ''),
-  state: CONTAINER_STATE,
-  lastState: CONTAINER_STATE,
-  ready: always(bool(), false),
-  restartCount: always(int32(), 0),
-  image: always(text(), ''),
-  imageID: always(text(), ''),
-  containerID: text(),
-  started: pointer(bool()),
-  allocatedResources: RESOURCE_LIST,
-  resources: pointer(RESOURCES),
-  volumeMounts: keptByKey('v1.VolumeMountStatus', 'mountPath'),
-  user: kept(),
-  allocatedResourcesStatus: keptByKey('v1.ResourceStatus', 'name'),
-  stopSignal: pointer(named('v1.Signal')),
-});
-
 const STATUS = struct('v1.PodStatus', {
   observedGeneration: int64(),
   phase: named('v1.PodPhase'),
@@ -173,16 +122,16 @@ const STATUS = struct('v1.PodStatus', {
   reason: text(),
   nominatedNodeName: text(),
   hostIP: text(),
-  hostIPs: atomic(struct('v1.HostIP', { ip: always(text(), '') })),
+  hostIPs: atomic(struct('v1.HostIP', { ip: required() })),
   podIP: text(),
-  podIPs: listByKey(struct('v1.PodIP', { ip: always(text(), '') }), 'ip'),
+  podIPs: listByKey(struct('v1.PodIP', { ip: required() }), 'ip'),
   startTime: pointer(time()),
   initContainerStatuses: atomic(CONTAINER_STATUS),
   containerStatuses: atomic(CONTAINER_STATUS),
   qosClass: named('v1.PodQOSClass'),
   ephemeralContainerStatuses: atomic(CONTAINER_STATUS),
   resize: named('v1.PodResizeStatus'),
-  resourceClaimStatuses: keptByKey('v1.PodResourceClaimStatus', 'name', 'merge,retainKeys'),
+  resourceClaimStatuses: retained(struct('v1.PodResourceClaimStatus', { name: required(), resourceClaimName: pointer(text()) })),
   extendedResourceClaimStatus: kept(),
   allocatedResources: RESOURCE_LIST,
   resources: pointer(RESOURCES),

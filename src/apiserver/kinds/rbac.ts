@@ -60,9 +60,17 @@ function roleStrategy(namespaced: boolean): Strategy {
   ];
   return {
     createOnUpdate: true,
+    prepareForCreate: withoutEmptyRules,
+    prepareForUpdate: withoutEmptyRules,
     validate: (role) => validate(role),
     validateUpdate: (next, old) => [...validate(next, old), ...validateCoreMetadataUpdate(next, old)],
   };
+}
+
+/** No rules are stored as none. */
+function withoutEmptyRules(role: Role): KubeObject {
+  const { rules, ...rest } = role;
+  return rules?.length ? role : rest;
 }
 
 function bindingStrategy(namespaced: boolean): Strategy {

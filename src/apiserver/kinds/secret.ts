@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidValue, requiredValue, tooLong } from '../../api/field-error.ts';
 import type { KubeObject } from '../object.ts';
+import { parseJson } from '../wire/json-parse.ts';
 import { builtInKind } from './built-in-kind.ts';
 import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-key.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
@@ -37,7 +38,7 @@ function validate(object: KubeObject): readonly FieldError[] {
   const totalBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), 0);
   return [
     ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName }),
-    ...keyErrors(data, 'data'),
+    ...Object.keys(data).flatMap((key) => keyErrors(key, 'data')),
     ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('data', MAX_CONTENT_BYTES)] : []),
     ...(TYPE_RULES[type]?.(object) ?? []),
   ];
@@ -49,8 +50,8 @@ const SERVICE_ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 const TYPE_RULES: Readonly<Record<string, (secret: Secret) => readonly FieldError[]>> = {
   'kubernetes.io/service-account-token': ({ metadata }) =>
     metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [requiredValue(`metadata.annotations[${SERVICE_ACCOUNT_NAME}]`)],
-  'kubernetes.io/dockercfg': ({ data }) => missing(data, '.dockercfg'),
-  'kubernetes.io/dockerconfigjson': ({ data }) => missing(data, '.dockerconfigjson'),
+  'kubernetes.io/dockercfg': ({ data }) => jsonObjectErrors(data, '.dockercfg'),
+  'kubernetes.io/dockerconfigjson': ({ data }) => jsonObjectErrors(data, '.dockerconfigjson'),
   'kubernetes.io/basic-auth': ({ data }) => {
     const errors = missing(data, 'username', 'password');
     return errors.length === 2 ? errors : [];
@@ -61,6 +62,26 @@ const TYPE_RULES: Readonly<Record<string, (secret: Secret) => readonly FieldErro
 
 function missing(data: Secret['data'] = {}, ...keys: readonly string[]): readonly FieldError[] {
   return keys.filter((key) => !Object.hasOwn(data, key)).map((key) => requiredValue(`data[${key}]`));
+}
+
+function jsonObjectErrors(data: Secret['data'] = {}, key: string): readonly FieldError[] {
+  const content = data[key];
+  if (content === undefined) return [requiredValue(`data[${key}]`)];
+  const problem = jsonObjectProblem(Buffer.from(content, 'base64'));
+  return problem === undefined ? [] : [invalidValue(`data[${key}]`, '<secret contents redacted>', problem)];
+}
+
+const GO_NAMES: Readonly<Record<string, string>> = { boolean: 'bool' };
+
+/** Why Go would not read a JSON object from `content`. */
+function jsonObjectProblem(content: Buffer): string | undefined {
+  try {
+    const { type } = parseJson(content);
+    if (type === 'object' || type === 'null') return undefined;
+    return `json: cannot unmarshal ${GO_NAMES[type] ?? type} into Go value of type map[string]interface {}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function changeErrors(next: Secret, old: Secret): readonly FieldError[] {
