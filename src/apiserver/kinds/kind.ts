@@ -31,6 +31,8 @@ export interface Kind {
   readonly fieldLabelErrors: 'generic' | 'named';
   /** The version under which objects are stored, where that is another one. */
   readonly storageVersion?: string;
+  /** What every request to a deprecated version is told. */
+  readonly deprecationWarning?: string;
   /** Other API versions of the same stored object (events): how to read and write it. Absent: stored as it is. */
   readonly conversion?: Conversion;
 }

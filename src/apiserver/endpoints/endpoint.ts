@@ -1,0 +1,52 @@
+// What every endpoint of a kind needs: the kind, the place, the representation of the answer.
+
+import type { Kind } from '../kinds/kind.ts';
+import type { KubeObject } from '../object.ts';
+import type { Reply } from '../reply.ts';
+import { showObject, type View } from '../representation.ts';
+import type { ApiRequest } from '../request.ts';
+import type { ResourceRequest } from '../request-info.ts';
+import type { Api, Target, Writer } from '../verbs/api.ts';
+import { formatBody } from '../wire/encode.ts';
+import { negotiate, type Representation } from '../wire/negotiate.ts';
+import { fieldManagerName, type WriteOptions } from '../wire/options.ts';
+
+/** A request for a kind that exists, by a method that it knows. */
+export interface KindRequest extends ApiRequest {
+  readonly info: ResourceRequest;
+  readonly kind: Kind;
+}
+
+export function targetOf({ kind, info }: KindRequest): Target {
+  return { kind, namespace: kind.namespaced ? info.namespace : '', name: info.name, subresource: info.subresource };
+}
+
+/** The representation of the answer; 406. */
+export function representationOf({ preferences, kind }: KindRequest): Representation {
+  return negotiate(preferences, { builtIn: kind.builtIn, tables: true });
+}
+
+export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOptions): Writer {
+  const { user, userAgent, warn } = request;
+  const manager = fieldManagerName(fieldManager, userAgent);
+  return { user, dryRun, warn, manager, checkMayCreate: () => request.authorize('create') };
+}
+
+export function viewOf(api: Api, request: KindRequest, as: Representation['as']): View {
+  return { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
+}
+
+/** An answer that holds one object. */
+export function objectReply(api: Api, request: KindRequest, representation: Representation, { status, object }: Answer): Reply {
+  return textReply(status, showObject(object, viewOf(api, request, representation.as)), representation);
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly object: KubeObject;
+}
+
+/** An answer whose compact JSON is at hand. */
+export function textReply(status: number, text: string, representation: Representation): Reply {
+  return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
+}

@@ -1,0 +1,68 @@
+// GET: one object, a list, or a watch.
+
+import { notFound } from '../../api/status.ts';
+import type { Reply } from '../reply.ts';
+import { showEvent, showList, type View } from '../representation.ts';
+import { type Api, resourceName, storeOf } from '../verbs/api.ts';
+import { listObjects } from '../verbs/list.ts';
+import { parseSelectors, Selection } from '../verbs/selection.ts';
+import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
+import { watchEventText } from '../wire/encode.ts';
+import { listOptions, validateListOptions } from '../wire/list-options.ts';
+import { negotiateWatch } from '../wire/negotiate.ts';
+import type { ListOptions } from '../wire/options.ts';
+import { orderedJson } from '../wire/ordered-json.ts';
+import { type KindRequest, objectReply, representationOf, targetOf, textReply, viewOf } from './endpoint.ts';
+
+export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const { kind, namespace, name } = targetOf(request);
+  const object = storeOf(api, kind).get(namespace, name);
+  if (object === undefined) throw notFound(resourceName(kind), name);
+  return objectReply(api, request, representation, { status: 200, object });
+}
+
+export async function listEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const target = targetOf(request);
+  const { options, selection } = selected(request, target.namespace);
+  const page = await listObjects(api, target, selection, options);
+  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+}
+
+export async function watchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const { kind } = request;
+  const representation = negotiateWatch(request.preferences, { builtIn: kind.builtIn, tables: true });
+  const { options, selection } = selected(request, targetOf(request).namespace);
+  const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
+  return {
+    status: 200,
+    headers: { 'content-type': representation.contentType },
+    body: lines(batches, viewOf(api, request, representation.as)),
+  };
+}
+
+/** What the query selects; 400 and 422 in the order in which the API server looks. */
+export function selected({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
+  const parsed = listOptions(query);
+  const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
+  const options = validateListOptions(parsed, { watch: info.verb === 'watch' });
+  return { options, selection: new Selection(kind, selectors, namespace) };
+}
+
+async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const events of batches) {
+    let text = '';
+    for (const event of events) {
+      text += eventLine(event, view, isFirst);
+      isFirst = false;
+    }
+    yield text;
+  }
+}
+
+function eventLine(event: WatchEvent, view: View, isFirst: boolean): string {
+  if (event.type === 'ERROR') return watchEventText('ERROR', orderedJson(event.status));
+  return watchEventText(event.type, showEvent(event.object, view, isFirst));
+}

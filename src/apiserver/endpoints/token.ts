@@ -1,0 +1,33 @@
+// The token subresource of service accounts.
+
+import { TOKEN_REQUEST } from '../kinds/reviews.ts';
+import type { Reply } from '../reply.ts';
+import { createToken } from '../reviews/token.ts';
+import { admitCreate } from '../verbs/admission.ts';
+import { bodyMediaType } from '../wire/content-type.ts';
+import { objectText } from '../wire/encode.ts';
+import { negotiate } from '../wire/negotiate.ts';
+import { fieldManagerName, writeOptions } from '../wire/options.ts';
+import { decodeBody } from './decode-body.ts';
+import { type KindRequest, targetOf, textReply } from './endpoint.ts';
+import type { AccessApi } from './review.ts';
+
+const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', builtIn: true, schema: TOKEN_REQUEST };
+
+export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
+  const representation = negotiate(request.preferences, { builtIn: true, tables: false });
+  const mediaType = bodyMediaType(request.contentType);
+  const body = await request.body();
+  const { fieldManager, fieldValidation } = writeOptions(request.query, 'CreateOptions');
+  const object = decodeBody(api, request, { body, mediaType, kind: KIND, fieldValidation });
+  const { kind, namespace, name } = targetOf(request);
+  const posted = {
+    object,
+    namespace,
+    name,
+    manager: fieldManagerName(fieldManager, request.userAgent),
+    admit: () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } }),
+    warn: request.warn,
+  };
+  return textReply(201, objectText(await createToken(posted, api.issuance, api.now()), TOKEN_REQUEST), representation);
+}

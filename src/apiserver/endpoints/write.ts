@@ -1,0 +1,67 @@
+// POST, PUT and DELETE.
+
+import type { Reply } from '../reply.ts';
+import { showList } from '../representation.ts';
+import type { Api, Target } from '../verbs/api.ts';
+import { createObject } from '../verbs/create.ts';
+import { type Deletion, deleteObject } from '../verbs/delete.ts';
+import { listObjects } from '../verbs/list.ts';
+import { updateObject } from '../verbs/update.ts';
+import { bodyMediaType } from '../wire/content-type.ts';
+import { deleteOptions } from '../wire/delete-options.ts';
+import { writeOptions } from '../wire/options.ts';
+import { orderedJson } from '../wire/ordered-json.ts';
+import { decodeBody } from './decode-body.ts';
+import { type KindRequest, objectReply, representationOf, targetOf, textReply, viewOf, writerOf } from './endpoint.ts';
+import { selected } from './read.ts';
+
+export async function createEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const mediaType = bodyMediaType(request.contentType);
+  const body = await request.body();
+  const options = writeOptions(request.query, 'CreateOptions');
+  const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
+  const object = createObject(api, targetOf(request), request.kind.rules.defaulted(decoded), writerOf(request, options));
+  return objectReply(api, request, representation, { status: 201, object });
+}
+
+export async function updateEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const body = await request.body();
+  const options = writeOptions(request.query, 'UpdateOptions');
+  const mediaType = bodyMediaType(request.contentType);
+  const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
+  const { object, created } = updateObject(api, targetOf(request), request.kind.rules.defaulted(decoded), writerOf(request, options));
+  return objectReply(api, request, representation, { status: created ? 201 : 200, object });
+}
+
+export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const options = deleteOptions(request.query, await request.body(), request.contentType);
+  const target = targetOf(request);
+  const deletion = deleteObject(api, target, options);
+  if (!deletion.gone || target.kind.rules.deleteReturnsObject) {
+    return objectReply(api, request, representation, { status: 200, object: deletion.object });
+  }
+  return textReply(200, orderedJson(success(target, deletion)), representation);
+}
+
+/** Deletes everything that is selected, one by one; the answer is the list of it. */
+export async function deleteCollectionEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const target = targetOf(request);
+  const { options, selection } = selected(request, target.namespace);
+  const deletion = deleteOptions(request.query, await request.body(), request.contentType);
+  const page = await listObjects(api, target, selection, options);
+  const items = page.items.map(
+    ({ metadata: { namespace = '', name = '' } }) => deleteObject(api, { ...target, namespace, name }, deletion).object,
+  );
+  const deleted = { ...page, items: page.items, revision: items.length === 0 ? page.revision : api.store.revision };
+  return textReply(200, showList(deleted, viewOf(api, request, representation.as)), representation);
+}
+
+function success({ kind, name }: Target, { object }: Deletion): object {
+  const { group, plural } = kind;
+  const details = { name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}

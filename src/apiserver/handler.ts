@@ -1,0 +1,134 @@
+// The way of every request: who, as whom, allowed?, then the endpoint; and of every answer: durable first, then out.
+
+import { randomUUID } from 'node:crypto';
+import { internalError, StatusError, unauthorized } from '../api/status.ts';
+import type { AccessAttributes, Policy } from '../domain/rbac.ts';
+import { type Authenticators, authenticate } from './access/authenticate.ts';
+import { authorize } from './access/authorize.ts';
+import { impersonate } from './access/impersonate.ts';
+import { plainText, type Reply } from './reply.ts';
+import type { ApiRequest, Incoming } from './request.ts';
+import { type RequestInfo, requestInfo } from './request-info.ts';
+import { formatBody } from './wire/encode.ts';
+import { negotiateError, type Preferences } from './wire/negotiate.ts';
+import { orderedJson } from './wire/ordered-json.ts';
+import { warningHeaders } from './wire/warning.ts';
+
+export interface HandlerDeps {
+  readonly authenticators: Authenticators;
+  readonly policy: Policy;
+  now(): number;
+  /** Resolves when everything that an answer may show is on disk. */
+  durable(): Promise<void>;
+  /** Answers a request that may proceed. */
+  endpoint(request: ApiRequest): Promise<Reply>;
+  /** Told of errors that nobody expected. */
+  report(error: unknown): void;
+}
+
+/** Answers one request; never rejects. */
+export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Reply> {
+  const warnings: string[] = [];
+  const url = parseUrl(incoming.url);
+  if (url === undefined) return plainText(400, '400 Bad Request');
+  const preferences = preferencesOf(incoming, url.query);
+  const reply = await answer(deps, incoming, url, { preferences, warn: (text) => void warnings.push(text) });
+  return {
+    ...reply,
+    headers: {
+      'audit-id': headerOf(incoming, 'audit-id') ?? randomUUID(),
+      'cache-control': 'no-cache, private',
+      ...reply.headers,
+      ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),
+    },
+  };
+}
+
+/** An error as the caller wants to read it. */
+export function errorReply(error: StatusError, preferences: Preferences): Reply {
+  const { mediaType, contentType, pretty } = negotiateError(preferences);
+  const isIndented = pretty || error.code === 406;
+  return {
+    status: error.code,
+    headers: {
+      'content-type': contentType,
+      ...((error.retryAfterSeconds ?? 0) > 0 && { 'retry-after': String(error.retryAfterSeconds) }),
+      ...(error.code === 403 && { 'x-content-type-options': 'nosniff' }),
+    },
+    body: formatBody(orderedJson(error.status), { mediaType, pretty: isIndented }),
+  };
+}
+
+interface Url {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
+
+async function answer(deps: HandlerDeps, incoming: Incoming, url: Url, caller: Caller): Promise<Reply> {
+  try {
+    const reply = await deps.endpoint(admitted(deps, incoming, url, caller));
+    await deps.durable();
+    return reply;
+  } catch (error) {
+    if (error instanceof StatusError) return errorReply(error, caller.preferences);
+    deps.report(error);
+    return errorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
+  }
+}
+
+/** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
+function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: Url, caller: Caller): ApiRequest {
+  const info = requestInfo(incoming.method, path, query);
+  const credentials = { authorization: headerOf(incoming, 'authorization'), certificate: incoming.certificate };
+  const { authenticators, policy } = deps;
+  const authentication = authenticate(credentials, authenticators.audiences, authenticators, deps.now());
+  authentication.warnings.forEach(caller.warn);
+  if (authentication.type === 'refused') throw unauthorized();
+  const attributes = attributesOf(info);
+  const user = impersonate(authentication.user, incoming.headers, attributes, policy);
+  authorize(user, attributes, policy);
+  return {
+    ...caller,
+    method: incoming.method,
+    info,
+    path,
+    query,
+    user,
+    contentType: headerOf(incoming, 'content-type'),
+    userAgent: headerOf(incoming, 'user-agent'),
+    header: (name) => headerOf(incoming, name),
+    authorize: (verb) => authorize(user, { ...attributes, verb }, policy),
+    body: incoming.body,
+    signal: incoming.signal,
+  };
+}
+
+function attributesOf(info: RequestInfo): AccessAttributes {
+  if (info.type === 'path') return info;
+  const { type, verb, group, namespace, resource, subresource, name } = info;
+  return { type, verb, group, namespace, resource, subresource, name };
+}
+
+function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences {
+  return {
+    accept: headerOf(incoming, 'accept'),
+    userAgent: headerOf(incoming, 'user-agent'),
+    pretty: query.get('pretty') ?? undefined,
+  };
+}
+
+function headerOf({ headers }: Incoming, name: string): string | undefined {
+  return headers[name]?.[0];
+}
+
+/** The path is decoded byte by byte, as Go does, before anybody splits it; undefined where that is impossible. */
+function parseUrl(url: string): Url | undefined {
+  const [raw = '', ...rest] = url.split('?');
+  if (/%(?![0-9a-f]{2})/i.test(raw)) return undefined;
+  const bytes = raw.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
+    hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return { path: Buffer.from(bytes, 'latin1').toString('utf8'), query: new URLSearchParams(rest.join('?')) };
+}

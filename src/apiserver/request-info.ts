@@ -1,0 +1,78 @@
+// What a request is about, told from its method and URL alone; authorisation and routing both rest on it.
+
+import { parseFieldSelector, requiredName } from '../domain/field-selector.ts';
+import { pathSegmentProblems } from '../domain/names.ts';
+
+export type RequestInfo = ResourceRequest | PathRequest;
+
+/** A request for a resource of an API group. */
+export interface ResourceRequest {
+  readonly type: 'resource';
+  /** get, list, watch, create, update, patch, delete, deletecollection; empty for methods that mean nothing here. */
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** Path segments from the resource on. */
+  readonly parts: readonly string[];
+}
+
+/** Any other request: discovery, health, OpenAPI. */
+export interface PathRequest {
+  readonly type: 'path';
+  readonly verb: string;
+  readonly path: string;
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** `path` is percent-decoded, as Go's URL.Path is; one slash too many at either end does not matter. */
+export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
+  const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
+  const groupless = prefix === 'api' ? ['', ...segments] : segments;
+  const [group = '', version = '', ...below] = groupless;
+  if ((prefix !== 'api' && prefix !== 'apis') || below.length === 0) return { type: 'path', verb: method.toLowerCase(), path };
+  const namespace = below[0] === 'namespaces' ? (below[1] ?? '') : '';
+  const parts = isBelowNamespace(below) ? below.slice(2) : below;
+  const [resource = '', name = '', subresource = ''] = parts;
+  const target = { type: 'resource' as const, group, version, namespace, resource, subresource, parts };
+  return { ...target, ...verbAndName(VERBS[method] ?? '', name, query) };
+}
+
+/** Whether `namespaces/NS/…` speaks of something in the namespace rather than of the namespace itself. */
+function isBelowNamespace(parts: readonly string[]): boolean {
+  return parts[0] === 'namespaces' && parts.length > 2 && parts[2] !== 'status' && parts[2] !== 'finalize';
+}
+
+function verbAndName(verb: string, name: string, query: URLSearchParams): { verb: string; name: string } {
+  if (name !== '') return { verb, name };
+  if (verb === 'delete') return { verb: 'deletecollection', name };
+  if (verb !== 'get') return { verb, name };
+  return { verb: isTrue(query.get('watch')) ? 'watch' : 'list', name: nameInSelector(query) };
+}
+
+/** A list that can only hold one object is authorised by that object's name. */
+function nameInSelector(query: URLSearchParams): string {
+  try {
+    const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';
+    return pathSegmentProblems(name).length === 0 ? name : '';
+  } catch {
+    // The list itself will answer with the selector's error.
+    return '';
+  }
+}
+
+/** A boolean query parameter: everything but `0` and `false` is true, even nothing. */
+export function isTrue(value: string | null): boolean {
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
+}

@@ -1,0 +1,81 @@
+// The embedded API server: one folder, one port, and everything in between put together.
+
+import { internalError } from '../api/status.ts';
+import { systemClock } from '../std/clock.ts';
+import { bootstrapPolicy } from './access/bootstrap-policy.ts';
+import type { User } from './access/user.ts';
+import { createApi } from './api.ts';
+import { pathEndpoint } from './endpoints/path.ts';
+import { resourceEndpoint } from './endpoints/resource.ts';
+import { handle } from './handler.ts';
+import { identityOf } from './identity.ts';
+import { bootstrapNamespaces } from './kinds/built-in.ts';
+import { listen } from './listener.ts';
+import type { ApiRequest } from './request.ts';
+import { openJournal } from './storage/journal.ts';
+import { ObjectStore } from './storage/object-store.ts';
+import { startUpkeep } from './upkeep/start.ts';
+
+export interface ApiServerOptions {
+  /** Where everything is kept; private to one server at a time. */
+  readonly folder: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** The issuer of service-account tokens, and their audience unless a request names others. */
+  readonly issuer: string;
+  /** Users by their bearer tokens. */
+  readonly tokens: ReadonlyMap<string, User>;
+  /** Told of errors that nobody expected. */
+  readonly report: (error: unknown) => void;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  /** The certificate authority, as PEM. */
+  readonly ca: string;
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+
+/** Serves what the folder holds. Throws a DataFolderError for folders that cannot be used, and the socket's error for a port that is taken. */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const journal = openJournal(options.folder);
+  try {
+    const identity = await identityOf(journal, systemClock.now());
+    const store = new ObjectStore(journal);
+    const api = createApi(store, { ...options, signingKey: identity.signingKey });
+    const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    const healthChecks = [{ name: 'storage', problem: () => store.failure?.message }];
+    let address = '';
+    const endpoint = (request: ApiRequest) => {
+      const { info } = request;
+      return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address, healthChecks });
+    };
+    const deps = { ...api, endpoint, report: options.report, durable: () => store.durable().catch(unavailable) };
+    const { serving, authority } = identity;
+    const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
+    await store.durable();
+    const listener = await listen({ port: options.port, host: HOST, tls, handle: (request) => handle(deps, request) });
+    address = `${HOST}:${listener.port}`;
+    return {
+      url: `https://${address}`,
+      port: listener.port,
+      ca: authority.certificate,
+      async close() {
+        await listener.close();
+        stopUpkeep();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+}
+
+/** A write that is not on disk was not made: nobody is told otherwise. */
+function unavailable(cause: unknown): never {
+  throw internalError('the data folder cannot be written', { cause });
+}

@@ -1,0 +1,76 @@
+// The `continue` parameter of paged lists: where the next page starts, and at which revision.
+
+import { badRequest } from '../../api/status.ts';
+import { goJsonString } from '../../std/go-text.ts';
+
+const VERSION = 'meta.k8s.io/v1';
+
+export interface ContinueToken {
+  /** The revision that all pages show; -1 asks for the latest instead. */
+  readonly revision: number;
+  /** The first key that the page may hold, without leading slash. */
+  readonly start: string;
+}
+
+/** The token for the page after the object with key `lastKey`. */
+export function encodeContinue(revision: number, lastKey: string): string {
+  return encode(revision, `/${lastKey}\0`);
+}
+
+/** The same page at the latest revision: offered when the token's own revision is gone. */
+export function atLatest(token: ContinueToken): string {
+  return encode(-1, `/${token.start}`);
+}
+
+/** Throws 400 with the API server's words for tokens that it did not make. */
+export function decodeContinue(text: string): ContinueToken {
+  const { v, rv, start } = parse(text);
+  if (v !== VERSION) throw invalidToken(`server does not recognize this encoded version ${v ?? ''}`);
+  if (typeof rv !== 'number' || rv === 0) throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
+  if (typeof start !== 'string' || start === '') throw invalidToken(`encoded start key empty (version ${VERSION})`);
+  const key = start.startsWith('/') ? start : `/${start}`;
+  if (cleanPath(key) !== key) throw invalidToken(start);
+  return { revision: rv, start: key.slice(1) };
+}
+
+function encode(revision: number, start: string): string {
+  const json = `{"v":"${VERSION}","rv":${revision},"start":${goJsonString(start)}}`;
+  return Buffer.from(json).toString('base64url');
+}
+
+function parse(text: string): { v?: unknown; rv?: unknown; start?: unknown } {
+  const bytes = decodeBase64Url(text);
+  try {
+    return (JSON.parse(bytes.toString('utf8')) ?? {}) as object;
+  } catch {
+    throw invalidToken(jsonProblem(bytes));
+  }
+}
+
+/** Go's decoder names the byte at which the text stops being base64url without padding. */
+function decodeBase64Url(text: string): Buffer {
+  const bad = text.search(/[^A-Za-z0-9_-]/);
+  if (bad !== -1) throw invalidToken(`illegal base64 data at input byte ${bad}`);
+  if (text.length % 4 === 1) throw invalidToken(`illegal base64 data at input byte ${text.length - 1}`);
+  return Buffer.from(text, 'base64url');
+}
+
+function jsonProblem(bytes: Buffer): string {
+  const first = bytes.toString('utf8').trimStart()[0];
+  if (first === undefined) return 'unexpected end of JSON input';
+  return `invalid character '${first}' looking for beginning of value`;
+}
+
+/** path.Clean, as far as keys need it: no empty, `.` or `..` segments and no slash at the end. */
+function cleanPath(path: string): string {
+  const kept: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') kept.pop();
+    else if (segment !== '' && segment !== '.') kept.push(segment);
+  }
+  return `/${kept.join('/')}`;
+}
+
+function invalidToken(why: string): Error {
+  return badRequest(`invalid continue token: continue key is not valid: ${why}`);
+}

@@ -1,0 +1,176 @@
+// The durable side of the store: one SQLite file in a private folder that one process holds at a time.
+// Memory is what requests read; this file is what a restart reads.
+
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { goJson } from '../../std/go-text.ts';
+import type { KubeObject } from '../object.ts';
+
+/** A data folder that cannot be used, with a message for the person who chose it. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/** One object to be written, or to be removed where `object` is absent. */
+export interface JournalEntry {
+  readonly resource: string;
+  readonly key: string;
+  readonly object?: KubeObject;
+}
+
+export interface Journal {
+  /** The revision of the last commit. */
+  readonly revision: number;
+  /** Every object, once, at start-up. */
+  load(): Iterable<Required<JournalEntry>>;
+  /** Writes all entries and the revision, or nothing. Returns once they would survive a power failure. */
+  commit(revision: number, entries: readonly JournalEntry[]): void;
+  /** A value that belongs to the folder, such as a signing key, if there is one. */
+  kept(name: string): string | undefined;
+  /** Keeps such a value, and returns it. */
+  keep(name: string, value: string): string;
+  close(): void;
+}
+
+const FILE = 'state.db';
+/** Marks the file as ours ("PRSR"), where SQLite keeps the application id. */
+const APPLICATION_ID = 0x50525352;
+const FORMAT = 1;
+
+/** Opens the folder's journal, making both if the folder is missing or empty. A folder of somebody else is left untouched. */
+export function openJournal(folder: string): Journal {
+  const file = join(folder, FILE);
+  const isNew = prepareFolder(folder, file);
+  if (!isNew) inspect(file);
+  const database = open(file);
+  try {
+    if (isNew) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT};`);
+    return journalOver(database);
+  } catch (error) {
+    database.close();
+    throw unusable(file, error);
+  }
+}
+
+function journalOver(database: DatabaseSync): Journal {
+  database.exec(`
+    PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS objects (resource TEXT, key TEXT, body TEXT NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT OR IGNORE INTO facts VALUES ('revision', '1');
+  `);
+  const put = database.prepare('INSERT INTO objects VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+  const remove = database.prepare('DELETE FROM objects WHERE resource = ? AND key = ?');
+  const setFact = database.prepare('INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
+  const fact = database.prepare('SELECT value FROM facts WHERE name = ?');
+  const all = database.prepare('SELECT resource, key, body FROM objects');
+  return {
+    revision: Number(valueOf(fact, 'revision')),
+    *load() {
+      for (const row of all.iterate())
+        yield { resource: text(row['resource']), key: text(row['key']), object: parseStored(text(row['body'])) };
+    },
+    commit(revision, entries) {
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        for (const { resource, key, object } of entries) {
+          if (object === undefined) remove.run(resource, key);
+          else put.run(resource, key, goJson(object));
+        }
+        setFact.run('revision', String(revision));
+        database.exec('COMMIT');
+      } catch (error) {
+        if (database.isTransaction) database.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    kept: (name) => valueOf(fact, name),
+    keep(name, value) {
+      setFact.run(name, value);
+      return value;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Makes the folder if need be; whether the journal must be made too. */
+function prepareFolder(folder: string, file: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const entries = readdirSync(folder);
+    if (entries.length > 0 && !existsSync(file)) {
+      throw new DataFolderError(`${folder} is not a data folder of Purser (it holds ${entries[0]}); choose another one`);
+    }
+    if (entries.length === 0) chmodSync(folder, 0o700);
+    return entries.length === 0;
+  } catch (error) {
+    if (error instanceof DataFolderError) throw error;
+    throw new DataFolderError(`cannot use ${folder} as a data folder: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Looks at an existing file without writing to it. */
+function inspect(file: string): void {
+  const header = Buffer.alloc(100);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, header, 0, header.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  const isOurs = header.toString('latin1', 0, 15) === 'SQLite format 3' && header.readUInt32BE(68) === APPLICATION_ID;
+  if (!isOurs) throw new DataFolderError(`${file} was not written by Purser; choose another data folder`);
+  const format = header.readUInt32BE(60);
+  if (format !== FORMAT) throw new DataFolderError(`${file} has format ${format}, and this version of Purser reads format ${FORMAT}`);
+  const reader = new DatabaseSync(file, { readOnly: true });
+  try {
+    const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+    if (verdict !== 'ok') throw new Error(String(verdict));
+  } catch (error) {
+    throw unusable(file, error);
+  } finally {
+    reader.close();
+  }
+}
+
+function open(file: string): DatabaseSync {
+  const database = new DatabaseSync(file);
+  try {
+    // Exclusive: the lock belongs to the process and goes with it, however it ends.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE; COMMIT;');
+    chmodSync(file, 0o600);
+    return database;
+  } catch (error) {
+    database.close();
+    throw unusable(file, error);
+  }
+}
+
+function unusable(file: string, error: unknown): DataFolderError {
+  const message = messageOf(error);
+  if (message.includes('locked')) return new DataFolderError(`${file} is in use by another process`, { cause: error });
+  return new DataFolderError(`${file} is damaged and was left as it is (${message}); choose another data folder`, { cause: error });
+}
+
+/** Integers beyond what a double holds come back as the bigints they were. */
+function parseStored(body: string): KubeObject {
+  return JSON.parse(body, /\d{16}/.test(body) ? bigIntegers : undefined) as KubeObject;
+}
+
+function bigIntegers(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+function valueOf(fact: StatementSync, name: string): string | undefined {
+  const value = fact.get(name)?.['value'];
+  return value === undefined ? undefined : text(value);
+}
+
+function text(value: SQLOutputValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,44 @@
+// A namespace that is being deleted takes everything in it along, and goes when it is empty.
+
+import type { KubeObject } from '../object.ts';
+import { EVERY } from '../storage/object-store.ts';
+import type { Api } from '../verbs/api.ts';
+import { deleteObject } from '../verbs/delete.ts';
+import { finalizeObject } from '../verbs/finalize.ts';
+import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
+
+const WRITER = systemWriter('kube-controller-manager');
+
+export function terminateNamespaces(api: Api): Stop {
+  const step = (namespace: KubeObject | undefined) => {
+    if (namespace?.metadata.deletionTimestamp !== undefined) terminate(api, namespace);
+  };
+  api.store.list('namespaces').forEach(step);
+  return api.store.subscribe(EVERY, ({ resource, type, object }) => {
+    if (resource === 'namespaces') return type === 'MODIFIED' ? step(object) : undefined;
+    // The last object that leaves lets its namespace go.
+    if (type === 'DELETED') step(api.store.get('namespaces', object.metadata.namespace ?? ''));
+  });
+}
+
+function terminate(api: Api, { metadata: { name: namespace = '' } }: KubeObject): void {
+  const content = contentOf(api, namespace);
+  for (const { resource, object } of content) {
+    const kind = kindOfResource(api, resource);
+    if (kind === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+    deleteObject(api, targetOf(kind, object), { dryRun: false, propagationPolicy: 'Background' });
+  }
+  const kind = api.registry.find('', 'v1', 'namespaces');
+  const emptied = api.store.get('namespaces', namespace);
+  if (kind === undefined || emptied === undefined || contentOf(api, namespace).length > 0) return;
+  const { finalizers: _, ...spec } = (emptied['spec'] ?? {}) as { finalizers?: readonly string[] };
+  finalizeObject(api, targetOf(kind, emptied, 'finalize'), { ...emptied, spec }, WRITER);
+}
+
+function contentOf(api: Api, namespace: string): readonly { resource: string; object: KubeObject }[] {
+  return api.store
+    .resources()
+    .flatMap((resource) =>
+      kindOfResource(api, resource)?.namespaced === true ? api.store.list(resource, namespace).map((object) => ({ resource, object })) : [],
+    );
+}

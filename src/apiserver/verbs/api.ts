@@ -1,0 +1,65 @@
+// What the verbs work with: the world, the target of a request, and who writes.
+
+import type { Clock } from '../../std/clock.ts';
+import type { User } from '../access/user.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Registry } from '../kinds/registry.ts';
+import type { KubeObject } from '../object.ts';
+import { KindStore } from '../storage/kind-store.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+
+export interface Api extends Clock {
+  readonly store: ObjectStore;
+  readonly registry: Registry;
+  /** Between 0 and 1. */
+  random(): number;
+  /** Five random characters for generated names. */
+  nameSuffix(): string;
+  /** Resolves once the store has reached a revision; rejects with 504 when that takes too long. */
+  reached(revision: number): Promise<void>;
+  /** Makes `kinds`, one per version, all that is served of a resource that comes from a definition. */
+  serve(group: string, plural: string, kinds: readonly Kind[]): void;
+  /** The revision since when changes of a kind are remembered: watches cannot go back further. */
+  watchableSince(kind: Kind): number;
+  /** Refuses, by throwing, what the caller may not grant to others. */
+  checkEscalation(user: User, kind: Kind, next: KubeObject, old?: KubeObject): void;
+}
+
+/** The object, or the place for one, that a request names. */
+export interface Target {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  /** `status`, or empty for the object itself. */
+  readonly subresource: string;
+}
+
+/** Who writes, and how. */
+export interface Writer {
+  readonly user: User;
+  /** The name under which fields are owned. */
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** Refuses, by throwing, writers who may change what exists but not create what does not. */
+  readonly checkMayCreate: () => void;
+  /** Tells the caller something without refusing. */
+  readonly warn: (text: string) => void;
+}
+
+export function storeOf(api: Api, kind: Kind): KindStore {
+  return new KindStore(api.store, kind);
+}
+
+/** A kind in errors about one of its objects or its collection: `secrets`. */
+export function resourceName(kind: Kind): { group: string; name: string } {
+  return { group: kind.group, name: kind.plural };
+}
+
+/** A kind in errors about what an object holds: `Secret`. */
+export function kindName(kind: Kind): { group: string; name: string } {
+  return { group: kind.group, name: kind.kind };
+}
+
+export function apiVersionOf({ group, version }: Kind): string {
+  return group === '' ? version : `${group}/${version}`;
+}

@@ -1,0 +1,67 @@
+// Create: from a decoded object to a stored one.
+
+import { randomUUID } from 'node:crypto';
+import { alreadyExists, badRequest, invalid, unclassified } from '../../api/status.ts';
+import { rfc3339 } from '../../std/timestamp.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { deduplicateOwners } from '../kinds/lifecycle.ts';
+import type { KubeObject } from '../object.ts';
+import type { KindStore } from '../storage/kind-store.ts';
+import { admitCreate } from './admission.ts';
+import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { tracked } from './tracked.ts';
+
+/** Names that Kubernetes generates have room for this many characters before the random ones. */
+const MAX_GENERATED_PREFIX = 58;
+const NAME_TRIES = 8;
+
+/** Creates what an ordinary POST describes; field ownership is recorded for the writer. */
+export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
+  const { kind, namespace } = target;
+  const { object, warnings } = deduplicateOwners(inNamespace(decoded, kind, namespace), 'create');
+  warnings.forEach(writer.warn);
+  return storeNew(api, kind, tracked(api, target, { next: object, writer }), writer);
+}
+
+/** Stores a new object whose managed fields are settled. */
+export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Writer): KubeObject {
+  admitCreate(api, kind, object);
+  api.checkEscalation(writer.user, kind, object);
+  const store = storeOf(api, kind);
+  const fresh = kind.rules.prepareForCreate(withSystemMetadata(named(object, store, api), api.now()));
+  const errors = kind.rules.validate(fresh);
+  if (errors.length > 0) throw invalid({ group: kind.group, name: fresh.kind }, fresh.metadata.name ?? '', errors);
+  kind.rules.warnings(fresh).forEach(writer.warn);
+  const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
+  if (existing !== undefined) throw exists(kind, existing);
+  if (fresh.metadata.resourceVersion !== undefined) throw unclassified('resourceVersion should not be set on objects to be created');
+  return writer.dryRun ? fresh : store.put(fresh);
+}
+
+/** The object in the namespace of the URL; 400 if it says otherwise. */
+export function inNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
+  const own = object.metadata.namespace ?? '';
+  if (own === namespace || !kind.namespaced) return object;
+  if (own !== '') throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}
+
+/** Generates a name where only a prefix is given. */
+function named(object: KubeObject, store: KindStore, api: Api): KubeObject {
+  const { name = '', generateName = '', namespace = '' } = object.metadata;
+  if (name !== '' || generateName === '') return object;
+  const prefix = generateName.slice(0, MAX_GENERATED_PREFIX);
+  let generated = prefix + api.nameSuffix();
+  for (let tries = 1; tries < NAME_TRIES && store.get(namespace, generated) !== undefined; tries++) generated = prefix + api.nameSuffix();
+  return { ...object, metadata: { ...object.metadata, name: generated } };
+}
+
+function withSystemMetadata(object: KubeObject, now: number): KubeObject {
+  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
+}
+
+function exists(kind: Kind, { metadata }: KubeObject): Error {
+  const prefix = metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
+  return alreadyExists(resourceName(kind), metadata.name ?? '', prefix);
+}

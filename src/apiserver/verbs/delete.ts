@@ -1,0 +1,88 @@
+// Delete: at once, or, where finalizers stand in the way, by marking the object as being deleted.
+
+import { conflict, notFound } from '../../api/status.ts';
+import { rfc3339 } from '../../std/timestamp.ts';
+import type { KubeObject } from '../object.ts';
+import type { DeleteOptions } from '../wire/options.ts';
+import { admitDelete } from './admission.ts';
+import { type Api, kindName, resourceName, storeOf, type Target } from './api.ts';
+import { isFinished } from './update.ts';
+
+export interface Deletion {
+  readonly object: KubeObject;
+  /** False while finalizers keep the object. */
+  readonly gone: boolean;
+}
+
+const FOREGROUND = 'foregroundDeletion';
+const ORPHAN = 'orphan';
+
+export function deleteObject(api: Api, target: Target, options: DeleteOptions): Deletion {
+  const { kind, namespace, name } = target;
+  const store = storeOf(api, kind);
+  admitDelete(kind, name);
+  const live = store.get(namespace, name);
+  if (live === undefined) throw notFound(resourceName(kind), name);
+  checkPreconditions(target, live, options);
+  const marked = markForDeletion(api, target, live, options);
+  if (isFinished(kind, marked)) {
+    return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
+  }
+  if (marked === live || options.dryRun) return { object: marked, gone: false };
+  return { object: store.put(marked), gone: false };
+}
+
+/** The object with its deletion time and the finalizers of the asked-for propagation; itself if it has both already. */
+function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: DeleteOptions): KubeObject {
+  const finalizers = propagationFinalizers(live.metadata.finalizers ?? [], options);
+  const isMarked = live.metadata.deletionTimestamp !== undefined;
+  if (isMarked && finalizers === live.metadata.finalizers) return live;
+  const withFinalizers = { ...live, metadata: withFinalizersOf(live, finalizers) };
+  if (isMarked) return withFinalizers;
+  const deletedAt = rfc3339(api.now());
+  if (kind.rules.terminating !== undefined) return kind.rules.terminating(withFinalizers, deletedAt);
+  const { generation = 0 } = live.metadata;
+  return {
+    ...live,
+    metadata: {
+      ...withFinalizers.metadata,
+      deletionTimestamp: deletedAt,
+      deletionGracePeriodSeconds: 0,
+      // Controllers that look at the generation notice the deletion, too.
+      ...(generation > 0 && { generation: generation + 1 }),
+    },
+  };
+}
+
+function withFinalizersOf({ metadata }: KubeObject, finalizers: readonly string[]): KubeObject['metadata'] {
+  const { finalizers: _, ...rest } = metadata;
+  return finalizers.length === 0 ? rest : { ...rest, finalizers };
+}
+
+/** The same array when nothing changes. */
+function propagationFinalizers(finalizers: readonly string[], options: DeleteOptions): readonly string[] {
+  const wanted = wantedFinalizer(options);
+  if (wanted === undefined) return finalizers;
+  const others = finalizers.filter((name) => name !== FOREGROUND && name !== ORPHAN);
+  const next = wanted === '' ? others : [...others, wanted];
+  return next.length === finalizers.length && next.every((name, index) => name === finalizers[index]) ? finalizers : next;
+}
+
+/** The finalizer that the options ask for; empty for none; undefined to leave things as they are. */
+function wantedFinalizer({ propagationPolicy, orphanDependents }: DeleteOptions): string | undefined {
+  if (orphanDependents !== undefined) return orphanDependents ? ORPHAN : '';
+  if (propagationPolicy === undefined) return undefined;
+  return { Foreground: FOREGROUND, Orphan: ORPHAN, Background: '' }[propagationPolicy];
+}
+
+function checkPreconditions({ kind, name }: Target, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions;
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict(kindName(kind), name, why);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(kindName(kind), name, why);
+  }
+}

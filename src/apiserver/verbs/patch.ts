@@ -1,0 +1,92 @@
+// JSON patch, merge patch and strategic merge patch: the live object, changed, and then an update like any other.
+
+import { invalidValue } from '../../api/field-error.ts';
+import { badRequest, invalid, notFound, StatusError } from '../../api/status.ts';
+import { jsonPatch, jsonPatchProblems } from '../fields/json-patch.ts';
+import { mergePatch } from '../fields/merge-patch.ts';
+import { strategicMerge } from '../fields/strategic-merge.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { deduplicateOwners } from '../kinds/lifecycle.ts';
+import type { Fields, KubeObject, Value } from '../object.ts';
+import type { PatchType } from '../wire/content-type.ts';
+import { decodeStored } from '../wire/decode.ts';
+import { objectText } from '../wire/encode.ts';
+import { duplicateFields, toNode, toValue } from '../wire/json-node.ts';
+import { parseJson } from '../wire/json-parse.ts';
+import type { FieldValidation } from '../wire/options.ts';
+import { orderedJson } from '../wire/ordered-json.ts';
+import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { inNamespace } from './create.ts';
+import { tracked } from './tracked.ts';
+import { checkName, checkUid, replaceObject } from './update.ts';
+
+export interface Patch {
+  readonly type: Exclude<PatchType, 'application/apply-patch+yaml'>;
+  readonly body: Buffer;
+  readonly fieldValidation: FieldValidation;
+}
+
+export function patchObject(api: Api, target: Target, patch: Patch, writer: Writer): KubeObject {
+  const { kind, namespace, name } = target;
+  const live = storeOf(api, kind).get(namespace, name);
+  if (live === undefined) throw notFound(resourceName(kind), name);
+  const decoded = decodePatched(kind, patched(kind, live, patch), patch.fieldValidation, writer);
+  const named = inNamespace(checkName(kind.rules.defaulted(decoded), name), kind, namespace);
+  checkUid(target, named, live);
+  const { object: next, warnings } = deduplicateOwners(named, 'patch');
+  warnings.forEach(writer.warn);
+  return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
+}
+
+interface Patched {
+  readonly value: unknown;
+  /** What a strict reader objects to in the patch itself. */
+  readonly problems: readonly string[];
+}
+
+function patched(kind: Kind, live: KubeObject, { type, body, fieldValidation }: Patch): Patched {
+  const reading = fieldValidation === 'Ignore' ? 'lax' : 'strict';
+  const document = toValue(parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)))) as Fields;
+  const isStrategic = type === 'application/strategic-merge-patch+json';
+  const node = parsePatch(body, reading === 'strict' && !isStrategic ? 'error decoding patch: ' : '');
+  const change = toValue(node);
+  const duplicates = duplicateFields(node).map((path) => `duplicate field "${path}"`);
+  switch (type) {
+    case 'application/json-patch+json':
+      return { value: jsonPatch(document, change, reading), problems: [...duplicates, ...jsonPatchProblems(change)] };
+    case 'application/merge-patch+json':
+      return { value: mergePatch(document, change, reading), problems: duplicates };
+    case 'application/strategic-merge-patch+json':
+      return { value: strategicMerge(document, change, kind.schema), problems: duplicates };
+  }
+}
+
+function parsePatch(body: Buffer, prefix: string) {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    throw badRequest(`${prefix}${(error as Error).message}`);
+  }
+}
+
+/** The patched document as an object of the kind; 422 about the whole patch when it is none. */
+function decodePatched(kind: Kind, { value, problems }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
+  const { object, strictErrors } = decodedOr422(kind, value);
+  const found = [...new Set([...problems, ...strictErrors])];
+  if (validation === 'Warn') found.forEach(writer.warn);
+  if (validation === 'Strict' && found.length > 0) throw invalidPatch(value, `strict decoding error: ${found.join(', ')}`);
+  return object;
+}
+
+function decodedOr422(kind: Kind, value: unknown): ReturnType<typeof decodeStored> {
+  try {
+    return decodeStored(toNode(value as Value), kind);
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
+    throw invalidPatch(value, (error as Error).message);
+  }
+}
+
+function invalidPatch(value: unknown, why: string): Error {
+  return invalid({ group: '', name: '' }, '', [invalidValue('patch', orderedJson(value), why)]);
+}

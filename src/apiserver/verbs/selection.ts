@@ -1,0 +1,64 @@
+// Which objects of a kind a list or a watch is about.
+
+import { badRequest } from '../../api/status.ts';
+import { type FieldSelector, matchesFields, parseFieldSelector } from '../../domain/field-selector.ts';
+import { type LabelSelector, matchesLabels, parseLabelSelector } from '../../domain/label-selector.ts';
+import { isEverything, SelectorError } from '../../domain/selector.ts';
+import { goQuote } from '../../std/go-text.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { KubeObject } from '../object.ts';
+
+export interface Selectors {
+  readonly labels: LabelSelector;
+  readonly fields: FieldSelector;
+}
+
+/** Parses both selectors; 400 with the parser's words. */
+export function parseSelectors(labelSelector: string, fieldSelector: string): Selectors {
+  try {
+    return { labels: parseLabelSelector(labelSelector), fields: parseFieldSelector(fieldSelector) };
+  } catch (error) {
+    throw error instanceof SelectorError ? badRequest(error.message) : error;
+  }
+}
+
+export class Selection {
+  /** Whether nothing is left out. */
+  readonly isEverything: boolean;
+  readonly #kind: Kind;
+  readonly #selectors: Selectors;
+  readonly #namespace: string;
+
+  /** `namespace` is empty for all namespaces. 400 for fields that the kind cannot be selected by. */
+  constructor(kind: Kind, selectors: Selectors, namespace: string) {
+    for (const { field } of selectors.fields) if (!isSelectable(kind, field)) throw unsupportedField(kind, field);
+    this.#kind = kind;
+    this.#selectors = selectors;
+    this.#namespace = namespace;
+    this.isEverything = isEverything(selectors.labels) && isEverything(selectors.fields);
+  }
+
+  matches(object: KubeObject): boolean {
+    const { labels, fields } = this.#selectors;
+    return (
+      (this.#namespace === '' || object.metadata.namespace === this.#namespace) &&
+      matchesLabels(labels, object.metadata.labels) &&
+      matchesFields(fields, (field) => fieldOf(this.#kind, object, field))
+    );
+  }
+}
+
+function isSelectable(kind: Kind, field: string): boolean {
+  return field === 'metadata.name' || (field === 'metadata.namespace' && kind.namespaced) || Object.hasOwn(kind.selectableFields, field);
+}
+
+function fieldOf(kind: Kind, object: KubeObject, field: string): string {
+  if (field === 'metadata.name') return object.metadata.name ?? '';
+  if (field === 'metadata.namespace') return object.metadata.namespace ?? '';
+  return kind.selectableFields[field]?.(object) ?? '';
+}
+
+function unsupportedField(kind: Kind, field: string): Error {
+  if (kind.fieldLabelErrors === 'named') return badRequest(`field label not supported: ${field}`);
+  return badRequest(`${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`);
+}

@@ -1,0 +1,105 @@
+// Update: from an object and what it shall become to the stored result. PUT and every kind of patch end here.
+
+import { invalidValue } from '../../api/field-error.ts';
+import { badRequest, conflict, invalid, modified, notFound, unclassified } from '../../api/status.ts';
+import { withoutTimeChanges } from '../fields/managed-fields.ts';
+import { sameValue } from '../fields/same-value.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { deduplicateOwners, keepSystemMetadata } from '../kinds/lifecycle.ts';
+import type { KubeObject } from '../object.ts';
+import { keyOf, resourceOf } from '../storage/kind-store.ts';
+import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { inNamespace, storeNew } from './create.ts';
+import { tracked } from './tracked.ts';
+
+export interface Written {
+  readonly object: KubeObject;
+  readonly created: boolean;
+}
+
+/** Replaces an object by what a PUT describes, or creates it where its kind allows that. */
+export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): Written {
+  const { kind, namespace, name, subresource } = target;
+  const next = inNamespace(checkName(decoded, name), kind, namespace);
+  const live = storeOf(api, kind).get(namespace, name);
+  if (live === undefined) {
+    if (!kind.rules.createOnUpdate || subresource !== '') throw notFound(resourceName(kind), name);
+    writer.checkMayCreate();
+    const { resourceVersion: _, ...metadata } = next.metadata;
+    const fresh = tracked(api, target, { next: { ...next, metadata }, writer });
+    return { object: storeNew(api, kind, fresh, writer), created: true };
+  }
+  checkUid(target, next, live);
+  const deduplicated = deduplicateOwners(next, 'update');
+  deduplicated.warnings.forEach(writer.warn);
+  const owned = tracked(api, target, { live, next: deduplicated.object, writer });
+  return { object: replaceObject(api, target, { live, next: owned }, writer), created: false };
+}
+
+export interface Replacement {
+  readonly live: KubeObject;
+  /** What shall be stored; its managed fields are settled. */
+  readonly next: KubeObject;
+}
+
+/** Checks and stores the next state of an object. Nothing is written when nothing changes. */
+export function replaceObject(api: Api, target: Target, { live, next }: Replacement, writer: Writer): KubeObject {
+  const { kind, name, subresource } = target;
+  const current = checkVersion(kind, name, next, live);
+  const isStatus = subresource === 'status';
+  if (!isStatus) api.checkEscalation(writer.user, kind, current, live);
+  const { rules } = kind;
+  const kept = keepSystemMetadata(current, live);
+  const prepared = withoutTimeChanges(isStatus ? rules.prepareForStatusUpdate(kept, live) : rules.prepareForUpdate(kept, live), live);
+  const errors = isStatus ? rules.validateStatusUpdate(prepared, live) : rules.validateUpdate(prepared, live);
+  if (errors.length > 0) throw invalid({ group: kind.group, name: prepared.kind }, name, errors);
+  rules.warnings(prepared, live).forEach(writer.warn);
+  if (sameValue(prepared, live)) return live;
+  if (writer.dryRun) return prepared;
+  const store = storeOf(api, kind);
+  if (!isFinished(kind, prepared)) return store.put(prepared);
+  // The last finalizer is gone: the write is the deletion, and watchers see the state before it.
+  store.remove(live);
+  return prepared;
+}
+
+/** Whether an object has only been waiting for its last finalizer. */
+export function isFinished({ rules }: Kind, object: KubeObject): boolean {
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  return deletionTimestamp !== undefined && finalizers.length === 0 && (rules.ownFinalizers?.(object) ?? []).length === 0;
+}
+
+/** 409 when the writer means another object of the same name. */
+export function checkUid({ kind, namespace, name }: Target, { metadata: { uid } }: KubeObject, live: KubeObject): void {
+  if (uid === undefined || uid === live.metadata.uid) return;
+  const key = `/registry/${resourceOf(kind)}/${keyOf(kind, namespace, name)}`;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid}`;
+  throw conflict(
+    resourceName(kind),
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
+  );
+}
+
+export function checkName(object: KubeObject, name: string): KubeObject {
+  const own = object.metadata.name ?? '';
+  if (own === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (own !== name) throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
+  return object;
+}
+
+/** The object at the version it is based on: the one it names, or the live one where the kind lets that pass. */
+export function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
+  const { resourceVersion = '' } = next.metadata;
+  if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {
+    throw unclassified(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  }
+  if (Number(resourceVersion) === 0) {
+    if (!kind.rules.unconditionalUpdate) {
+      throw invalid(resourceName(kind), name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
+    }
+    return { ...next, metadata: { ...next.metadata, resourceVersion: live.metadata.resourceVersion ?? '' } };
+  }
+  if (resourceVersion !== live.metadata.resourceVersion) throw modified(resourceName(kind), name);
+  return next;
+}
