@@ -14,6 +14,13 @@ export interface Container {
   readonly resources?: { readonly limits?: Amounts; readonly requests?: Amounts };
 }
 
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
 export interface PodSpec {
   readonly containers?: readonly Container[] | null;
   readonly initContainers?: readonly Container[];
@@ -28,7 +35,7 @@ export interface PodSpec {
   readonly activeDeadlineSeconds?: number;
   readonly securityContext?: object;
   readonly enableServiceLinks?: boolean;
-  readonly tolerations?: readonly { readonly key?: string; readonly operator?: string; readonly effect?: string }[];
+  readonly tolerations?: readonly Toleration[];
   readonly priority?: number;
   readonly preemptionPolicy?: string;
   readonly readinessGates?: readonly { readonly conditionType?: string }[];

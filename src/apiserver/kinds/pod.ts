@@ -1,7 +1,7 @@
 // Pods, which nobody runs here: objects that tokens can be bound to.
 
 import { isDeepStrictEqual } from 'node:util';
-import { duplicateValue, type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
+import { duplicateValue, type FieldError, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
 import { dns1123LabelProblems } from '../../domain/names.ts';
 import type { KubeObject } from '../object.ts';
 import { builtInKind } from './built-in-kind.ts';
@@ -11,6 +11,7 @@ import { subdomainName } from './name-rules.ts';
 import { admittedPod, type Container, defaultedPod, type Pod, type PodSpec } from './pod-defaults.ts';
 import { POD_SCHEMA } from './pod-schema.ts';
 import { POD_TABLE } from './pod-table.ts';
+import { podChangeErrors } from './pod-update.ts';
 
 function validate(object: KubeObject): readonly FieldError[] {
   const { spec = {} }: Pod = object;
@@ -47,31 +48,6 @@ function containerErrors(containers: readonly Container[], field: string): reado
 
 function oneOf(field: string, value: string, supported: readonly string[]): readonly FieldError[] {
   return supported.includes(value) ? [] : [unsupportedValue(field, value, supported)];
-}
-
-const UPDATABLE =
-  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
-
-function changeErrors({ spec: next = {} }: Pod, { spec: old = {} }: Pod): readonly FieldError[] {
-  const withImagesOf = (containers: readonly Container[] | null | undefined, source: readonly Container[] | null | undefined) =>
-    containers?.map((container, index) => ({ ...container, image: source?.[index]?.image }));
-  const isKept = (old.tolerations ?? []).every((each) => (next.tolerations ?? []).some((other) => isDeepStrictEqual(each, other)));
-  const munged = {
-    ...next,
-    containers: withImagesOf(next.containers, old.containers),
-    initContainers: withImagesOf(next.initContainers, old.initContainers),
-    activeDeadlineSeconds: old.activeDeadlineSeconds,
-    tolerations: isKept ? old.tolerations : next.tolerations,
-  };
-  const before = {
-    ...old,
-    containers: old.containers,
-    initContainers: old.initContainers,
-    activeDeadlineSeconds: old.activeDeadlineSeconds,
-    tolerations: old.tolerations,
-  };
-  if (isDeepStrictEqual(munged, before)) return [];
-  return [forbiddenValue('spec', `pod updates may not change fields other than ${UPDATABLE}\n`)];
 }
 
 function withNextGeneration(next: Pod, old: Pod): KubeObject {
@@ -121,7 +97,7 @@ export const podKind: Kind = builtInKind({
     prepareForUpdate: (next: Pod, old: Pod) => withNextGeneration({ ...next, status: old.status ?? {} }, old),
     prepareForStatusUpdate: statusPrepared,
     validate,
-    validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...validate(next), ...changeErrors(next, old)],
+    validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...validate(next), ...podChangeErrors(next, old)],
     validateStatusUpdate: (next: Pod, old: Pod) => [
       ...validateCoreMetadataUpdate(next, old),
       ...(next.status?.qosClass === old.status?.qosClass
