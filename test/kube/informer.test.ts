@@ -1,0 +1,246 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Subscription } from 'rxjs';
+import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
+import { createInformer, createReducedInformer, type Informer } from '../../src/kube/informer.ts';
+import type { Change } from '../../src/kube/store.ts';
+import { FakeClock } from '../support/clock.ts';
+import type { WireReply } from '../support/wire-server.ts';
+import { eventually, turn } from './eventually.ts';
+import { answer, reset, ScriptedCollection } from './scripted-collection.ts';
+import { startWireWorld, type WireWorld } from './wire-world.ts';
+
+let clock: FakeClock;
+let collection: ScriptedCollection;
+let world: WireWorld;
+let subscription: Subscription | undefined;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  collection = new ScriptedCollection();
+  world = await startWireWorld((request, reply) => collection.handler(request, reply), clock);
+});
+
+afterEach(async () => {
+  subscription?.unsubscribe();
+  await world.close();
+});
+
+function inform(random = 0): Informer<ConfigMap> {
+  return createInformer({ client: world.client, resource: ConfigMaps, selection: { namespace: 'ns' }, clock, random: () => random });
+}
+
+function follow(informer: Informer<ConfigMap>): string[] {
+  const seen: string[] = [];
+  subscription = informer.changes$.subscribe(({ type, key }) => seen.push(`${type} ${key}`));
+  return seen;
+}
+
+describe('createInformer', () => {
+  it('starts with the first subscriber, serves all with one list-watch and stops with the last', async () => {
+    collection.put('a', '1');
+    const informer = inform();
+    expect([world.server.requests.length, informer.synced]).toEqual([0, false]);
+    const [first, second] = [informer.changes$.subscribe(), informer.changes$.subscribe()];
+    await eventually(() => expect(informer.synced).toBe(true));
+    expect(world.server.requests).toHaveLength(1);
+    first.unsubscribe();
+    expect(informer.synced).toBe(true);
+    second.unsubscribe();
+    expect(informer.synced).toBe(false);
+    await eventually(() => expect(collection.watching).toBe(0));
+    expect(clock.pending).toBe(0);
+  });
+
+  it('turns synced after the changes of the first list', async () => {
+    collection.put('a', '1');
+    collection.put('b', '1');
+    const informer = inform();
+    const seen = follow(informer);
+    informer.synced$.subscribe((synced) => seen.push(`synced ${synced}`));
+    await eventually(() => expect(seen).toEqual(['synced false', 'added ns/a', 'added ns/b', 'synced true']));
+  });
+
+  it('turns synced when the first list is empty', async () => {
+    const informer = inform();
+    follow(informer);
+    await eventually(() => expect(informer.synced).toBe(true));
+  });
+
+  it('finds what changed while it was stopped', async () => {
+    collection.put('a', '1');
+    const informer = inform();
+    follow(informer);
+    await eventually(() => expect(informer.synced).toBe(true));
+    subscription?.unsubscribe();
+    collection.remove('a');
+    collection.put('b', '1');
+    const seen = follow(informer);
+    await eventually(() => expect(seen).toEqual(['deleted ns/a', 'added ns/b']));
+  });
+
+  it('names its problems, waits longer each time and never ends', async () => {
+    collection.faults.push(reset, reset, reset, reset, answer(500, {}), answer(503, {}));
+    const informer = inform();
+    const waits: number[] = [];
+    informer.problems$.subscribe(({ retryAt }) => waits.push(retryAt - clock.now()));
+    follow(informer);
+    // A read that is cut is tried once more, so two resets are one problem.
+    for (const [problems, waitMs] of [
+      [1, 800],
+      [2, 1_600],
+      [3, 3_200],
+      [4, 6_400],
+    ] as const) {
+      await eventually(() => expect(waits).toHaveLength(problems));
+      expect(waits.at(-1)).toBe(waitMs);
+      const before = world.server.requests.length;
+      clock.advance(waitMs - 1);
+      await turn();
+      expect(world.server.requests).toHaveLength(before);
+      clock.advance(1);
+    }
+    await eventually(() => expect(informer.synced).toBe(true));
+  });
+
+  it('does not forget failures when a list succeeds in between, only after two minutes of calm', async () => {
+    const informer = inform();
+    const waits: number[] = [];
+    informer.problems$.subscribe(({ retryAt }) => waits.push(retryAt - clock.now()));
+    follow(informer);
+    // Only a change that arrived shows that the watch is open on both sides.
+    const showOpen = async (value: string) => {
+      collection.put('a', value);
+      await eventually(() => expect(informer.store.get('ns/a')?.data).toEqual({ value }));
+    };
+    const failAgain = async () => {
+      await showOpen(String(waits.length));
+      const before = waits.length;
+      collection.cut((watcher) => watcher.reset());
+      await eventually(() => expect(waits).toHaveLength(before + 1));
+      clock.advance(waits.at(-1) ?? 0);
+    };
+    await failAgain();
+    await failAgain();
+    await failAgain();
+    await showOpen('calm');
+    clock.advance(60_000);
+    await showOpen('still calm');
+    clock.advance(61_000);
+    await failAgain();
+    expect(waits).toEqual([800, 1_600, 3_200, 800]);
+  });
+
+  it('waits as long as it is told to', async () => {
+    collection.faults.push(answer(429, 'later', { 'retry-after': '20' }));
+    const informer = inform(0.5);
+    const waits: number[] = [];
+    informer.problems$.subscribe(({ retryAt }) => waits.push(retryAt - clock.now()));
+    follow(informer);
+    await eventually(() => expect(waits).toEqual([20_000]));
+  });
+
+  it('keeps serving what it knows while the server is away', async () => {
+    collection.put('a', '1');
+    const informer = inform();
+    const seen = follow(informer);
+    await eventually(() => expect(informer.synced).toBe(true));
+    collection.faults.push(answer(503, {}), answer(503, {}));
+    collection.cut((watcher) => watcher.reset());
+    await eventually(() => expect(collection.faults).toEqual([]), clock);
+    expect([informer.synced, informer.store.keys()]).toEqual([true, ['ns/a']]);
+    await eventually(() => expect(collection.watching).toBe(1), clock);
+    expect(seen).toEqual(['added ns/a']);
+  });
+
+  it('keeps of each object only what it is told to', async () => {
+    collection.put('a', 'secret');
+    const options = { client: world.client, resource: ConfigMaps, clock, random: () => 0 };
+    const informer = createReducedInformer(options, ({ metadata, data }) => ({ metadata, length: data?.['value']?.length }));
+    subscription = informer.changes$.subscribe();
+    await eventually(() => expect(informer.synced).toBe(true));
+    collection.put('b', 'longer secret');
+    await eventually(() => expect(informer.store.list().map(({ length }) => length)).toEqual([6, 13]));
+    expect(JSON.stringify(informer.store.list())).not.toContain('secret');
+  });
+
+  it('asks for the selected part of the collection', async () => {
+    const selection = { namespace: 'ns', labelSelector: 'tier=prod', fieldSelector: 'metadata.name=a' };
+    const informer = createInformer({ client: world.client, resource: ConfigMaps, selection, clock, random: () => 0 });
+    follow(informer);
+    await eventually(() => expect(informer.synced).toBe(true));
+    const [request] = world.server.requests;
+    expect(request?.path).toBe('/api/v1/namespaces/ns/configmaps');
+    expect([request?.query.get('labelSelector'), request?.query.get('fieldSelector')]).toEqual(['tier=prod', 'metadata.name=a']);
+  });
+});
+
+type Step =
+  | { readonly type: 'put' | 'remove'; readonly name: string; readonly value: string }
+  | { readonly type: 'cut'; readonly how: number }
+  | { readonly type: 'compact' | 'bookmark' | 'turn' | 'fail' | 'watchList' };
+
+const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('put' as const), name, value: fc.string() }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('remove' as const), name, value: fc.constant('') }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('cut' as const), how: fc.nat(3) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('turn' as const) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constantFrom('compact' as const, 'bookmark', 'fail', 'watchList') }) },
+);
+
+const CUTS: readonly ((watcher: WireReply) => void)[] = [
+  (watcher) => watcher.reset(),
+  (watcher) => watcher.end(),
+  (watcher) => watcher.bytes('{"type":"ADDED","obj').end(),
+  (watcher) => watcher.bytes('\u0000\n').end(),
+];
+
+function take(action: Step): void {
+  if (action.type === 'put') collection.put(action.name, action.value);
+  else if (action.type === 'remove') collection.remove(action.name);
+  else if (action.type === 'cut') collection.cut(CUTS[action.how] ?? (() => undefined));
+  else if (action.type === 'compact') collection.compact();
+  else if (action.type === 'bookmark') collection.bookmark();
+  else if (action.type === 'fail') collection.faults.push(answer(500, {}));
+  else if (action.type === 'watchList') collection.offersWatchList = !collection.offersWatchList;
+}
+
+/** Does to a map what the changes say, and fails where they cannot be true. */
+function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
+  const state = new Map<string, ConfigMap>();
+  for (const change of changes) {
+    if (change.type === 'added') expect(state.has(change.key)).toBe(false);
+    else expect(state.has(change.key)).toBe(true);
+    if (change.type === 'updated') expect(change.previous).toEqual(state.get(change.key));
+    if (change.type === 'deleted') state.delete(change.key);
+    else state.set(change.key, change.object);
+  }
+  return state;
+}
+
+describe('an informer and a server that fails at random', () => {
+  it('end in the same state, and the changes replay to it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 3 }), async (steps, pageLimit) => {
+        collection = new ScriptedCollection();
+        collection.pageLimit = pageLimit;
+        const informer = inform();
+        const changes: Change<ConfigMap>[] = [];
+        const running = informer.changes$.subscribe((change) => changes.push(change));
+        for (const action of steps) {
+          take(action);
+          if (action.type === 'turn') for (let n = 0; n < 10; n += 1) await turn();
+          clock.advance(100);
+        }
+        const truth = () => [...collection.objects.values()].map(({ metadata, data }) => ({ metadata, data }));
+        const held = () => informer.store.list().map(({ metadata, data }) => ({ metadata, data }));
+        await eventually(() => expect(new Set(held())).toEqual(new Set(truth())), clock);
+        await eventually(() => expect(informer.synced).toBe(true), clock);
+        expect(new Set(replay(changes).values())).toEqual(new Set(informer.store.list()));
+        running.unsubscribe();
+      }),
+      { numRuns: 150 },
+    );
+  }, 30_000);
+});

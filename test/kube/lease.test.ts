@@ -1,0 +1,293 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Subscription } from 'rxjs';
+import type { Lease } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createElection, type Election, type ElectionOptions } from '../../src/kube/lease.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { FakeClock } from '../support/clock.ts';
+import { startWireServer, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
+import { eventually, turn } from './eventually.ts';
+
+/** One Lease with optimistic locking, and partitions. */
+class LeaseServer {
+  lease: Lease | undefined;
+  /** Whose requests get no answer. */
+  readonly silent = new Set<string>();
+  /** Whose writes arrive, but without an answer. */
+  readonly mute = new Set<string>();
+  writes = 0;
+  #version = 0;
+
+  readonly handler = (request: WireRequest, reply: WireReply): void => {
+    const who = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    if (this.silent.has(who)) return;
+    const [status, body] = this.#answer(request);
+    if (request.method !== 'GET' && this.mute.has(who)) return;
+    reply.json(status, body);
+  };
+
+  #answer(request: WireRequest): [number, unknown] {
+    if (request.method === 'GET') return this.lease === undefined ? [404, failure(404, 'NotFound')] : [200, this.lease];
+    const sent: Lease = JSON.parse(request.body);
+    if (request.method === 'POST' && this.lease !== undefined) return [409, failure(409, 'AlreadyExists')];
+    if (request.method === 'PUT' && sent.metadata.resourceVersion !== this.lease?.metadata.resourceVersion)
+      return [409, failure(409, 'Conflict')];
+    this.#version += 1;
+    this.writes += 1;
+    this.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(this.#version) } };
+    return [200, this.lease];
+  }
+}
+
+function failure(code: number, reason: string): unknown {
+  return { kind: 'Status', status: 'Failure', message: reason, reason, code };
+}
+
+interface Candidate {
+  readonly clock: FakeClock;
+  readonly election: Election;
+  readonly seen: boolean[];
+  readonly problems: unknown[];
+  readonly subscription: Subscription;
+  /** Moves this candidate's clock in steps that let its requests be answered. */
+  live(ms: number): Promise<void>;
+}
+
+let state: LeaseServer;
+let server: WireServer;
+const closing: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  state = new LeaseServer();
+  server = await startWireServer(state.handler);
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await server.close();
+});
+
+function campaign(identity: string, options: Partial<ElectionOptions> & { readonly start?: string } = {}): Candidate {
+  const clock = new FakeClock(Date.parse(options.start ?? '2026-03-01T12:00:00.123Z'));
+  const transport = createTransport(fixed({ name: 'c', server: server.url, skipTLSVerify: false }, { name: 'u', token: identity }), {
+    clock,
+  });
+  const client = new KubeClient(transport, 'tests');
+  const problems: unknown[] = [];
+  const base = {
+    client,
+    namespace: 'ns',
+    name: 'purser',
+    identity,
+    clock,
+    random: () => 0,
+    onProblem: (error: unknown) => problems.push(error),
+  };
+  const election = createElection({ ...base, ...options });
+  const seen: boolean[] = [];
+  const subscription = election.leads$.subscribe((leads) => seen.push(leads));
+  closing.push(async () => {
+    subscription.unsubscribe();
+    await transport.close();
+  });
+  const live = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 250) {
+      clock.advance(Math.min(250, left));
+      await settled();
+    }
+  };
+  return { clock, election, seen, problems, subscription, live };
+}
+
+async function settled(): Promise<void> {
+  for (let n = 0; n < 12; n += 1) await turn();
+}
+
+async function leading(candidate: Candidate, expected = true): Promise<void> {
+  await eventually(() => expect(candidate.seen.at(-1)).toBe(expected));
+}
+
+describe('createElection', () => {
+  it('makes the Lease and leads', async () => {
+    const a = campaign('a');
+    await leading(a);
+    expect(a.seen).toEqual([false, true]);
+    expect(state.lease?.spec).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 10,
+      acquireTime: '2026-03-01T12:00:00.123000Z',
+      renewTime: '2026-03-01T12:00:00.123000Z',
+      leaseTransitions: 0,
+    });
+  });
+
+  it('renews every second without reading, and keeps the time of acquisition', async () => {
+    const a = campaign('a');
+    await leading(a);
+    const requests = server.requests.length;
+    await a.live(3_000);
+    expect(server.requests.slice(requests).map(({ method }) => method)).toEqual(['PUT', 'PUT', 'PUT']);
+    expect(state.lease?.spec).toMatchObject({
+      acquireTime: '2026-03-01T12:00:00.123000Z',
+      renewTime: '2026-03-01T12:00:03.123000Z',
+      leaseTransitions: 0,
+    });
+    expect(a.seen).toEqual([false, true]);
+  });
+
+  it('waits a full lease by its own clock, whatever the record says', async () => {
+    const a = campaign('a', { start: '2001-01-01T00:00:00Z' });
+    await leading(a);
+    a.subscription.unsubscribe();
+    const b = campaign('b', { start: '2031-01-01T00:00:00Z' });
+    await settled();
+    await b.live(9_900);
+    expect(b.seen).toEqual([false]);
+    await b.live(1_100);
+    expect(b.seen).toEqual([false, true]);
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+  });
+
+  it('goes by the duration in the record, not by its own', async () => {
+    const a = campaign('a', { leaseMs: 30_000 });
+    await leading(a);
+    a.subscription.unsubscribe();
+    const b = campaign('b');
+    await settled();
+    await b.live(29_000);
+    expect(b.seen).toEqual([false]);
+    await b.live(2_000);
+    expect(b.seen).toEqual([false, true]);
+  });
+
+  it('does not lead while another renews', async () => {
+    const a = campaign('a');
+    await leading(a);
+    const b = campaign('b');
+    for (let n = 0; n < 40; n += 1) {
+      await a.live(1_000);
+      await b.live(1_000);
+    }
+    expect([a.seen, b.seen]).toEqual([[false, true], [false]]);
+  });
+
+  it('stops when it cannot renew, before another may start', async () => {
+    const a = campaign('a');
+    await leading(a);
+    const b = campaign('b');
+    await settled();
+    state.silent.add('a');
+    for (let ms = 0; ms < 12_000; ms += 250) {
+      await a.live(250);
+      await b.live(250);
+      expect([a.election.leads, b.election.leads]).not.toEqual([true, true]);
+      if (ms < 6_500) expect(a.election.leads).toBe(true);
+      if (ms > 7_250) expect(a.seen).toEqual([false, true, false]);
+    }
+    expect(b.seen).toEqual([false, true]);
+    expect(a.problems.length).toBeGreaterThan(1);
+  });
+
+  it('counts its tenure from the start of a slow renewal, not from its answer', async () => {
+    const a = campaign('a');
+    await leading(a);
+    let answer: (() => void) | undefined;
+    server.handle((request, reply) => {
+      answer = () => state.handler(request, reply);
+    });
+    a.clock.advance(1_000);
+    await eventually(() => expect(answer).toBeDefined());
+    a.clock.advance(3_000);
+    answer?.();
+    server.handle(() => undefined);
+    await settled();
+    a.clock.advance(3_900);
+    expect(a.election.leads).toBe(true);
+    a.clock.advance(100);
+    expect(a.election.leads).toBe(false);
+    await leading(a, false);
+  });
+
+  it('survives writes that arrive without an answer', async () => {
+    const a = campaign('a');
+    await leading(a);
+    state.mute.add('a');
+    await a.live(4_000);
+    state.mute.delete('a');
+    await a.live(2_000);
+    expect(a.seen).toEqual([false, true]);
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
+  });
+
+  it('stops at once when it finds another holder', async () => {
+    const a = campaign('a');
+    await leading(a);
+    const lease = state.lease;
+    if (lease)
+      state.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: '99' }, spec: { ...lease.spec, holderIdentity: 'b' } };
+    await a.live(1_000);
+    expect(a.seen).toEqual([false, true, false]);
+  });
+
+  it('says that it does not lead before it asks, after it was stopped and continued', async () => {
+    const a = campaign('a');
+    await leading(a);
+    server.handle(() => undefined);
+    a.clock.advance(60_000);
+    expect(a.election.leads).toBe(false);
+    await leading(a, false);
+  });
+
+  it('gives the lease back when released, so that another need not wait', async () => {
+    const a = campaign('a');
+    await leading(a);
+    let completed = false;
+    a.election.leads$.subscribe({ complete: () => (completed = true) });
+    await a.election.release();
+    expect([completed, a.election.leads]).toEqual([true, false]);
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0 });
+    const b = campaign('b');
+    await leading(b);
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+  });
+
+  it('does not release the lease of another', async () => {
+    const a = campaign('a');
+    await leading(a);
+    const b = campaign('b');
+    await settled();
+    await b.election.release();
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a' });
+  });
+
+  it('keeps the record when it merely loses its subscriber', async () => {
+    const a = campaign('a');
+    await leading(a);
+    a.subscription.unsubscribe();
+    await a.live(2_000);
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a' });
+    expect(a.clock.pending).toBe(0);
+  });
+
+  it('lets only one of many win', async () => {
+    const all = Array.from({ length: 5 }, (_, n) => campaign(`c${n}`));
+    await eventually(() => expect(all.filter(({ election }) => election.leads)).toHaveLength(1));
+    await settled();
+    expect(all.filter(({ election }) => election.leads)).toHaveLength(1);
+    expect(state.writes).toBe(1);
+  });
+
+  it('tells a late subscriber at once', async () => {
+    const a = campaign('a');
+    await leading(a);
+    const late: boolean[] = [];
+    a.election.leads$.subscribe((leads) => late.push(leads)).unsubscribe();
+    expect(late).toEqual([true]);
+  });
+
+  it('refuses timings by which two could lead', () => {
+    expect(() => campaign('a', { leaseMs: 5_000 })).toThrow('must outlast');
+    expect(() => campaign('a', { retryMs: 6_000 })).toThrow('must outlast');
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import { of, toArray } from 'rxjs';
+import type { ConfigMap } from '../../src/api/resources.ts';
+import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
+import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
+
+function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): ConfigMap {
+  return { metadata: { name, namespace: 'ns', resourceVersion, uid: more.uid ?? `uid-${name}` }, data: { value: more.value ?? '' } };
+}
+
+function listed(...objects: readonly ConfigMap[]): ListWatchEvent<ConfigMap> {
+  return { type: 'listed', objects, resourceVersion: '100' };
+}
+
+function shown(changes: readonly Change<ConfigMap>[]): string[] {
+  return changes.map(({ type, key, object: { metadata } }) => `${type} ${key} ${metadata.resourceVersion}`);
+}
+
+describe('ObjectStore', () => {
+  it('swaps a list in whole before anyone hears of it, with deletions that nobody saw', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1'), object('b', '2'), object('c', '3')));
+    const changes = store.apply(listed(object('b', '2'), object('c', '9'), object('d', '4')));
+    expect(store.keys()).toEqual(['ns/b', 'ns/c', 'ns/d']);
+    expect(shown(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
+  });
+
+  it('is never empty between two lists', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1')));
+    const sizes: number[] = [];
+    of(listed(object('a', '2'), object('b', '2')))
+      .pipe(reflect(store, () => sizes.push(store.size)))
+      .subscribe(() => sizes.push(store.size));
+    expect(sizes).toEqual([2, 2, 2]);
+  });
+
+  it('tells an object that was made anew from one that changed', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1', { uid: 'first' })));
+    expect(shown(store.apply(listed(object('a', '5', { uid: 'second' }))))).toEqual(['deleted ns/a 1', 'added ns/a 5']);
+  });
+
+  it('says nothing of an event that it has taken before', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1')));
+    expect(store.apply({ type: 'applied', object: object('a', '1'), resourceVersion: '1' })).toEqual([]);
+    expect(store.apply({ type: 'deleted', object: object('b', '2'), resourceVersion: '2' })).toEqual([]);
+  });
+
+  it('gives the previous object with an update and the last one with a deletion', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1')));
+    const [updated] = store.apply({ type: 'applied', object: object('a', '2'), resourceVersion: '2' });
+    expect(updated).toMatchObject({ type: 'updated', previous: { metadata: { resourceVersion: '1' } } });
+    const [deleted] = store.apply({ type: 'deleted', object: object('a', '3'), resourceVersion: '3' });
+    expect(deleted).toMatchObject({ type: 'deleted', object: { metadata: { resourceVersion: '3' } } });
+    expect(store.get('ns/a')).toBeUndefined();
+  });
+
+  it('knows the version of the collection, also from bookmarks', () => {
+    const store = new ObjectStore<ConfigMap>();
+    expect(store.resourceVersion).toBeUndefined();
+    store.apply(listed());
+    expect(store.resourceVersion).toBe('100');
+    expect(store.apply({ type: 'bookmark', resourceVersion: '107' })).toEqual([]);
+    expect(store.resourceVersion).toBe('107');
+  });
+
+  it('keeps indexes of what it held and of what comes', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1', { value: 'red' })));
+    const byValue = store.index(({ data }) => (data?.['value'] ? [data['value']] : []));
+    const names = (value: string) => byValue(value).map(({ metadata }) => metadata.name);
+    expect(names('red')).toEqual(['a']);
+    store.apply({ type: 'applied', object: object('b', '2', { value: 'red' }), resourceVersion: '2' });
+    store.apply({ type: 'applied', object: object('a', '3', { value: 'blue' }), resourceVersion: '3' });
+    expect([names('red'), names('blue')]).toEqual([['b'], ['a']]);
+    store.apply(listed(object('a', '4', { uid: 'anew', value: 'green' })));
+    expect([names('red'), names('blue'), names('green')]).toEqual([[], [], ['a']]);
+    store.apply({ type: 'deleted', object: object('a', '5'), resourceVersion: '5' });
+    expect(names('green')).toEqual([]);
+  });
+
+  it('passes changes on in the order of the events', () => {
+    const store = new ObjectStore<ConfigMap>();
+    const events = [listed(object('a', '1')), { type: 'applied', object: object('b', '2'), resourceVersion: '2' }] as const;
+    let all: readonly Change<ConfigMap>[] = [];
+    of(...events)
+      .pipe(
+        reflect(store, () => undefined),
+        toArray(),
+      )
+      .subscribe((changes) => (all = changes));
+    expect(shown(all)).toEqual(['added ns/a 1', 'added ns/b 2']);
+  });
+});
