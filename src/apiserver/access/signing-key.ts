@@ -27,9 +27,12 @@ export async function generateSigningKey(algorithm: 'RS256' | 'ES256' = 'RS256')
 
 /** Reads a private key; throws if its type is not one that Kubernetes signs with. */
 export function parseSigningKey(pem: string): SigningKey {
-  const privateKey = createPrivateKey(pem);
-  const publicKey = createPublicKey(pem);
-  return { id: keyId(publicKey), algorithm: algorithmOf(publicKey), publicKey, privateKey };
+  return { ...verifyingKey(createPublicKey(pem)), privateKey: createPrivateKey(pem) };
+}
+
+/** A public key, ready to verify tokens: that of a signing key, or of one that signed before. */
+export function verifyingKey(publicKey: KeyObject): VerifyingKey {
+  return { id: keyId(publicKey), algorithm: algorithmOf(publicKey), publicKey };
 }
 
 /** The signature over `text`. An RSA signature takes a millisecond, so it is made off the event loop. */

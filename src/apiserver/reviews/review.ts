@@ -57,16 +57,16 @@ function received(kind: ReviewKind, { object, namespace, manager }: PostedReview
   if (kind.namespaced && own !== '' && own !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  const kept = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.includes(field));
+  const kept = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.has(field));
   return { ...next, metadata: { ...Object.fromEntries(kept), ...(kind.namespaced && { namespace }) } };
 }
 
 /** Metadata that a client cannot set; the namespace comes from the URL. */
-const SERVER_FIELDS: readonly string[] = [
+const SERVER_FIELDS: ReadonlySet<string> = new Set([
   'namespace',
   'selfLink',
   'uid',
   'creationTimestamp',
   'deletionTimestamp',
   'deletionGracePeriodSeconds',
-];
+]);

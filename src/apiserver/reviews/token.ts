@@ -132,10 +132,9 @@ function checkUid({ metadata: { uid } }: TokenRequest, { metadata }: KubeObject)
 }
 
 function expirationError(seconds: number | bigint): FieldError | undefined {
-  const field = 'spec.expirationSeconds';
-  if (seconds < MIN_SECONDS) return invalidValue(field, seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > MAX_SECONDS) return invalidValue(field, seconds, 'may not specify a duration larger than 2^32 seconds');
-  return undefined;
+  const error = (detail: string) => invalidValue('spec.expirationSeconds', BigInt(seconds), detail);
+  if (seconds < MIN_SECONDS) return error('may not specify a duration less than 10 minutes');
+  return seconds > MAX_SECONDS ? error('may not specify a duration larger than 2^32 seconds') : undefined;
 }
 
 function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuance: TokenIssuance): TokenGrant {

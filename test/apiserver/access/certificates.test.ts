@@ -1,0 +1,94 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect as connectSocket } from 'node:net';
+import { connect, createServer, type TLSSocket } from 'node:tls';
+import { describe, expect, it } from '@jest/globals';
+import {
+  type Certificate,
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+  LOOPBACK_NAMES,
+} from '../../../src/apiserver/access/certificates.ts';
+import { type ClientCertificate, clientCertificateOf } from '../../../src/apiserver/access/client-certificate.ts';
+
+const now = Date.now();
+const authority = createAuthority(now);
+const server = issueServerCertificate(authority, [...LOOPBACK_NAMES, '2001:db8::ff00:42:8329', '::ffff:10.0.0.1'], now);
+const client = issueClientCertificate(authority, { name: 'jörg', groups: ['system:masters', 'team-a'] }, now);
+
+describe('certificates', () => {
+  it('are issued by the authority, and end when they say', () => {
+    for (const { certificate, expiresAt } of [authority, server, client]) {
+      const parsed = new X509Certificate(certificate);
+      expect(parsed.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
+      expect(Math.floor(expiresAt / 1000)).toBe(Date.parse(parsed.validTo) / 1000);
+    }
+    expect(new X509Certificate(authority.certificate).ca).toBe(true);
+    expect(new X509Certificate(server.certificate).ca).toBe(false);
+  });
+
+  it('never outlive the authority', () => {
+    expect(issueServerCertificate(authority, ['localhost'], authority.expiresAt - 1000).expiresAt).toBe(authority.expiresAt);
+  });
+
+  it('name the server by DNS names and addresses', () => {
+    const parsed = new X509Certificate(server.certificate);
+    expect(parsed.checkHost('kubernetes.default.svc')).toBe('kubernetes.default.svc');
+    expect(['127.0.0.1', '::1', '2001:db8::ff00:42:8329', '::ffff:10.0.0.1'].map((ip) => parsed.checkIP(ip))).not.toContain(undefined);
+  });
+
+  it('carry years after 2049', () => {
+    const distant = createAuthority(Date.UTC(2060, 0));
+    expect(new X509Certificate(distant.certificate).validTo).toContain('2069');
+  });
+});
+
+describe('clientCertificateOf', () => {
+  it('tells the subject of a certificate that the authority issued', async () => {
+    const { groups } = { groups: ['system:masters', 'team-a'] };
+    const fingerprint = new X509Certificate(client.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+    expect(await presented(client)).toEqual({ trusted: true, commonName: 'jörg', organizations: groups, fingerprint });
+  });
+
+  it('does not trust a certificate of another authority', async () => {
+    const stranger = issueClientCertificate(createAuthority(now), { name: 'admin', groups: [] }, now);
+    expect(await presented(stranger)).toMatchObject({ trusted: false, commonName: 'admin', organizations: [] });
+  });
+
+  it('does not trust a certificate that is not for clients', async () => {
+    expect(await presented(server)).toMatchObject({ trusted: false });
+  });
+
+  it('is undefined without a certificate', async () => {
+    expect(await presented(undefined)).toBeUndefined();
+  });
+});
+
+/** What the server sees of a client with this certificate, after a real handshake. */
+async function presented(certificate: Certificate | undefined): Promise<ClientCertificate | undefined> {
+  const tls = createServer({
+    cert: server.certificate,
+    key: server.key,
+    ca: authority.certificate,
+    requestCert: true,
+    rejectUnauthorized: false,
+  });
+  tls.listen(0, '127.0.0.1');
+  await once(tls, 'listening');
+  const { port } = tls.address() as AddressInfo;
+  const accepted = once(tls, 'secureConnection') as Promise<[TLSSocket]>;
+  const socket = connect({
+    socket: connectSocket(port, '127.0.0.1'),
+    host: 'localhost',
+    servername: 'localhost',
+    ca: authority.certificate,
+    ...(certificate && { cert: certificate.certificate, key: certificate.key }),
+  });
+  const [peer] = await accepted;
+  const seen = clientCertificateOf(peer);
+  socket.destroy();
+  peer.destroy();
+  tls.close();
+  return seen;
+}
