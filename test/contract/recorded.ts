@@ -1,0 +1,35 @@
+// Registers one test for each recorded exchange.
+
+import { expect, it } from '@jest/globals';
+import { type Outcome, type Recording, type Relaxation, Replay } from '../support/golden.ts';
+import type { ContractServer } from './server.ts';
+
+export interface ReplayOptions {
+  /** What need not be equal, by the name of a recording. */
+  readonly relax?: (recording: Recording) => Relaxation | undefined;
+  /** Waits for what a request brings about later, by the name of a recording. */
+  readonly settle?: Readonly<Record<string, () => Promise<void>>>;
+}
+
+/** Tests that the server answers each request as recorded: status, headers and body. */
+export function itAnswersAsRecorded(server: ContractServer, recordings: readonly Recording[], options: ReplayOptions = {}): void {
+  const replay = new Replay(server.request);
+  it.each(recordings.map((recording) => [recording.name, recording] as const))('answers %s as recorded', async (name, recording) => {
+    const { expected, actual } = await replay.play(recording, options.relax?.(recording));
+    await options.settle?.[name]?.();
+    expect(readable(actual, expected)).toEqual(readable(expected, actual));
+  });
+}
+
+/** Long bodies are shown around the first place where they differ. */
+function readable({ body, ...rest }: Outcome, other: Outcome): object {
+  if (body === other.body) return { ...rest, body: '(equal)' };
+  const at = firstDifference(body, other.body);
+  return { ...rest, bodyDiffersAt: at, before: body.slice(Math.max(0, at - 160), at), from: body.slice(at, at + 240) };
+}
+
+function firstDifference(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return at;
+}

@@ -1,0 +1,82 @@
+// The server under test: the embedded one in project `unit`, a real kube-apiserver in project `kube`.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { startRealCluster } from '../support/real-cluster.ts';
+import { TEST_USERS } from '../support/users.ts';
+
+declare const testServer: 'embedded' | 'real';
+
+/** A server as its tests see it. */
+export interface ContractServer {
+  readonly url: string;
+  /** Certificate of the server's authority, as PEM. */
+  readonly ca: string;
+  readonly tokens: { readonly admin: string; readonly alice: string; readonly bob: string };
+  /** Sends a request as it is. */
+  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+}
+
+export interface ContractServerOptions {
+  /** Issuer of service-account tokens. */
+  readonly issuer?: string;
+}
+
+/** A server for the tests of one file, started before the first and stopped after the last of them. */
+export function contractServer(options: ContractServerOptions = {}): ContractServer {
+  let started: Started | undefined;
+  beforeAll(async () => {
+    started = await (testServer === 'real' ? startReal : startEmbedded)(options.issuer ?? 'https://hub.test');
+  }, START_MS);
+  afterAll(async () => {
+    started?.agent.destroy();
+    await started?.stop();
+  }, START_MS);
+  return {
+    get url() {
+      return running(started).url;
+    },
+    get ca() {
+      return running(started).ca;
+    },
+    tokens: { admin: 'admintoken', alice: 'alicetoken', bob: 'bobtoken' },
+    request: (method, path, request) => sendRequest(running(started), method, path, request),
+  };
+}
+
+interface Started {
+  readonly url: string;
+  readonly ca: string;
+  readonly agent: Agent;
+  readonly stop: () => Promise<void>;
+}
+
+const START_MS = 120_000;
+
+function running(server: Started | undefined): Started {
+  if (server === undefined) throw new Error('the server starts before the first test, not earlier');
+  return server;
+}
+
+async function startReal(issuer: string): Promise<Started> {
+  const { url, ca, stop } = await startRealCluster({ issuer });
+  return { url, ca, agent: new Agent({ ca, keepAlive: true }), stop };
+}
+
+async function startEmbedded(issuer: string): Promise<Started> {
+  // Loaded here, so that a fault of the embedded server cannot hide what the real one does.
+  const { startApiServer } = await import('../../src/apiserver/server.ts');
+  const folder = await mkdtemp(join(tmpdir(), 'purser-embedded-'));
+  const faults: unknown[] = [];
+  const server = await startApiServer({ folder, port: 0, issuer, tokens: TEST_USERS, report: (error) => faults.push(error) });
+  const stop = async () => {
+    await server.close();
+    await rm(folder, { recursive: true, force: true });
+    if (faults.length > 0) throw new AggregateError(faults, `the server reported ${faults.length} unexpected errors`);
+  };
+  return { url: server.url, ca: server.ca, agent: new Agent({ ca: server.ca, keepAlive: true }), stop };
+}

@@ -1,0 +1,266 @@
+// Real clusters for tests: etcd, kube-apiserver and, if asked for, kube-controller-manager on loopback.
+// Each has its own authority, keys, data and ports, so that any number of them run at once.
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Certificate, createAuthority, issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/apiserver/access/certificates.ts';
+import { generateSigningKey } from '../../src/apiserver/access/signing-key.ts';
+import type { User } from '../../src/apiserver/access/user.ts';
+import { type ApiAddress, sendRequest } from './api-request.ts';
+import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts';
+import { freePorts } from './ports.ts';
+import { type Program, startProgram } from './processes.ts';
+import { TEST_USERS, tokenOf } from './users.ts';
+
+export interface RealClusterOptions {
+  /** Issuer of service-account tokens. */
+  readonly issuer?: string;
+  /** Who the static tokens authenticate. */
+  readonly tokens?: ReadonlyMap<string, User>;
+  /** Writes the metadata of every request to `auditLog`. */
+  readonly audit?: boolean;
+  /** Runs kube-controller-manager, for garbage collection, namespace deletion and default service accounts. */
+  readonly controllers?: boolean;
+  /** Further flags of kube-apiserver; they win over ours. */
+  readonly flags?: readonly string[];
+}
+
+export interface RealCluster {
+  readonly url: string;
+  readonly port: number;
+  /** Certificate of the authority that signed the server's, as PEM. */
+  readonly ca: string;
+  /** Everything the cluster keeps, logs included. */
+  readonly folder: string;
+  readonly auditLog: string;
+  /** Path of a kubeconfig for a user: one of the static tokens, or else anybody by client certificate. */
+  readonly kubeconfig: (user: string, groups?: readonly string[]) => Promise<string>;
+  /** Stops the API server in its tracks (SIGSTOP): connections stay open and nothing answers. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** Ends all programs and starts them again on the same ports and data. `kill` ends them with SIGKILL. */
+  readonly restart: (how?: 'stop' | 'kill') => Promise<void>;
+  /** Ends all programs and removes all data. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a cluster and waits until it serves. Throws, with the end of its log, when it does not come up. */
+export async function startRealCluster(options: RealClusterOptions = {}): Promise<RealCluster> {
+  const binaries = kubeBinaries();
+  if (binaries === undefined) throw new Error('no kube-apiserver: run `npm run kube:build`, or set KUBEBUILDER_ASSETS');
+  const folder = await mkdtemp(join(tmpdir(), 'purser-cluster-'));
+  const authority = createAuthority(Date.now());
+  await writeSecrets(folder, authority, options);
+  const plan = { binaries, folder, options, authority };
+  try {
+    return clusterOf(plan, await startOnFreePorts(plan));
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+interface Plan {
+  readonly binaries: KubeBinaries;
+  readonly folder: string;
+  readonly options: RealClusterOptions;
+  readonly authority: Certificate;
+}
+
+interface Ports {
+  readonly api: number;
+  readonly etcd: number;
+  readonly peer: number;
+}
+
+interface Running {
+  readonly ports: Ports;
+  readonly etcd: Program;
+  readonly apiserver: Program;
+  readonly controllers: Program | undefined;
+}
+
+const START_MS = 60_000;
+const START_ATTEMPTS = 5;
+
+function clusterOf(plan: Plan, started: Running): RealCluster {
+  let running = started;
+  const url = `https://127.0.0.1:${started.ports.api}`;
+  return {
+    url,
+    port: started.ports.api,
+    ca: plan.authority.certificate,
+    folder: plan.folder,
+    auditLog: join(plan.folder, 'audit.log'),
+    kubeconfig: (user, groups = []) => writeKubeconfig(plan, url, { name: user, groups }),
+    pause: () => running.apiserver.signal('SIGSTOP'),
+    resume: () => running.apiserver.signal('SIGCONT'),
+    restart: async (how = 'stop') => {
+      await end(running, how === 'stop' ? 10_000 : 0);
+      running = await start(plan, running.ports);
+    },
+    stop: async () => {
+      await end(running, 0);
+      await rm(plan.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startOnFreePorts(plan: Plan): Promise<Running> {
+  for (let attempt = 1; ; attempt++) {
+    const [api, etcd, peer] = (await freePorts(3)) as [number, number, number];
+    try {
+      return await start(plan, { api, etcd, peer });
+    } catch (error) {
+      if (attempt === START_ATTEMPTS || !/address already in use/.test(String(error))) throw error;
+      await rm(join(plan.folder, 'etcd'), { recursive: true, force: true });
+    }
+  }
+}
+
+async function start(plan: Plan, ports: Ports): Promise<Running> {
+  const { binaries, folder, options } = plan;
+  const etcd = await startProgram(binaries.etcd, etcdFlags(folder, ports), join(folder, 'etcd.log'));
+  const apiserver = await startProgram(binaries.kubeApiserver, apiserverFlags(folder, ports, options), join(folder, 'kube-apiserver.log'));
+  const running = { ports, etcd, apiserver, controllers: undefined };
+  try {
+    await ready(plan, running);
+    return { ...running, controllers: options.controllers ? await startControllers(plan, ports) : undefined };
+  } catch (error) {
+    await end(running, 0);
+    throw error;
+  }
+}
+
+async function ready(plan: Plan, { ports, etcd, apiserver }: Running): Promise<void> {
+  const server = { url: `https://127.0.0.1:${ports.api}`, agent: new Agent({ ca: plan.authority.certificate }) };
+  const end = performance.now() + START_MS;
+  while (!(await serves(server, plan))) {
+    const failed = [etcd, apiserver].find((program) => !program.isRunning());
+    if (failed) throw new Error(`a program of the cluster ended:\n${lastLines(await failed.output())}`);
+    if (performance.now() > end) throw new Error(`the cluster does not get ready:\n${lastLines(await apiserver.output())}`);
+    await delay(50);
+  }
+}
+
+async function serves(server: ApiAddress, { options }: Plan): Promise<boolean> {
+  const tokens = options.tokens ?? TEST_USERS;
+  const admin = tokenOf(tokens, 'admin');
+  const headers = { authorization: `Bearer ${admin}` };
+  try {
+    const paths = ['/readyz', '/api/v1/namespaces/default'];
+    const answers = await Promise.all(paths.map((path) => sendRequest(server, 'GET', path, { headers })));
+    return answers.every(({ status }) => status === 200);
+  } catch {
+    return false;
+  }
+}
+
+function lastLines(log: string): string {
+  return log.trimEnd().split('\n').slice(-12).join('\n');
+}
+
+async function end({ etcd, apiserver, controllers }: Running, patienceMs: number): Promise<void> {
+  // In this order: an API server without etcd fails noisily instead of ending.
+  for (const program of [controllers, apiserver, etcd]) await program?.stop(patienceMs);
+}
+
+function etcdFlags(folder: string, ports: Ports): readonly string[] {
+  const [client, peer] = [`http://127.0.0.1:${ports.etcd}`, `http://127.0.0.1:${ports.peer}`];
+  return [
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    '--unsafe-no-fsync',
+  ];
+}
+
+function apiserverFlags(folder: string, ports: Ports, options: RealClusterOptions): readonly string[] {
+  const issuer = options.issuer ?? 'https://hub.test';
+  return [
+    `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    // A loopback address may not be an endpoint of the service `kubernetes`.
+    '--endpoint-reconciler-type=none',
+    `--secure-port=${ports.api}`,
+    `--cert-dir=${folder}`,
+    `--tls-cert-file=${join(folder, 'server.crt')}`,
+    `--tls-private-key-file=${join(folder, 'server.key')}`,
+    `--client-ca-file=${join(folder, 'ca.crt')}`,
+    `--service-account-issuer=${issuer}`,
+    `--service-account-key-file=${join(folder, 'service-account.key')}`,
+    `--service-account-signing-key-file=${join(folder, 'service-account.key')}`,
+    `--token-auth-file=${join(folder, 'tokens.csv')}`,
+    '--authorization-mode=RBAC',
+    '--disable-admission-plugins=ServiceAccount',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    ...(options.audit ? [`--audit-log-path=${join(folder, 'audit.log')}`, `--audit-policy-file=${join(folder, 'audit-policy.yaml')}`] : []),
+    ...(options.flags ?? []),
+  ];
+}
+
+async function startControllers(plan: Plan, ports: Ports): Promise<Program> {
+  const { binaries, folder } = plan;
+  const kubeconfig = await writeKubeconfig(plan, `https://127.0.0.1:${ports.api}`, {
+    name: 'system:kube-controller-manager',
+    groups: ['system:masters'],
+  });
+  const flags = [
+    `--kubeconfig=${kubeconfig}`,
+    '--bind-address=127.0.0.1',
+    '--secure-port=0',
+    '--leader-elect=false',
+    '--use-service-account-credentials=false',
+    `--service-account-private-key-file=${join(folder, 'service-account.key')}`,
+    `--root-ca-file=${join(folder, 'ca.crt')}`,
+  ];
+  return startProgram(binaries.kubeControllerManager, flags, join(folder, 'kube-controller-manager.log'));
+}
+
+async function writeSecrets(folder: string, authority: Certificate, options: RealClusterOptions): Promise<void> {
+  const server = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  const files = {
+    'ca.crt': authority.certificate,
+    'server.crt': server.certificate,
+    'server.key': server.key,
+    'service-account.key': await generateSigningKey(),
+    'tokens.csv': tokenFile(options.tokens ?? TEST_USERS),
+    'audit-policy.yaml': 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n',
+  };
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text, { mode: 0o600 })));
+}
+
+function tokenFile(tokens: ReadonlyMap<string, User>): string {
+  const lines = [...tokens].map(([token, user]) => `${token},${user.name},${user.uid ?? ''},"${user.groups.join(',')}"\n`);
+  return lines.join('');
+}
+
+async function writeKubeconfig(plan: Plan, server: string, user: { name: string; groups: readonly string[] }): Promise<string> {
+  const token = tokenOf(plan.options.tokens ?? TEST_USERS, user.name);
+  const base64 = (pem: string) => Buffer.from(pem).toString('base64');
+  const certificate = issueClientCertificate(plan.authority, user, Date.now());
+  const byCertificate = {
+    'client-certificate-data': base64(certificate.certificate),
+    'client-key-data': base64(certificate.key),
+  };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'real', cluster: { server, 'certificate-authority-data': base64(plan.authority.certificate) } }],
+    users: [{ name: user.name, user: token === undefined ? byCertificate : { token } }],
+    contexts: [{ name: 'real', context: { cluster: 'real', user: user.name } }],
+    'current-context': 'real',
+  };
+  const folder = join(plan.folder, 'kubeconfigs');
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, encodeURIComponent([user.name, ...user.groups].join('+')));
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
