@@ -40,6 +40,11 @@ const FULL_AUTHORITY: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
+const ROLE_RESOURCES: ReadonlyMap<string, string> = new Map([
+  ['ClusterRole', 'clusterroles'],
+  ['Role', 'roles'],
+]);
+
 function checkRole(write: Write, old: KubeObject | undefined): void {
   const name = old?.metadata.name ?? '';
   if (isAllowed(write, { verb: 'escalate', group: RBAC_GROUP, resource: write.resource, name })) return;
@@ -53,7 +58,7 @@ function checkRole(write: Write, old: KubeObject | undefined): void {
 function checkBinding(write: Write): void {
   const { roleRef } = bindingOf(write.next);
   if (mayBind(write, roleRef)) return;
-  if (roleRef.kind !== 'ClusterRole' && roleRef.kind !== 'Role') {
+  if (!ROLE_RESOURCES.has(roleRef.kind)) {
     throw unclassified(`unsupported role reference kind: ${goQuote(roleRef.kind)}`);
   }
   const rules = write.policy.rules(roleRef, write.next.metadata.namespace);
@@ -63,7 +68,7 @@ function checkBinding(write: Write): void {
 }
 
 function mayBind(write: Write, { kind, name, apiGroup = RBAC_GROUP }: RoleRef & { readonly apiGroup?: string }): boolean {
-  const resource = { ClusterRole: 'clusterroles', Role: 'roles' }[kind];
+  const resource = ROLE_RESOURCES.get(kind);
   return resource !== undefined && isAllowed(write, { verb: 'bind', group: apiGroup, resource, name });
 }
 

@@ -3,7 +3,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 
-export type SigningAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
+type SigningAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 
 /** A public key with the id under which tokens name it. */
 export interface VerifyingKey {

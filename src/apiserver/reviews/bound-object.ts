@@ -20,7 +20,7 @@ export function boundObject(
   account: { readonly namespace: string; readonly name: string },
   objects: ObjectSource,
 ): BoundClaims {
-  const type = TYPES[kind];
+  const type = TYPES.get(kind);
   const { group, version } = groupVersion(apiVersion);
   if (group !== '' || type === undefined) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
   const object = storedObject(objects, `${type}s`, type === 'node' ? '' : account.namespace, name);
@@ -32,7 +32,11 @@ export function boundObject(
   return { [type]: claimedObject(object), ...(node && { node }) };
 }
 
-const TYPES: Readonly<Record<string, 'pod' | 'secret' | 'node' | undefined>> = { Pod: 'pod', Secret: 'secret', Node: 'node' };
+const TYPES: ReadonlyMap<string, 'pod' | 'secret' | 'node'> = new Map([
+  ['Pod', 'pod'],
+  ['Secret', 'secret'],
+  ['Node', 'node'],
+]);
 
 interface Pod extends KubeObject {
   readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };

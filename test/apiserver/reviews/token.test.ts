@@ -114,6 +114,13 @@ describe('createToken', () => {
     );
   });
 
+  it('binds to no kind that only JavaScript knows', async () => {
+    const boundObjectRef = { kind: 'toString', apiVersion: 'v1', name: 'bindme' };
+    await expect(createToken(posted({ spec: { boundObjectRef } }), issuance, now)).rejects.toThrow(
+      'cannot bind token to object of type /v1, Kind=toString',
+    );
+  });
+
   it('refuses lifetimes that a double cannot hold', async () => {
     await expect(createToken(posted({ spec: { expirationSeconds: 9223372036854775807n } }), issuance, now)).rejects.toThrow(
       'Invalid value: 9223372036854775807: may not specify a duration larger than 2^32 seconds',
