@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Subscription } from 'rxjs';
 import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
 import { createInformer, createReducedInformer, type Informer } from '../../src/kube/informer.ts';

@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, User } from '@kubernetes/client-node';
+import {
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+  LOOPBACK_NAMES,
+} from '../../src/apiserver/access/certificates.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport, type TransportOptions } from '../../src/kube/transport.ts';
 import { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireHandler, type WireServer, type WireServerOptions } from '../support/wire-server.ts';
-import { createAuthority } from './certificates.ts';
 import { eventually } from './eventually.ts';
 
 const GET = { method: 'GET', path: '/x' } as const;
@@ -279,27 +284,29 @@ describe('transport', () => {
     });
 
     it('are not sent to a server with the certificate of another authority', async () => {
-      const [ours, theirs] = await Promise.all([createAuthority('ours'), createAuthority('theirs')]);
-      const server = await serve(echo, { tls: await theirs.issue('server') });
-      const caData = Buffer.from(ours.cert).toString('base64');
+      const [ours, theirs] = [createAuthority(Date.now()), createAuthority(Date.now())];
+      const { certificate: cert, key } = issueServerCertificate(theirs, LOOPBACK_NAMES, Date.now());
+      const server = await serve(echo, { tls: { cert, key } });
+      const caData = Buffer.from(ours.certificate).toString('base64');
       await expect(connect(server, { token: 't' }, { cluster: { caData } }).request(GET)).rejects.toThrow(/certificate|signature/);
       expect(server.requests).toEqual([]);
     });
 
     it('with a rotated client certificate are shown on fresh connections', async () => {
-      const authority = await createAuthority('ca');
-      const server = await serve((request, reply) => reply.text(200, request.clientName ?? ''), {
-        tls: { ...(await authority.issue('server')), ca: authority.cert },
-      });
+      const authority = createAuthority(Date.now());
+      const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+      const tls = { cert, key, ca: authority.certificate };
+      const server = await serve((request, reply) => reply.text(200, request.clientName ?? ''), { tls });
       const [caFile, certFile, keyFile] = [join(folder, 'ca'), join(folder, 'cert'), join(folder, 'key')];
-      const [first, second] = await Promise.all([authority.issue('first'), authority.issue('second')]);
-      writeFileSync(caFile, authority.cert);
-      writeFileSync(certFile, first.cert);
+      const issue = (name: string) => issueClientCertificate(authority, { name, groups: [] }, Date.now());
+      const [first, second] = [issue('first'), issue('second')];
+      writeFileSync(caFile, authority.certificate);
+      writeFileSync(certFile, first.certificate);
       writeFileSync(keyFile, first.key);
       const transport = connect(server, { certFile, keyFile }, { cluster: { caFile } });
       const shown = async () => (await transport.request(GET)).body;
       expect(await shown()).toBe('first');
-      writeFileSync(certFile, second.cert);
+      writeFileSync(certFile, second.certificate);
       clock.advance(10_000);
       expect(await shown()).toBe('first');
       writeFileSync(keyFile, second.key);

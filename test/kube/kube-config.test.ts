@@ -1,0 +1,87 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { inClusterConfig, loadKubeConfig, parseKubeConfig } from '../../src/kube/kube-config.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'purser-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function config(user: string, more = ''): string {
+  return `
+apiVersion: v1
+kind: Config
+current-context: main
+contexts: [{ name: main, context: { cluster: hub, user: me } }]
+clusters: [{ name: hub, cluster: { server: 'https://hub:6443/', certificate-authority: pki/ca.crt, tls-server-name: kubernetes } }]
+users: [{ name: me, user: ${user} }]
+${more}`;
+}
+
+describe('parseKubeConfig', () => {
+  it('finds the cluster and the user of the current context', () => {
+    const parsed = parseKubeConfig(config('{ token: t }'), '/etc/kube');
+    expect(parsed.getCurrentCluster()).toMatchObject({
+      server: 'https://hub:6443',
+      caFile: '/etc/kube/pki/ca.crt',
+      tlsServerName: 'kubernetes',
+    });
+    expect(parsed.getCurrentUser()).toMatchObject({ token: 't' });
+  });
+
+  it.each([
+    [
+      'client certificates',
+      '{ client-certificate: c.crt, client-key: /abs/c.key }',
+      { certFile: '/etc/kube/c.crt', keyFile: '/abs/c.key' },
+    ],
+    ['a plugin by path', '{ exec: { command: ./bin/login, args: [x] } }', { exec: { command: '/etc/kube/bin/login', args: ['x'] } }],
+    ['a plugin by name', '{ exec: { command: login } }', { exec: { command: 'login' } }],
+    ['a token file', '{ tokenFile: run/token }', { authProvider: { name: 'tokenFile', config: { tokenFile: '/etc/kube/run/token' } } }],
+  ])('locates %s relative to the file', (_, user, expected) => {
+    expect(parseKubeConfig(config(user), '/etc/kube').getCurrentUser()).toMatchObject(expected);
+  });
+
+  it('prefers a token file to a token, as kubectl does', () => {
+    expect(parseKubeConfig(config('{ token: t, tokenFile: /f }'), '/').getCurrentUser()).not.toHaveProperty('token');
+  });
+
+  it.each([
+    ['no current context', 'clusters: []', 'no current-context'],
+    ['a context that is not there', 'current-context: other', 'no context "other"'],
+    ['a user that is not there', config('{}').replace('user: me }', 'user: you }'), 'no user "you"'],
+    ['impersonated groups, which would be forgotten', config('{ as: x, as-groups: [y] }'), 'as-groups not supported'],
+  ])('refuses %s', (_, text, message) => {
+    expect(() => parseKubeConfig(text, '/')).toThrow(message);
+  });
+});
+
+describe('loadKubeConfig', () => {
+  it('merges files as kubectl does: the first one to name something wins', async () => {
+    mkdirSync(join(folder, 'second'));
+    const [first, second] = [join(folder, 'first'), join(folder, 'second', 'config')];
+    writeFileSync(first, 'users: [{ name: me, user: { token: first } }]');
+    writeFileSync(second, config('{ token: second }'));
+    const loaded = await loadKubeConfig([first, '', second].join(delimiter));
+    expect(loaded.getCurrentUser()).toMatchObject({ token: 'first' });
+    expect(loaded.getCurrentCluster()).toMatchObject({ caFile: join(folder, 'second/pki/ca.crt') });
+  });
+});
+
+describe('inClusterConfig', () => {
+  it.each([
+    ['10.0.0.1', 'https://10.0.0.1:443'],
+    ['fd00::1', 'https://[fd00::1]:443'],
+  ])('finds the API server at %s and the mounted token', (host, server) => {
+    const found = inClusterConfig({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: '443' }, '/run/sa');
+    expect(found.getCurrentCluster()).toMatchObject({ server, caFile: '/run/sa/ca.crt', skipTLSVerify: false });
+    expect(found.getCurrentUser()).toMatchObject({ authProvider: { config: { tokenFile: '/run/sa/token' } } });
+  });
+
+  it('says so outside of a cluster', () => {
+    expect(() => inClusterConfig({})).toThrow('not in a cluster');
+  });
+});

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Event } from '../../src/api/resources.ts';
+import { Recorder } from '../../src/kube/recorder.ts';
+import { FakeClock } from '../support/clock.ts';
+import { startWireWorld, type WireWorld } from './wire-world.ts';
+
+const TOKEN = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata: { namespace: 'team-a', name: 'ci', uid: 'u-1' } };
+const CLUSTER = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'prod', uid: 'u-2' } };
+const ISSUED = { type: 'Normal', reason: 'Issued', message: 'issued a token' } as const;
+
+let clock: FakeClock;
+let world: WireWorld;
+let recorder: Recorder;
+let problems: unknown[];
+/** The status of the next answers; 200 when empty. */
+let statuses: number[];
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  problems = [];
+  statuses = [];
+  world = await startWireWorld((_, reply) => reply.json(statuses.shift() ?? 200, {}), clock);
+  const onProblem = (error: unknown) => problems.push(error);
+  recorder = new Recorder({ client: world.client, clock, random: () => 0.5, component: 'purser', instance: 'purser-0', onProblem });
+});
+
+afterEach(() => world.close());
+
+function sent(): { readonly method: string; readonly path: string; readonly event: Partial<Event> }[] {
+  return world.server.requests.map(({ method, path, body }) => ({ method, path, event: JSON.parse(body) }));
+}
+
+describe('Recorder', () => {
+  it('writes an Event that kubectl describe shows under its object', async () => {
+    recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    expect(sent()).toEqual([
+      {
+        method: 'POST',
+        path: '/api/v1/namespaces/team-a/events',
+        event: {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name: 'ci.1898b5d9b3de2120', namespace: 'team-a' },
+          involvedObject: { apiVersion: TOKEN.apiVersion, kind: 'ManagedToken', namespace: 'team-a', name: 'ci', uid: 'u-1' },
+          type: 'Normal',
+          reason: 'Issued',
+          message: 'issued a token',
+          firstTimestamp: '2026-03-01T12:00:00Z',
+          lastTimestamp: '2026-03-01T12:00:00Z',
+          count: 1,
+          source: { component: 'purser' },
+          reportingComponent: 'purser',
+          reportingInstance: 'purser-0',
+        },
+      },
+    ]);
+  });
+
+  it('writes Events of cluster-scoped objects to the namespace default', async () => {
+    recorder.record(CLUSTER, ISSUED);
+    await recorder.flush();
+    expect(sent()[0]).toMatchObject({ path: '/api/v1/namespaces/default/events', event: { metadata: { namespace: 'default' } } });
+    expect(sent()[0]?.event.involvedObject).not.toHaveProperty('namespace');
+  });
+
+  it('counts what was said before instead of writing it anew', async () => {
+    recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    clock.advance(60_000);
+    recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    expect(sent()[1]).toEqual({
+      method: 'PATCH',
+      path: '/api/v1/namespaces/team-a/events/ci.1898b5d9b3de2120',
+      event: { count: 2, lastTimestamp: '2026-03-01T12:01:00Z' },
+    });
+  });
+
+  it('writes once what is said many times in one go', async () => {
+    for (let n = 0; n < 5; n += 1) recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    expect(sent()).toHaveLength(1);
+    expect(sent()[0]?.event.count).toBe(5);
+  });
+
+  it.each([
+    ['another message', TOKEN, { ...ISSUED, message: 'other' }],
+    ['another reason', TOKEN, { ...ISSUED, reason: 'Other' }],
+    ['another object', CLUSTER, ISSUED],
+    ['a namesake with another uid', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
+  ])('writes an Event of its own for %s', async (_, object, note) => {
+    recorder.record(TOKEN, ISSUED);
+    recorder.record(object, note);
+    await recorder.flush();
+    expect(sent().map(({ method }) => method)).toEqual(['POST', 'POST']);
+  });
+
+  it('writes an Event anew when the old one has expired', async () => {
+    recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    clock.advance(3_700_000);
+    statuses = [404];
+    recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    expect(sent().map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
+    expect(sent()[2]?.event).toMatchObject({ count: 2, firstTimestamp: '2026-03-01T12:00:00Z', lastTimestamp: '2026-03-01T13:01:40Z' });
+    expect(problems).toEqual([]);
+  });
+
+  it('cuts an object short that is spoken of too often, and no other', async () => {
+    for (let n = 0; n < 40; n += 1) recorder.record(TOKEN, { ...ISSUED, message: `message ${n}` });
+    recorder.record(CLUSTER, ISSUED);
+    await recorder.flush();
+    expect(sent()).toHaveLength(26);
+    clock.advance(300_000);
+    for (let n = 0; n < 5; n += 1) recorder.record(TOKEN, { ...ISSUED, message: `later ${n}` });
+    await recorder.flush();
+    expect(sent()).toHaveLength(27);
+  });
+
+  it('never fails its caller, and goes on after a problem', async () => {
+    statuses = [500];
+    recorder.record(TOKEN, ISSUED);
+    recorder.record(CLUSTER, ISSUED);
+    await recorder.flush();
+    expect(problems).toHaveLength(1);
+    expect(sent()).toHaveLength(2);
+  });
+
+  it('cuts messages and names to what an API server takes', async () => {
+    recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: 'n'.repeat(253) } }, { ...ISSUED, message: 'm'.repeat(5_000) });
+    await recorder.flush();
+    expect([sent()[0]?.event.metadata?.name?.length, sent()[0]?.event.message?.length]).toEqual([253, 1_024]);
+  });
+});
