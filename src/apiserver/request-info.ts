@@ -39,14 +39,19 @@ const VERBS: Readonly<Record<string, string>> = {
 /** `path` is percent-decoded, as Go's URL.Path is; one slash too many at either end does not matter. */
 export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
-  const groupless = prefix === 'api' ? ['', ...segments] : segments;
-  const [group = '', version = '', ...below] = groupless;
-  if ((prefix !== 'api' && prefix !== 'apis') || below.length === 0) return { type: 'path', verb: method.toLowerCase(), path };
+  // The core group has no name in paths.
+  const [group = '', version = '', ...below] = prefix === 'api' ? ['', ...segments] : segments;
+  const isResource = (prefix === 'api' || prefix === 'apis') && below.length > 0;
+  if (!isResource) return { type: 'path', verb: method.toLowerCase(), path };
+  const place = placeOf(below);
+  return { type: 'resource', group, version, ...place, ...verbAndName(VERBS[method] ?? '', place.name, query) };
+}
+
+function placeOf(below: readonly string[]): Pick<ResourceRequest, 'namespace' | 'resource' | 'name' | 'subresource' | 'parts'> {
   const namespace = below[0] === 'namespaces' ? (below[1] ?? '') : '';
   const parts = isBelowNamespace(below) ? below.slice(2) : below;
   const [resource = '', name = '', subresource = ''] = parts;
-  const target = { type: 'resource' as const, group, version, namespace, resource, subresource, parts };
-  return { ...target, ...verbAndName(VERBS[method] ?? '', name, query) };
+  return { namespace, resource, name, subresource, parts };
 }
 
 /** Whether `namespaces/NS/…` speaks of something in the namespace rather than of the namespace itself. */

@@ -2,6 +2,9 @@
 
 import { badRequest } from '../../api/status.ts';
 import { goJsonString } from '../../std/go-text.ts';
+import { int64, struct, text } from '../kinds/go-struct.ts';
+import { decodeTyped } from '../wire/decode-typed.ts';
+import { parseJson } from '../wire/json-parse.ts';
 
 const VERSION = 'meta.k8s.io/v1';
 
@@ -23,11 +26,11 @@ export function atLatest(token: ContinueToken): string {
 }
 
 /** Throws 400 with the API server's words for tokens that it did not make. */
-export function decodeContinue(text: string): ContinueToken {
-  const { v, rv, start } = parse(text);
-  if (v !== VERSION) throw invalidToken(`server does not recognize this encoded version ${v ?? ''}`);
-  if (typeof rv !== 'number' || rv === 0) throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
-  if (typeof start !== 'string' || start === '') throw invalidToken(`encoded start key empty (version ${VERSION})`);
+export function decodeContinue(token: string): ContinueToken {
+  const { v = '', rv = 0, start = '' } = parse(token);
+  if (v !== VERSION) throw invalidToken(`server does not recognize this encoded version ${v}`);
+  if (rv === 0) throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
+  if (start === '') throw invalidToken(`encoded start key empty (version ${VERSION})`);
   const key = start.startsWith('/') ? start : `/${start}`;
   if (cleanPath(key) !== key) throw invalidToken(start);
   return { revision: rv, start: key.slice(1) };
@@ -38,27 +41,22 @@ function encode(revision: number, start: string): string {
   return Buffer.from(json).toString('base64url');
 }
 
-function parse(text: string): { v?: unknown; rv?: unknown; start?: unknown } {
-  const bytes = decodeBase64Url(text);
+const TOKEN = struct('storage.continueToken', { v: text(), rv: int64(), start: text() });
+
+function parse(token: string): { readonly v?: string; readonly rv?: number; readonly start?: string } {
   try {
-    return (JSON.parse(bytes.toString('utf8')) ?? {}) as object;
-  } catch {
-    throw invalidToken(jsonProblem(bytes));
+    return decodeTyped(parseJson(decodeBase64Url(token)), TOKEN).value as ReturnType<typeof parse>;
+  } catch (error) {
+    throw invalidToken((error as Error).message);
   }
 }
 
 /** Go's decoder names the byte at which the text stops being base64url without padding. */
-function decodeBase64Url(text: string): Buffer {
-  const bad = text.search(/[^A-Za-z0-9_-]/);
-  if (bad !== -1) throw invalidToken(`illegal base64 data at input byte ${bad}`);
-  if (text.length % 4 === 1) throw invalidToken(`illegal base64 data at input byte ${text.length - 1}`);
-  return Buffer.from(text, 'base64url');
-}
-
-function jsonProblem(bytes: Buffer): string {
-  const first = bytes.toString('utf8').trimStart()[0];
-  if (first === undefined) return 'unexpected end of JSON input';
-  return `invalid character '${first}' looking for beginning of value`;
+function decodeBase64Url(token: string): Buffer {
+  const bad = token.search(/[^A-Za-z0-9_-]/);
+  if (bad !== -1) throw new Error(`illegal base64 data at input byte ${bad}`);
+  if (token.length % 4 === 1) throw new Error(`illegal base64 data at input byte ${token.length - 1}`);
+  return Buffer.from(token, 'base64url');
 }
 
 /** path.Clean, as far as keys need it: no empty, `.` or `..` segments and no slash at the end. */

@@ -1,7 +1,7 @@
 // The durable side of the store: one SQLite file in a private folder that one process holds at a time.
 // Memory is what requests read; this file is what a restart reads.
 
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { goJson } from '../../std/go-text.ts';
@@ -37,15 +37,16 @@ const FILE = 'state.db';
 /** Marks the file as ours ("PRSR"), where SQLite keeps the application id. */
 const APPLICATION_ID = 0x50525352;
 const FORMAT = 1;
+/** Follows the name of a file that is not finished. */
+const DRAFT = '.draft';
 
 /** Opens the folder's journal, making both if the folder is missing or empty. A folder of somebody else is left untouched. */
 export function openJournal(folder: string): Journal {
   const file = join(folder, FILE);
-  const isNew = prepareFolder(folder, file);
-  if (!isNew) inspect(file);
+  if (prepareFolder(folder)) inspect(file);
+  else create(file);
   const database = open(file);
   try {
-    if (isNew) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT};`);
     return journalOver(database);
   } catch (error) {
     database.close();
@@ -53,13 +54,24 @@ export function openJournal(folder: string): Journal {
   }
 }
 
-function journalOver(database: DatabaseSync): Journal {
+/** Makes the file under another name first: whoever finds it finds it whole, mark and all. */
+function create(file: string): void {
+  const draft = `${file}${DRAFT}`;
+  rmSync(draft, { force: true });
+  const database = new DatabaseSync(draft);
   database.exec(`
-    PRAGMA synchronous = FULL;
-    CREATE TABLE IF NOT EXISTS objects (resource TEXT, key TEXT, body TEXT NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    INSERT OR IGNORE INTO facts VALUES ('revision', '1');
+    PRAGMA application_id = ${APPLICATION_ID};
+    PRAGMA user_version = ${FORMAT};
+    CREATE TABLE objects (resource TEXT, key TEXT, body TEXT NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO facts VALUES ('revision', '1');
   `);
+  database.close();
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+function journalOver(database: DatabaseSync): Journal {
   const put = database.prepare('INSERT INTO objects VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
   const remove = database.prepare('DELETE FROM objects WHERE resource = ? AND key = ?');
   const setFact = database.prepare('INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
@@ -94,20 +106,20 @@ function journalOver(database: DatabaseSync): Journal {
   };
 }
 
-/** Makes the folder if need be; whether the journal must be made too. */
-function prepareFolder(folder: string, file: string): boolean {
+/** Makes the folder if need be; whether it holds a journal already. */
+function prepareFolder(folder: string): boolean {
+  let entries: readonly string[];
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const entries = readdirSync(folder);
-    if (entries.length > 0 && !existsSync(file)) {
-      throw new DataFolderError(`${folder} is not a data folder of Purser (it holds ${entries[0]}); choose another one`);
-    }
+    entries = readdirSync(folder);
     if (entries.length === 0) chmodSync(folder, 0o700);
-    return entries.length === 0;
   } catch (error) {
-    if (error instanceof DataFolderError) throw error;
     throw new DataFolderError(`cannot use ${folder} as a data folder: ${messageOf(error)}`, { cause: error });
   }
+  if (entries.includes(FILE)) return true;
+  const foreign = entries.find((name) => !name.startsWith(`${FILE}${DRAFT}`));
+  if (foreign === undefined) return false;
+  throw new DataFolderError(`${folder} is not a data folder of Purser (it holds ${foreign}); choose another one`);
 }
 
 /** Looks at an existing file without writing to it. */
@@ -138,8 +150,7 @@ function open(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   try {
     // Exclusive: the lock belongs to the process and goes with it, however it ends.
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE; COMMIT;');
-    chmodSync(file, 0o600);
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT;');
     return database;
   } catch (error) {
     database.close();
@@ -172,5 +183,5 @@ function text(value: SQLOutputValue | undefined): string {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return (error as Error).message;
 }

@@ -3,12 +3,12 @@
 import { badRequest, conflict, notFound } from '../../api/status.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
-import type { KubeObject, Value } from '../object.ts';
-import { decodeStored, parseApplied } from '../wire/decode.ts';
-import { toNode } from '../wire/json-node.ts';
+import type { KubeObject } from '../object.ts';
 import type { FieldValidation } from '../wire/options.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { readApplied } from './apply-body.ts';
 import { inNamespace, storeNew } from './create.ts';
+import { decodeDocument } from './patched-object.ts';
 import { typingOf } from './tracked.ts';
 import { checkUid, replaceObject, type Written } from './update.ts';
 
@@ -22,7 +22,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
   const { kind, namespace, name, subresource } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
-  const { object: applied, warnings } = parseApplied(body, fieldValidation);
+  const { applied, warnings } = readApplied(body, fieldValidation);
   warnings.forEach(writer.warn);
   const { object } = applyPatch({
     ...typingOf(api, target),
@@ -33,7 +33,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     kind: kind.kind,
     now: rfc3339(api.now()),
     subresource,
-    defaulted: (merged) => kind.rules.defaulted(decodeStored(toNode(merged as unknown as Value), kind).object),
+    defaulted: (merged) => kind.rules.defaulted(decodeDocument(merged, kind).object),
   });
   const next = inNamespace(named(object, name), kind, namespace);
   if (live !== undefined) {

@@ -7,16 +7,16 @@ import { mergePatch } from '../fields/merge-patch.ts';
 import { strategicMerge } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { deduplicateOwners } from '../kinds/lifecycle.ts';
-import type { Fields, KubeObject, Value } from '../object.ts';
+import type { Fields, KubeObject } from '../object.ts';
 import type { PatchType } from '../wire/content-type.ts';
-import { decodeStored } from '../wire/decode.ts';
 import { objectText } from '../wire/encode.ts';
-import { duplicateFields, toNode, toValue } from '../wire/json-node.ts';
+import { duplicateFields, toValue } from '../wire/json-node.ts';
 import { parseJson } from '../wire/json-parse.ts';
 import type { FieldValidation } from '../wire/options.ts';
 import { orderedJson } from '../wire/ordered-json.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
+import { type DecodedDocument, decodeDocument } from './patched-object.ts';
 import { tracked } from './tracked.ts';
 import { checkName, checkUid, replaceObject } from './update.ts';
 
@@ -78,9 +78,9 @@ function decodePatched(kind: Kind, { value, problems }: Patched, validation: Fie
   return object;
 }
 
-function decodedOr422(kind: Kind, value: unknown): ReturnType<typeof decodeStored> {
+function decodedOr422(kind: Kind, value: unknown): DecodedDocument {
   try {
-    return decodeStored(toNode(value as Value), kind);
+    return decodeDocument(value, kind);
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw invalidPatch(value, (error as Error).message);

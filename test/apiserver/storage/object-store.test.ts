@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { KubeObject } from '../../../src/apiserver/object.ts';
+import type { Journal, JournalEntry } from '../../../src/apiserver/storage/journal.ts';
+import { type Change, EVERY, ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
+
+/** A journal in memory whose disk can fail. */
+function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean } {
+  return {
+    revision: 1,
+    committed: [],
+    broken: false,
+    load: () => [],
+    commit(_revision, entries) {
+      if (this.broken) throw new Error('disk full');
+      this.committed.push(...entries);
+    },
+    kept: () => undefined,
+    keep: (_name, value) => value,
+    close: () => {},
+  };
+}
+
+const object = (name: string, value = ''): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } });
+const names = (objects: readonly KubeObject[] | undefined) => objects?.map(({ metadata }) => metadata.name);
+
+describe('ObjectStore', () => {
+  it('counts one revision for every write of any resource', () => {
+    const store = new ObjectStore(memoryJournal());
+    expect(store.put('configmaps', 'a/x', object('x')).metadata.resourceVersion).toBe('2');
+    expect(store.put('secrets', 'a/x', object('x')).metadata.resourceVersion).toBe('3');
+    expect(store.remove('configmaps', 'a/x')?.metadata.resourceVersion).toBe('4');
+    expect(store.revision).toBe(4);
+  });
+
+  it('lists in the order of etcd keys, within a namespace or across all', () => {
+    const store = new ObjectStore(memoryJournal());
+    for (const key of ['b/x', 'a/y', 'a-b/z', 'a/x', 'ab/w']) store.put('configmaps', key, object(key));
+    expect(names(store.list('configmaps'))).toEqual(['a-b/z', 'a/x', 'a/y', 'ab/w', 'b/x']);
+    expect(names(store.list('configmaps', 'a'))).toEqual(['a/x', 'a/y']);
+  });
+
+  it('tells listeners of a change only after it is on disk, in order', async () => {
+    const journal = memoryJournal();
+    const store = new ObjectStore(journal);
+    const seen: string[] = [];
+    store.subscribe(EVERY, ({ type, key }) => seen.push(`${type} ${key} ${journal.committed.length}`));
+    store.put('configmaps', 'a/x', object('x'));
+    store.put('configmaps', 'a/y', object('y'));
+    expect(seen).toEqual([]);
+    await store.durable();
+    expect(seen).toEqual(['ADDED a/x 2', 'ADDED a/y 2']);
+    expect(store.isDurable).toBe(true);
+  });
+
+  it('refuses to go on after a commit has failed', async () => {
+    const journal = memoryJournal();
+    const store = new ObjectStore(journal);
+    journal.broken = true;
+    store.put('configmaps', 'a/x', object('x'));
+    await expect(store.durable()).rejects.toThrow('disk full');
+    await expect(store.durable()).rejects.toThrow('disk full');
+    expect(() => store.put('configmaps', 'a/y', object('y'))).toThrow('disk full');
+    expect(store.failure?.message).toBe('disk full');
+  });
+
+  it('shows the list as it was at any remembered revision', () => {
+    const write = fc.record({ key: fc.constantFrom('a/x', 'a/y', 'b/x'), remove: fc.boolean(), value: fc.string() });
+    fc.assert(
+      fc.property(fc.array(write, { maxLength: 30 }), (writes) => {
+        const store = new ObjectStore(memoryJournal());
+        const past = new Map([[store.revision, store.list('configmaps')]]);
+        for (const { key, remove, value } of writes) {
+          if (remove) store.remove('configmaps', key);
+          else store.put('configmaps', key, object(key, value));
+          past.set(store.revision, store.list('configmaps'));
+        }
+        for (const [revision, list] of past) expect(store.listAt('configmaps', revision)).toEqual(list);
+      }),
+    );
+  });
+
+  it('replays changes so that they lead from any revision to the present', () => {
+    const write = fc.record({ key: fc.constantFrom('x', 'y', 'z'), remove: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(write, { maxLength: 30 }), fc.nat(30), (writes, from) => {
+        const store = new ObjectStore(memoryJournal());
+        const states: Map<string, KubeObject>[] = [new Map()];
+        const current = new Map<string, KubeObject>();
+        for (const { key, remove } of writes) {
+          if (remove) store.remove('configmaps', key);
+          else current.set(key, store.put('configmaps', key, object(key)));
+          if (remove) current.delete(key);
+          while (states.length < store.revision) states.push(new Map(current));
+        }
+        const start = Math.min(from, states.length - 1);
+        const replayed = new Map(states[start]);
+        for (const change of store.since('configmaps', start + 1) as readonly Change[]) {
+          if (change.type === 'DELETED') replayed.delete(change.key);
+          else replayed.set(change.key, change.object);
+        }
+        expect(replayed).toEqual(current);
+      }),
+    );
+  });
+});

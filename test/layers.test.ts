@@ -1,0 +1,100 @@
+// Who may import whom. The table is the architecture: a folder that is not in it, or an import that it does not allow, fails.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+interface Layer {
+  /** Folders (or files) of src that it may import, besides itself. */
+  readonly imports: readonly string[];
+  /** Packages of which it may use values; types of @kubernetes/client-node are free. */
+  readonly packages: readonly string[];
+  /** Whether it may touch the machine through node: modules. */
+  readonly node: boolean;
+  readonly why: string;
+}
+
+const LAYERS: Readonly<Record<string, Layer>> = {
+  std: { imports: [], packages: ['rxjs'], node: true, why: 'could belong to any project' },
+  api: { imports: ['std'], packages: [], node: false, why: 'our API as types and names, and the one API error' },
+  domain: { imports: ['api', 'std'], packages: [], node: false, why: 'decides; it neither reads nor writes the world' },
+  kube: {
+    imports: ['api', 'domain', 'std'],
+    packages: ['@kubernetes/client-node', 'rxjs', 'undici', 'yaml'],
+    node: true,
+    why: 'the only folder that talks to a Kubernetes API',
+  },
+  telemetry: { imports: ['domain', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'what is told to the outside' },
+  apiserver: {
+    imports: ['api', 'domain', 'std'],
+    packages: ['@marcbachmann/cel-js', 're2js', 'yaml'],
+    node: true,
+    why: 'meets its clients only on the wire: never kube',
+  },
+  dev: { imports: ['api', 'apiserver', 'app', 'config', 'kube', 'std', 'telemetry'], packages: ['rxjs', 'yaml'], node: true, why: 'the local run' },
+  app: { imports: ['api', 'config', 'domain', 'kube', 'std', 'telemetry'], packages: ['rxjs'], node: true, why: 'the composition root' },
+  config: { imports: ['api', 'std'], packages: [], node: false, why: 'settings, checked once' },
+};
+
+/** Tools that run at development time only. */
+const TOOLS = ['src/api/generate.ts'];
+
+const root = join(import.meta.dirname, '..');
+const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[])
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => join('src', file))
+  .filter((file) => !TOOLS.includes(file));
+
+interface Import {
+  readonly from: string;
+  readonly target: string;
+  readonly isType: boolean;
+}
+
+const IMPORT = /^(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
+
+const imports: readonly Import[] = files.flatMap((from) =>
+  [...readFileSync(join(root, from), 'utf8').matchAll(IMPORT)].map(([, type, target, dynamic]) => ({
+    from,
+    target: target ?? dynamic ?? '',
+    isType: type !== undefined,
+  })),
+);
+
+/** `src/kube/client.ts` → `kube`, `src/app.ts` → `app`. */
+function layerOf(file: string): string {
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+describe('layers', () => {
+  it('are all in the table', () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(imports.length).toBeGreaterThan(files.length);
+    expect([...new Set(files.map(layerOf))].filter((layer) => LAYERS[layer] === undefined)).toEqual([]);
+  });
+
+  it('import only what lies below them', () => {
+    const offences = imports
+      .filter(({ target }) => target.startsWith('.'))
+      .map(({ from, target }) => ({ from, to: relative(root, join(root, dirname(from), target)) }))
+      .filter(({ from, to }) => layerOf(to) !== layerOf(from) && !LAYERS[layerOf(from)]?.imports.includes(layerOf(to)));
+    expect(offences).toEqual([]);
+  });
+
+  it('use only the packages that belong to them', () => {
+    const offences = imports.filter(({ from, target, isType }) => {
+      if (target.startsWith('.') || target.startsWith('node:')) return false;
+      const name = target.startsWith('@') ? target.split('/').slice(0, 2).join('/') : (target.split('/')[0] ?? '');
+      return !(isType && name === '@kubernetes/client-node') && !LAYERS[layerOf(from)]?.packages.includes(name);
+    });
+    expect(offences).toEqual([]);
+  });
+
+  it('are pure where they say so', () => {
+    const pure = files.filter((file) => LAYERS[layerOf(file)]?.node === false);
+    const impure = imports.filter(({ from, target }) => pure.includes(from) && target.startsWith('node:'));
+    expect(impure).toEqual([]);
+    const clocks = pure.filter((file) => /\bDate\.now\(|new Date\(\)|Math\.random\(/.test(readFileSync(join(root, file), 'utf8')));
+    expect(clocks).toEqual([]);
+  });
+});
