@@ -1,8 +1,12 @@
 // Decodes a JSON document into a built-in kind, field by field as its Go struct declares them.
 
-import type { Fields } from '../object.ts';
-import type { Schema } from '../schema/schema.ts';
-import type { JsonNode } from './json-parse.ts';
+import { goQuote } from '../../std/go-text.ts';
+import { type Fields, isFields, isList, type Value } from '../object.ts';
+import type { GoField, Schema } from '../schema/schema.ts';
+import { canonicalBase64 } from './base64.ts';
+import { decodeSelf, isInteger, jsonType, type Place, typeMismatch } from './decode-self.ts';
+import { fieldPath, type JsonNode, numberValue } from './json-node.ts';
+import { isEmpty } from './struct-text.ts';
 
 export interface Decoded {
   /** The canonical object: known fields only, zero values left out, times in UTC. */
@@ -12,4 +16,146 @@ export interface Decoded {
 }
 
 /** Decodes a document by its schema, or throws an Error with the message that Go has for a wrong type. */
-export declare function decodeTyped(node: JsonNode, schema: Schema): Decoded;
+export function decodeTyped(node: JsonNode, schema: Schema): Decoded {
+  return new TypedDecoder().decode(node, schema);
+}
+
+const MAX_STRICT_ERRORS = 100;
+
+class TypedDecoder {
+  private firstError: Error | undefined;
+  private readonly strictErrors = new Set<string>();
+
+  decode(node: JsonNode, schema: Schema): Decoded {
+    const value = this.value(node, schema, { path: '', fields: '', struct: '' }, undefined);
+    if (this.firstError !== undefined) throw this.firstError;
+    return { value: isFields(value) ? value : {}, strictErrors: [...this.strictErrors] };
+  }
+
+  /** `previous` is what an earlier occurrence of the field left: Go decodes into it, and null leaves it alone unless it is a reference. */
+  private value(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
+    const go = schema.go ?? UNTYPED;
+    if (node.type === 'null') return isReference(schema, go) ? undefined : previous;
+    if (go.codec === 'bytes') return this.bytes(node, go, place);
+    if (go.codec !== undefined) return decodeSelf(node, go.codec, place);
+    if (schema.properties !== undefined) return this.struct(node, schema, place, previous);
+    if (typeof schema.additionalProperties === 'object') return this.map(node, schema, place, previous);
+    if (schema.items !== undefined) return this.list(node, schema, place, previous);
+    return this.scalar(node, schema, go, place);
+  }
+
+  private struct(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
+    if (node.type !== 'object') return this.mismatch(node, schema, place);
+    const { properties = {}, go = UNTYPED } = schema;
+    const result: Record<string, Value | undefined> = isFields(previous) ? { ...previous } : {};
+    const seen = new Set<string>();
+    for (const { key, value } of node.entries) {
+      const path = fieldPath(place.path, key);
+      const field = Object.hasOwn(properties, key) ? properties[key] : undefined;
+      if (field === undefined) this.strict('unknown field', path);
+      else {
+        if (seen.has(key)) this.strict('duplicate field', path);
+        seen.add(key);
+        const decoded = this.value(value, field, { path, fields: fieldPath(place.fields, key), struct: go.struct ?? '' }, result[key]);
+        if (isZero(decoded, field)) delete result[key];
+        else result[key] = decoded;
+      }
+    }
+    return result;
+  }
+
+  private map(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
+    if (node.type !== 'object') return this.mismatch(node, schema, place);
+    const values = schema.additionalProperties as Schema;
+    const result: Record<string, Value | undefined> = Object.assign(Object.create(null), previous);
+    const seen = new Set<string>();
+    for (const { key, value } of node.entries) {
+      const path = fieldPath(place.path, key);
+      if (seen.has(key)) this.strict('duplicate field', path);
+      seen.add(key);
+      result[key] = this.value(value, values, { ...place, path }, undefined) ?? zeroOf(values);
+    }
+    return result;
+  }
+
+  private list(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
+    if (node.type !== 'array') return this.mismatch(node, schema, place);
+    const items = schema.items ?? {};
+    const before = isList(previous) ? previous : [];
+    return node.items.map(
+      (item, index) => this.value(item, items, { ...place, path: `${place.path}[${index}]` }, before[index]) ?? zeroOf(items),
+    );
+  }
+
+  private scalar(node: JsonNode, schema: Schema, go: GoField, place: Place): Value | undefined {
+    if (node.type === 'string' && schema.type === 'string') return node.value;
+    if (node.type === 'boolean' && schema.type === 'boolean') return node.value;
+    if (node.type === 'number' && (schema.type === 'integer' || schema.type === 'number')) return this.number(node.text, go, place);
+    return this.mismatch(node, schema, place);
+  }
+
+  private number(text: string, { type }: GoField, place: Place): Value | undefined {
+    const fits = RANGES[type] ?? RANGES['float64'];
+    if (fits?.(text)) return numberValue(text);
+    return this.fail(typeMismatch(`number ${text}`, type, place));
+  }
+
+  /** A list of byte values is as good as base64. */
+  private bytes(node: JsonNode, go: GoField, place: Place): Value | undefined {
+    if (node.type === 'array') {
+      const items = this.list(node, BYTE_LIST, place, undefined);
+      return isList(items) ? Buffer.from(items.map(Number)).toString('base64') : undefined;
+    }
+    if (node.type !== 'string') return this.fail(typeMismatch(jsonType(node), go.type, place));
+    try {
+      return canonicalBase64(node.value);
+    } catch (error) {
+      return this.fail(error as Error);
+    }
+  }
+
+  private mismatch(node: JsonNode, { go = UNTYPED }: Schema, place: Place): undefined {
+    return this.fail(typeMismatch(jsonType(node), go.type, place));
+  }
+
+  /** The first wrong type is the one that is reported; decoding goes on, because a type that decodes itself may still fail. */
+  private fail(error: Error): undefined {
+    this.firstError ??= error;
+  }
+
+  private strict(what: string, path: string): void {
+    if (this.strictErrors.size < MAX_STRICT_ERRORS) this.strictErrors.add(`${what} ${goQuote(path)}`);
+  }
+}
+
+const UNTYPED: GoField = { type: 'interface {}' };
+const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
+  int32: (text) => isInteger(text, 32),
+  int64: (text) => isInteger(text, 64),
+  uint8: (text) => isInteger(text, 9) && Number(text) >= 0,
+  float64: (text) => Number.isFinite(Number(text)),
+};
+const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
+
+/** Whether null takes away what was there: so for pointers, lists, maps, and types that decode themselves. */
+function isReference({ items, additionalProperties }: Schema, { pointer, codec }: GoField): boolean {
+  return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
+}
+
+/** Whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
+function isZero(value: Value | undefined, schema: Schema): boolean {
+  if (value === undefined) return true;
+  if (schema.go?.pointer) return false;
+  if (schema.properties !== undefined) return isFields(value) && Object.keys(value).length === 0;
+  const isCollection = isList(value) || isFields(value);
+  return isEmpty(value, schema) && !(isCollection && schema.go?.zero !== undefined);
+}
+
+/** What null stands for inside a list or a map. */
+function zeroOf({ type, properties, go }: Schema): Value {
+  if (go?.pointer) return null;
+  if (properties !== undefined) return {};
+  if (type === 'integer' || type === 'number') return 0;
+  if (type === 'boolean') return false;
+  return type === 'string' && (go?.codec === undefined || go.codec === 'bytes') ? '' : null;
+}

@@ -1,25 +1,29 @@
 // Turns the body of a request into an object of the kind that its endpoint takes, or says in Kubernetes' words why it cannot.
 
-import type { KubeObject } from '../object.ts';
+import type { StatusError } from '../../api/status.ts';
+import { goQuote } from '../../std/go-text.ts';
+import type { KubeObject, ObjectMeta } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
-
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+import { decodeCustom } from './decode-custom.ts';
+import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
+import { decodeTyped } from './decode-typed.ts';
+import { messageOf, missingField, readDocument, type TypedDocument } from './document.ts';
+import type { MediaType } from './negotiate.ts';
+import type { FieldValidation } from './options.ts';
+import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
 
 export interface DecodeRequest {
   readonly body: Uint8Array;
-  readonly mediaType: 'json' | 'yaml';
+  readonly mediaType: MediaType;
   readonly kind: ExpectedKind;
   /** Whether kind and apiVersion may be missing: so for built-in kinds, not for custom resources. */
   readonly defaultKind: boolean;
   readonly fieldValidation: FieldValidation;
   /** Whether the server knows such a built-in kind at all. */
-  isRegistered(group: string, version: string, kind: string): boolean;
+  readonly isRegistered: (group: string, version: string, kind: string) => boolean;
 }
 
-export interface ExpectedKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
+export interface ExpectedKind extends TypeMeta {
   readonly builtIn: boolean;
   readonly schema: Schema;
 }
@@ -30,4 +34,49 @@ export interface DecodedObject {
 }
 
 /** Decodes a body, or throws a StatusError (400). */
-export declare function decodeObject(request: DecodeRequest): DecodedObject;
+export function decodeObject(request: DecodeRequest): DecodedObject {
+  const document = read(request);
+  return request.kind.builtIn ? decodeBuiltIn(document, request) : decodeCustom(document, request);
+}
+
+function read({ body, mediaType, kind }: DecodeRequest): TypedDocument {
+  try {
+    return readDocument(body, mediaType);
+  } catch (error) {
+    throw unrecognized(body, kind, messageOf(error));
+  }
+}
+
+function decodeBuiltIn({ node, type: given, yamlDuplicates }: TypedDocument, request: DecodeRequest): DecodedObject {
+  const { body, kind, fieldValidation } = request;
+  const type = request.defaultKind ? withDefaultType(given, kind) : given;
+  const refuse = (message: string): StatusError => cannotBeHandled(type, kind, message);
+  if (type.kind === '') throw unrecognized(body, kind, missingField('Kind', body));
+  if (type.version === '') throw refuse(missingField('apiVersion', body));
+  if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw otherType(type, request);
+  const { value, strictErrors } = orRefuse(() => decodeTyped(node, kind.schema), refuse);
+  const errors = yamlDuplicates === undefined ? strictErrors : [yamlDuplicates, ...strictErrors];
+  const warnings = fieldWarnings(errors, fieldValidation, refuse);
+  const metadata = (value['metadata'] ?? {}) as ObjectMeta;
+  return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
+}
+
+/** The error for a body of another type than the endpoint takes. */
+function otherType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
+  const { group, version, kind } = type;
+  if (!isRegistered(group, version, kind)) {
+    const scheme = expected.group === 'apiextensions.k8s.io' ? 'pkg/runtime/scheme.go:111' : 'pkg/api/legacyscheme/scheme.go:30';
+    const message = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersionOf(type))} in scheme ${goQuote(scheme)}`;
+    return cannotBeHandled(type, expected, message);
+  }
+  if (kind !== expected.kind) {
+    const target = `${internalPackage(expected.group)}.${expected.kind}`;
+    return cannotBeHandled(type, expected, `converting (${version}.${kind}) to (${target}): unknown conversion`);
+  }
+  return versionMismatch(type, expected);
+}
+
+/** The Go package of a group's internal types; events live in core whatever their group. */
+function internalPackage(group: string): string {
+  return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
+}

@@ -9,8 +9,6 @@ import { indentJson, orderedJson } from './ordered-json.ts';
 import { structText } from './struct-text.ts';
 import { encodeYaml } from './yaml-encode.ts';
 
-export { orderedJson };
-
 export interface BodyFormat {
   readonly mediaType: 'json' | 'yaml';
   readonly pretty: boolean;

@@ -22,7 +22,10 @@ function utcText(seconds: number): string {
   const at = new Date(seconds * 1000);
   const year = at.getUTCFullYear();
   const yearText = `${year < 0 ? '-' : ''}${String(Math.abs(year)).padStart(4, '0')}`;
-  return `${yearText}${at.toISOString().replace(/^[+-]?\d+/, '').slice(0, 15)}`;
+  return `${yearText}${at
+    .toISOString()
+    .replace(/^[+-]?\d+/, '')
+    .slice(0, 15)}`;
 }
 
 interface ParsedTime {

@@ -62,7 +62,8 @@ export function numberValue(text: string): number | bigint {
   }
   const value = Number(text);
   if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${text} into Go value of type float64`);
-  return value;
+  // Kubernetes loses the sign of zero when it stores the object.
+  return value + 0;
 }
 
 const INTEGER = /^-?\d+$/;

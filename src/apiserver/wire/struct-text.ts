@@ -39,7 +39,7 @@ function declaredFields(schema: Schema): readonly DeclaredField[] {
 }
 
 /** Whether Go's omitempty would leave the value out. */
-function isEmpty(value: unknown, { go, properties }: Schema): boolean {
+export function isEmpty(value: unknown, { go, properties }: Schema): boolean {
   if (value === undefined || value === null) return true;
   if (go?.pointer) return false;
   if (isList(value)) return value.length === 0;

@@ -26,11 +26,11 @@ export function warningHeaders(texts: readonly string[]): string[] {
 }
 
 function truncated(text: string): string {
-  return [...text].slice(0, TRUNCATED_RUNES).join('');
+  return Array.from(text).slice(0, TRUNCATED_RUNES).join('');
 }
 
 function runes(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }
 
 /** Go leaves out a warning that would break the header. */

@@ -98,7 +98,7 @@ class YamlWriter {
   }
 
   private folded(text: string, { style, indent, folds }: Folding): void {
-    const chars = [...text];
+    const chars = Array.from(text);
     for (const [index, char] of chars.entries()) {
       const next = chars[index + 1];
       if (isLineBreak(char) && style === 'single') {
@@ -127,7 +127,7 @@ class YamlWriter {
   private put(text: string): void {
     if (text === '') return;
     this.text += text;
-    this.column += [...text].length;
+    this.column += Array.from(text).length;
     this.indention = false;
     this.spaced = false;
   }

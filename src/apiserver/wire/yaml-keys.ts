@@ -2,7 +2,7 @@
 
 /** Orders keys as the YAML library of Kubernetes does. */
 export function compareYamlKeys(a: string, b: string): number {
-  const [left, right] = [[...a], [...b]];
+  const [left, right] = [Array.from(a), Array.from(b)];
   const at = left.findIndex((char, index) => char !== right[index]);
   const [leftChar, rightChar] = [left[at], right[at]];
   if (leftChar === undefined || rightChar === undefined) return left.length - right.length;
@@ -25,8 +25,8 @@ interface NumberInText {
 
 function numberAt(chars: readonly string[], at: number, start: bigint): NumberInText {
   const [digits = ''] = /^\p{Nd}*/u.exec(chars.slice(at).join('')) ?? [];
-  const value = [...digits].reduce((sum, digit) => sum * 10n + BigInt(code(digit) - 0x30), start);
-  return { value: BigInt.asIntN(64, value), length: [...digits].length };
+  const value = Array.from(digits).reduce((sum, digit) => sum * 10n + BigInt(code(digit) - 0x30), start);
+  return { value: BigInt.asIntN(64, value), length: Array.from(digits).length };
 }
 
 function isLetter(char: string): boolean {

@@ -2,7 +2,8 @@
 
 /** What a plain scalar stands for. Timestamps are recognised, though Kubernetes keeps them as text. */
 export type ResolvedScalar =
-  | { readonly type: 'string' | 'timestamp' }
+  | { readonly type: 'string' }
+  | { readonly type: 'timestamp' }
   | { readonly type: 'null' }
   | { readonly type: 'boolean'; readonly value: boolean }
   | { readonly type: 'integer'; readonly value: bigint }
@@ -65,15 +66,16 @@ function magnitudeOf(digits: string): bigint | undefined {
   return /^0[0-7]+$/.test(digits) ? BigInt(`0o${digits.slice(1)}`) : undefined;
 }
 
-const TIMESTAMP =
-  /^(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt](\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?(?:Z|[-+](\d\d):(\d\d))| +(\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?))?$/;
+const DATE = String.raw`(\d{4})-(0?[1-9]|1[0-2])-(\d\d?)`;
+const TIME = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:[0-5]?\d(?:[.,]\d+)?`;
+const ZONE = String.raw`(?:Z|[-+](?:[01]\d|2[0-4]):(?:[0-5]\d|60))`;
+const TIMESTAMP = new RegExp(`^${DATE}(?:[Tt]${TIME}${ZONE}| +${TIME})?$`);
 
 function isTimestamp(text: string): boolean {
   const match = TIMESTAMP.exec(text);
   if (match === null) return false;
-  const [year = 0, month = 0, day = 0, ...time] = match.slice(1).map((part) => Number(part ?? 0));
-  const [hour = 0, minute = 0, second = 0, zoneHour = 0, zoneMinute = 0, plainHour = 0, plainMinute = 0, plainSecond = 0] = time;
+  const [year = 0, month = 0, day = 0] = match.slice(1).map(Number);
+  // Every 400 years the calendar is the same, and years before 100 would be taken for others.
   const lastDay = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-  if (month < 1 || month > 12 || day < 1 || day > lastDay || zoneHour > 24 || zoneMinute > 60) return false;
-  return Math.max(hour, plainHour) < 24 && Math.max(minute, plainMinute, second, plainSecond) < 60;
+  return day >= 1 && day <= lastDay;
 }

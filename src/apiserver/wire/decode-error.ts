@@ -1,0 +1,62 @@
+// What Kubernetes answers when it cannot make an object of a body.
+
+import { badRequest, type StatusError } from '../../api/status.ts';
+import { goQuote } from '../../std/go-text.ts';
+import { messageOf } from './document.ts';
+import type { FieldValidation } from './options.ts';
+import { apiVersionOf, type TypeMeta } from './type-meta.ts';
+import { decodeUtf8 } from './utf8.ts';
+
+/** The body is of no known type at all. */
+export function unrecognized(body: Uint8Array, expected: TypeMeta, message: string): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summary(Buffer.from(body))})`);
+}
+
+/** The body says what it is, but cannot be taken for what the endpoint expects. */
+export function cannotBeHandled(type: TypeMeta, expected: TypeMeta, message: string): StatusError {
+  return badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
+}
+
+/** The error for an object of the right kind in another API version than that of the endpoint. */
+export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta): StatusError {
+  const versions = `(${apiVersionOf(type)}) does not match the expected API version (${apiVersionOf(expected)})`;
+  return badRequest(`the API version in the data ${versions}`);
+}
+
+/** Runs `decode`; its errors become those of the request. */
+export function orRefuse<T>(decode: () => T, refuse: (message: string) => StatusError): T {
+  try {
+    return decode();
+  } catch (error) {
+    throw refuse(messageOf(error));
+  }
+}
+
+/** The warnings for unknown and repeated fields, or throws what `refuse` makes of them if they are to be refused. */
+export function fieldWarnings(
+  errors: readonly string[],
+  fieldValidation: FieldValidation,
+  refuse: (message: string) => StatusError,
+): readonly string[] {
+  if (errors.length === 0 || fieldValidation === 'Ignore') return [];
+  if (fieldValidation === 'Strict') throw refuse(`strict decoding error: ${errors.join(', ')}`);
+  return errors.flatMap((error) => (error.startsWith(YAML_ERRORS) ? yamlWarnings(error) : [error]));
+}
+
+const YAML_ERRORS = 'yaml: unmarshal errors:';
+const SUMMARY_BYTES = 30;
+
+/** A list of errors in one text becomes one warning for each. */
+function yamlWarnings(error: string): string[] {
+  return error
+    .slice(YAML_ERRORS.length)
+    .trim()
+    .split('\n')
+    .map((line) => line.trim());
+}
+
+function summary(body: Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const start = body.subarray(0, SUMMARY_BYTES);
+  return `${body[0] === 0x7b ? decodeUtf8(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
+}

@@ -1,0 +1,72 @@
+// Types that decode themselves from JSON: times, quantities, int-or-strings and raw values. Their errors end decoding at once.
+
+import type { Value } from '../object.ts';
+import type { GoField } from '../schema/schema.ts';
+import { parseMicroTime, parseTime } from './go-time.ts';
+import { type JsonNode, numberValue, toValue } from './json-node.ts';
+
+/** Where a value stands: `path` counts list items and names map keys, `fields` names only struct fields. */
+export interface Place {
+  readonly path: string;
+  readonly fields: string;
+  /** The struct that holds the field; empty at the root. */
+  readonly struct: string;
+}
+
+/** Decodes a value that is not null, or throws an Error with Go's message. */
+export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>, place: Place): Value | undefined {
+  switch (codec) {
+    case 'time':
+      return parseTime(stringOf(node, place));
+    case 'microTime':
+      return parseMicroTime(stringOf(node, place));
+    case 'intOrString':
+      return node.type === 'string' ? node.value : int32Of(node, place);
+    case 'quantity':
+      return quantityOf(node);
+    case 'bytes':
+    case 'raw':
+    case 'fieldsV1':
+      return toValue(node);
+  }
+}
+
+/** Go's error for a JSON value of the wrong type. */
+export function typeMismatch(found: string, goType: string, { struct, fields }: Place): Error {
+  const target = struct === '' && fields === '' ? 'Go value' : `Go struct field ${struct}.${fields}`;
+  return new Error(`json: cannot unmarshal ${found} into ${target} of type ${goType}`);
+}
+
+/** The name of a JSON type in Go's errors. */
+export function jsonType({ type }: JsonNode): string {
+  return type === 'boolean' ? 'bool' : type;
+}
+
+/** Whether a number is an integer of so many bits, written without fraction or exponent. */
+export function isInteger(text: string, bits: number): boolean {
+  return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
+}
+
+function stringOf(node: JsonNode, place: Place): string {
+  if (node.type !== 'string') throw typeMismatch(jsonType(node), 'string', place);
+  return node.value;
+}
+
+function int32Of(node: JsonNode, place: Place): Value {
+  if (node.type !== 'number') throw typeMismatch(jsonType(node), 'int32', place);
+  if (!isInteger(node.text, 32)) throw typeMismatch(`number ${node.text}`, 'int32', place);
+  return numberValue(node.text);
+}
+
+const QUANTITY = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+const SUFFIX = /^([numkMGTPE]|[KMGTPE]i|[eE][-+]?\d+)?$/;
+
+function quantityOf(node: JsonNode): string {
+  const text = node.type === 'string' ? node.value.trim() : node.type === 'number' ? node.text : '';
+  const [, suffix] = QUANTITY.exec(text) ?? [];
+  if (suffix === undefined) {
+    throw new Error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  }
+  if (!SUFFIX.test(suffix)) throw new Error("unable to parse quantity's suffix");
+  return text;
+}

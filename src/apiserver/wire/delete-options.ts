@@ -1,0 +1,83 @@
+// DeleteOptions: from the body of a request if it has one, else from its query.
+
+import { type FieldError, invalidValue, unsupportedValue } from '../../api/field-error.ts';
+import { badRequest } from '../../api/status.ts';
+import { goQuote } from '../../std/go-text.ts';
+import { bool, int64, list, pointer, text as string, struct } from '../kinds/go-struct.ts';
+import { bodyMediaType } from './content-type.ts';
+import { decodeTyped } from './decode-typed.ts';
+import { messageOf, missingField, readDocument } from './document.ts';
+import { type DeleteOptions, dryRunErrors, type PropagationPolicy, refuse } from './options.ts';
+import { flag, integer } from './query.ts';
+import { apiVersionOf, withDefaultType } from './type-meta.ts';
+
+/** DeleteOptions of a request, or throws a StatusError (400, 415, 422). Unknown fields of a body are ignored. */
+export function deleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
+  const { dryRun = [], ...options } = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
+  refuse('DeleteOptions', errorsOf(options, dryRun));
+  return { ...(options as Omit<DeleteOptions, 'dryRun'>), dryRun: dryRun.length > 0 };
+}
+
+/** What was asked for, not yet validated. */
+interface AskedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> {
+  readonly dryRun?: readonly string[];
+  readonly propagationPolicy?: string;
+}
+
+const UID = { ...string(), go: { type: 'types.UID', pointer: true } };
+const DELETE_OPTIONS = struct('v1.DeleteOptions', {
+  kind: string(),
+  apiVersion: string(),
+  gracePeriodSeconds: pointer(int64()),
+  preconditions: pointer(struct('v1.Preconditions', { uid: UID, resourceVersion: pointer(string()) })),
+  orphanDependents: pointer(bool()),
+  propagationPolicy: pointer({ ...string(), go: { type: 'v1.DeletionPropagation' } }),
+  dryRun: list(string()),
+});
+
+function fromBody(body: Buffer, contentType: string | undefined): AskedOptions {
+  const mediaType = bodyMediaType(contentType);
+  try {
+    const { node, type } = readDocument(body, mediaType);
+    const { kind, ...groupVersion } = withDefaultType(type, { group: '', version: 'v1', kind: 'DeleteOptions' });
+    if (groupVersion.version === '') throw new Error(missingField('apiVersion', body));
+    if (kind !== 'DeleteOptions') throw new Error(notRegistered(kind, apiVersionOf(groupVersion)));
+    const { kind: _, apiVersion: __, ...options } = decodeTyped(node, DELETE_OPTIONS).value;
+    return options;
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
+}
+
+function notRegistered(kind: string, apiVersion: string): string {
+  return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+}
+
+function fromQuery(query: URLSearchParams): AskedOptions {
+  const gracePeriodSeconds = integer(query, 'gracePeriodSeconds');
+  const propagationPolicy = query.get('propagationPolicy');
+  const [uid, resourceVersion] = [query.get('uid') ?? '', query.get('resourceVersion') ?? ''];
+  const preconditions = { ...(uid !== '' && { uid }), ...(resourceVersion !== '' && { resourceVersion }) };
+  return {
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(query.has('orphanDependents') && { orphanDependents: flag(query, 'orphanDependents') }),
+    ...(propagationPolicy !== null && { propagationPolicy }),
+    ...(Object.keys(preconditions).length > 0 && { preconditions }),
+    dryRun: query.getAll('dryRun'),
+  };
+}
+
+const POLICIES: readonly PropagationPolicy[] = ['Foreground', 'Background', 'Orphan'];
+
+function errorsOf({ orphanDependents, propagationPolicy }: AskedOptions, dryRun: readonly string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  if (propagationPolicy !== undefined) {
+    if (orphanDependents !== undefined) {
+      errors.push(invalidValue('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set'));
+    }
+    if (!POLICIES.some((policy) => policy === propagationPolicy)) {
+      errors.push(unsupportedValue('propagationPolicy', propagationPolicy, [...POLICIES, 'nil']));
+    }
+  }
+  return [...errors, ...dryRunErrors(dryRun)];
+}

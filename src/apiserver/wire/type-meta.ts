@@ -1,0 +1,51 @@
+// The kind and apiVersion of a document, which are read before anything else, and without regard to case.
+
+import { jsonType, typeMismatch } from './decode-self.ts';
+import type { JsonEntry, JsonNode } from './json-node.ts';
+
+export interface TypeMeta {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Reads kind and apiVersion; what is missing is empty. Throws an Error with Go's message. */
+export function readTypeFields(node: JsonNode): { readonly apiVersion: string; readonly kind: string } {
+  if (node.type === 'null') return { apiVersion: '', kind: '' };
+  if (node.type !== 'object') throw typeMismatch(jsonType(node), STRUCT, { path: '', fields: '', struct: '' });
+  const found = { apiVersion: '', kind: '' };
+  for (const { key, value } of node.entries) {
+    const name = fieldNamed(key);
+    if (name === undefined || value.type === 'null') continue;
+    if (value.type !== 'string') throw typeMismatch(jsonType(value), 'string', { path: '', fields: name, struct: '' });
+    found[name] = value.value;
+  }
+  return found;
+}
+
+/** `v1`, or `apps/v1`. */
+export function apiVersionOf({ group, version }: Omit<TypeMeta, 'kind'>): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** Splits an apiVersion, or throws an Error with Go's message. */
+export function parseGroupVersion(apiVersion: string): Omit<TypeMeta, 'kind'> {
+  const parts = apiVersion === '/' ? [''] : apiVersion.split('/');
+  if (parts.length > 2) throw new Error(`unexpected GroupVersion string: ${apiVersion}`);
+  const [group = '', version = ''] = parts.length === 1 ? ['', ...parts] : parts;
+  return { group, version };
+}
+
+/** Fills in what a document leaves open; a group of its own needs a version of its own. */
+export function withDefaultType(type: TypeMeta, defaults: TypeMeta): TypeMeta {
+  const kind = type.kind === '' ? defaults.kind : type.kind;
+  if (type.version !== '' || (type.group !== '' && type.group !== defaults.group)) return { ...type, kind };
+  return { group: defaults.group, version: defaults.version, kind };
+}
+
+const STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+
+function fieldNamed(key: JsonEntry['key']): 'apiVersion' | 'kind' | undefined {
+  if (/^kind$/iu.test(key)) return 'kind';
+  return /^apiVersion$/iu.test(key) ? 'apiVersion' : undefined;
+}

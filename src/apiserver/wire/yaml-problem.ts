@@ -1,0 +1,37 @@
+// Syntax errors of YAML in the words of Kubernetes' YAML library, as far as the parser here sees the same problem.
+
+import type { LineCounter, YAMLParseError } from 'yaml';
+
+interface Wording {
+  /** What the parser here says. */
+  readonly found: RegExp;
+  readonly says: string;
+  /** The other library counts lines from zero where its parser finds a problem, from one where its scanner does. */
+  readonly by: 'scanner' | 'parser';
+  /** Lines between the two places. */
+  readonly later?: number;
+}
+
+const WORDINGS: readonly Wording[] = [
+  { found: /^Tabs are not allowed|^Plain value cannot start/, says: 'found character that cannot start any token', by: 'scanner' },
+  { found: /^Nested mappings/, says: 'mapping values are not allowed in this context', by: 'scanner' },
+  { found: /^Implicit keys need to be on/, says: 'mapping values are not allowed in this context', by: 'scanner', later: 1 },
+  { found: /^Missing closing/, says: 'found unexpected end of stream', by: 'scanner' },
+  { found: /^Flow sequence in block|^Flow sequence must/, says: "did not find expected ',' or ']'", by: 'parser' },
+  { found: /^Flow map in block|^Flow map must/, says: "did not find expected ',' or '}'", by: 'parser', later: 1 },
+  { found: /^Implicit map keys need to be followed/, says: "could not find expected ':'", by: 'scanner', later: 1 },
+  { found: /^Unexpected block-seq-ind/, says: 'block sequence entries are not allowed in this context', by: 'scanner' },
+  { found: /^Unexpected , in flow|^Unexpected flow-/, says: 'did not find expected node content', by: 'parser' },
+  { found: /^Unexpected scalar at node end/, says: 'did not find expected key', by: 'parser' },
+  { found: /^Invalid escape sequence \\[xuU]/, says: 'did not find expected hexdecimal number', by: 'scanner' },
+  { found: /^Invalid escape sequence/, says: 'found unknown escape character', by: 'scanner' },
+];
+
+/** The message for a body that is no YAML. A problem on the first line is told without its line. */
+export function yamlProblem({ message, pos: [at] }: YAMLParseError, lines: LineCounter): string {
+  const wording = WORDINGS.find(({ found }) => found.test(message));
+  const line = lines.linePos(at).line + (wording?.later ?? 0);
+  const shown = wording?.by === 'parser' ? line - 1 : line;
+  const text = wording?.says ?? message.split('\n')[0];
+  return line === 1 ? `yaml: ${text}` : `yaml: line ${shown}: ${text}`;
+}
