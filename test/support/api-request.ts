@@ -1,8 +1,8 @@
 // One request to an API server, sent as it is: no path is normalised, and no header is added but those HTTP requires.
 
+import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { IncomingMessage } from 'node:http';
 
 export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
@@ -47,5 +47,7 @@ async function firstOf(incoming: IncomingMessage, enough: number): Promise<strin
 }
 
 function joined(headers: IncomingMessage['headers']): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  );
 }

@@ -21,28 +21,20 @@ export function matchTemplate(recorded: string, actual: string): Match {
   for (const found of recorded.matchAll(ANY_KIND)) {
     expected += recorded.slice(read, found.index);
     read = found.index;
-    const stand = actual.startsWith(expected) ? standFor(found, actual, expected.length) : undefined;
-    if (stand === undefined) break;
-    stands.push(stand);
-    expected += stand.kind === 'continue' ? withRevision(stand.recorded, () => revisionOf(stand.actual)) : stand.actual;
-    read += stand.recorded.length;
+    const match = actual.startsWith(expected) ? matchValue(found, actual, expected.length) : undefined;
+    if (match === undefined) break;
+    stands.push(...match.stands);
+    expected += match.expected;
+    read += found[0].length;
   }
   return { stands, expected: expected + recorded.slice(read) };
 }
 
-/** The continue token with another revision in place of its own; what is no continue token stays as it is. */
-export function withRevision(continueToken: string, revision: (own: string) => string): string {
-  const text = Buffer.from(continueToken, 'base64url').toString();
-  const rewritten = text.replace(REVISION_OF_TOKEN, revision);
-  return rewritten === text ? continueToken : Buffer.from(rewritten).toString('base64url');
+/** A continue token rewritten as the text it encodes. */
+export function rewriteContinueToken(token: string, rewrite: (text: string) => string): string {
+  return Buffer.from(rewrite(Buffer.from(token, 'base64url').toString())).toString('base64url');
 }
 
-/** The revision of the list that a continue token goes on with. */
-export function revisionOf(continueToken: string): string {
-  return REVISION_OF_TOKEN.exec(Buffer.from(continueToken, 'base64url').toString())?.[0] ?? '';
-}
-
-const REVISION_OF_TOKEN = /(?<="rv":)\d+/;
 /** Revisions that no server hands out stand for themselves, wherever they occur. */
 const REVISION = '(?!0*[01]\\b)\\d+';
 const UID = '(?!(?<digit>[\\da-f])\\k<digit>{7}-)[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}';
@@ -53,7 +45,7 @@ const KINDS: Readonly<Record<string, { readonly recorded: string; readonly actua
   token: { recorded: '<jwt>', actual: 'eyJ[\\w-]+\\.[\\w-]+\\.[\\w-]+' },
   uid: { recorded: UID, actual: UID },
   time: { recorded: '\\d{4}-\\d\\d-\\d\\dT(?!00:00:00)\\d\\d:\\d\\d:\\d\\dZ', actual: '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ' },
-  revision: { recorded: `(?<=resourceVersion"?: ?")${REVISION}` },
+  revision: { recorded: `(?<=resourceVersion"?: ?"|"rv":)${REVISION}` },
   revisionInMessage: { recorded: `(?<=resource version: |current: |resource version: \\d+ \\()${REVISION}` },
   age: { recorded: '(?<=,")\\d+s(?="\\],"object")' },
   generatedName: { recorded: '\\bgen-[a-z\\d]{5}\\b' },
@@ -71,10 +63,19 @@ const ANY_KIND = new RegExp(
   'g',
 );
 
-function standFor(found: RegExpExecArray, actual: string, at: number): Stand | undefined {
+function matchValue(found: RegExpExecArray, actual: string, at: number): Match | undefined {
   const kind = Object.keys(KINDS).find((name) => found.groups?.[name] !== undefined) as string;
   const pattern = new RegExp(KINDS[kind]?.actual ?? KINDS[kind]?.recorded ?? '', 'y');
   pattern.lastIndex = at;
   const text = pattern.exec(actual)?.[0];
-  return text === undefined ? undefined : { kind, recorded: found[0], actual: text };
+  if (text === undefined) return undefined;
+  return kind === 'continue'
+    ? matchContinueToken(found[0], text)
+    : { stands: [{ kind, recorded: found[0], actual: text }], expected: text };
+}
+
+function matchContinueToken(recorded: string, actual: string): Match {
+  const [template, text] = [recorded, actual].map((token) => Buffer.from(token, 'base64url').toString()) as [string, string];
+  const { stands, expected } = matchTemplate(template, text);
+  return { stands, expected: Buffer.from(expected).toString('base64url') };
 }

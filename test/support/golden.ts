@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
-import { type Match, matchTemplate, revisionOf, type Stand, withRevision } from './golden-template.ts';
+import { type Match, matchTemplate, rewriteContinueToken, type Stand } from './golden-template.ts';
 
 /** One recorded exchange. */
 export interface Recording {
@@ -84,9 +84,10 @@ export class Replay {
   }
 
   async #ask({ name, request }: Recording, options: ApiRequest): Promise<ApiAnswer> {
+    const inToken = (text: string) => text.replace(/(?<="rv":)\d+/, (revision) => this.#revision(revision));
     const path = request.path
       .replace(/(?<=[?&]resourceVersion=)\d+/, (revision) => this.#revision(revision))
-      .replace(/(?<=[?&]continue=)eyJ[\w-]+/, (token) => withRevision(token, (revision) => this.#revision(revision)));
+      .replace(/(?<=[?&]continue=)eyJ[\w-]+/, (token) => rewriteContinueToken(token, inToken));
     const headers = Object.entries(request.headers ?? {}).filter(([, value]) => value !== '');
     const body = request.big ? BIG_BODIES[name] : this.#rebuilt(request.body ?? '');
     return this.#send(request.method ?? 'GET', path, { ...options, headers: Object.fromEntries(headers), ...(body && { body }) });
@@ -113,8 +114,7 @@ export class Replay {
   }
 
   #learn({ kind, recorded, actual }: Stand): void {
-    if (kind === 'continue') this.#learnOnce(revisionKey(revisionOf(recorded)), revisionOf(actual));
-    else if (kind === 'revision') this.#learnOnce(revisionKey(recorded), actual);
+    if (kind === 'revision') this.#learnOnce(revisionKey(recorded), actual);
     else if (kind === 'token') this.#stands.set(recorded, actual);
     else if (CONSTANTS.has(kind)) this.#learnOnce(recorded, actual);
   }
@@ -150,12 +150,12 @@ const BIG_BODIES: Readonly<Record<string, string>> = {
   }),
 };
 
-const RECORDED_HEADERS = ['content-type', 'warning', 'retry-after', 'www-authenticate', 'allow', 'location'];
+const COMPARED_HEADERS = new Set(['content-type', 'warning', 'retry-after', 'www-authenticate', 'allow', 'location']);
 
 const strict: Relaxation = (recorded, actual) => [recorded, actual];
 
 function comparedHeaders({ headers }: ApiAnswer): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => RECORDED_HEADERS.includes(name)));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => COMPARED_HEADERS.has(name)));
 }
 
 function summaryOf(body: string): string {

@@ -23,7 +23,8 @@ export async function startProgram(path: string, args: readonly string[], logFil
   const log = await open(logFile, 'a');
   const child = spawn(path, args, { stdio: ['ignore', log.fd, log.fd] });
   const ended = once(child, 'exit').then(() => undefined);
-  await once(child, 'spawn').finally(() => log.close());
+  await once(child, 'spawn');
+  await log.close();
   const pid = child.pid as number;
   const guardian = guard(pid);
   void ended.then(() => guardian.kill('SIGKILL'));

@@ -6,7 +6,13 @@ import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Certificate, createAuthority, issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/apiserver/access/certificates.ts';
+import {
+  type Certificate,
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+  LOOPBACK_NAMES,
+} from '../../src/apiserver/access/certificates.ts';
 import { generateSigningKey } from '../../src/apiserver/access/signing-key.ts';
 import type { User } from '../../src/apiserver/access/user.ts';
 import { type ApiAddress, sendRequest } from './api-request.ts';
@@ -99,11 +105,11 @@ function clusterOf(plan: Plan, started: Running): RealCluster {
     pause: () => running.apiserver.signal('SIGSTOP'),
     resume: () => running.apiserver.signal('SIGCONT'),
     restart: async (how = 'stop') => {
-      await end(running, how === 'stop' ? 10_000 : 0);
+      await endAll(running, how === 'stop' ? 10_000 : 0);
       running = await start(plan, running.ports);
     },
     stop: async () => {
-      await end(running, 0);
+      await endAll(running, 0);
       await rm(plan.folder, { recursive: true, force: true });
     },
   };
@@ -130,7 +136,7 @@ async function start(plan: Plan, ports: Ports): Promise<Running> {
     await ready(plan, running);
     return { ...running, controllers: options.controllers ? await startControllers(plan, ports) : undefined };
   } catch (error) {
-    await end(running, 0);
+    await endAll(running, 0);
     throw error;
   }
 }
@@ -163,7 +169,7 @@ function lastLines(log: string): string {
   return log.trimEnd().split('\n').slice(-12).join('\n');
 }
 
-async function end({ etcd, apiserver, controllers }: Running, patienceMs: number): Promise<void> {
+async function endAll({ etcd, apiserver, controllers }: Running, patienceMs: number): Promise<void> {
   // In this order: an API server without etcd fails noisily instead of ending.
   for (const program of [controllers, apiserver, etcd]) await program?.stop(patienceMs);
 }
