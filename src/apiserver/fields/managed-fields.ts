@@ -73,10 +73,11 @@ export function updatedOwnerships(
   return capped(new Map(ownerships).set(ownerKey(owner), mine));
 }
 
-function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
+function previousOwnerships({ live, next, subresource, schema }: TrackedUpdate): Ownerships {
   if (!subresource) {
     const sent = next.metadata.managedFields;
-    if (isReset(sent)) return new Map();
+    // The metadata of a custom resource has no empty lists: there, one is the same as none.
+    if (isReset(sent) && (sent?.length !== 0 || schema.go !== undefined)) return new Map();
     const ownerships = decodedOrNone(sent);
     if (ownerships.size > 0) return ownerships;
   }
