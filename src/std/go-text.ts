@@ -29,9 +29,9 @@ function compactJson(value: unknown, order: (a: string, b: string) => number): s
   return typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : 'null';
 }
 
-/** A JSON string as Go writes it. */
+/** A JSON string as Go writes it. Lone surrogates stand for bytes that are not UTF-8. */
 export function goJsonString(text: string): string {
-  const json = JSON.stringify(text.toWellFormed());
+  const json = text.isWellFormed() ? JSON.stringify(text) : JSON.stringify(text).replace(LONE_SURROGATES, '$1\\ufffd');
   return JSON_ESCAPED.test(json) ? json.replace(JSON_ESCAPES, (char) => JSON_ESCAPE_OF[char] ?? char) : json;
 }
 
@@ -63,6 +63,8 @@ export function compareUtf8(a: string, b: string): number {
 }
 
 const SURROGATE = /[\ud800-\udfff]/;
+/** As JSON.stringify writes them, and not behind an escaped backslash. */
+const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 const JSON_ESCAPED = /[<>&\u2028\u2029]/;
 const JSON_ESCAPES = /[<>&\u2028\u2029]/g;
 const JSON_ESCAPE_OF: Readonly<Record<string, string>> = {

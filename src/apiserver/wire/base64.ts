@@ -29,7 +29,7 @@ function checkPadding(bytes: Buffer, at: number, inQuantum: number): void {
   if (inQuantum < 2) throw corrupt(at);
   let next = afterLineBreaks(bytes, at + 1);
   if (inQuantum === 2) {
-    if (bytes[next] !== PADDING) throw corrupt(next);
+    if (bytes[next] !== PADDING) throw corrupt(next < bytes.length ? next - 1 : next);
     next = afterLineBreaks(bytes, next + 1);
   }
   if (next < bytes.length) throw corrupt(next);

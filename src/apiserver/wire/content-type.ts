@@ -45,9 +45,9 @@ function parseMediaType(text: string): string | undefined {
   return MEDIA_TYPE.test(name) && PARAMETERS.test(rest.join('')) ? name : undefined;
 }
 
-const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const TOKEN = String.raw`[!#-'*+\-.0-9A-Z^-~]+`;
 const MEDIA_TYPE = new RegExp(`^${TOKEN}(/${TOKEN})?$`);
-const PARAMETERS = new RegExp(`^(\\s*;\\s*${TOKEN}\\s*=\\s*(${TOKEN}|"([^"\\\\]|\\\\.)*"))*\\s*;?\\s*$`);
+const PARAMETERS = new RegExp(String.raw`^(\s*;\s*${TOKEN}\s*=\s*(${TOKEN}|"([^"\\]|\\.)*"))*\s*;?\s*$`);
 
 function unknownFormat(accepted: readonly string[]): StatusError {
   const message = 'the body of the request was in an unknown format - accepted media types include';

@@ -3,7 +3,7 @@
 import { type FieldError, invalidValue, unsupportedValue } from '../../api/field-error.ts';
 import { badRequest } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { bool, int64, list, pointer, text as string, struct } from '../kinds/go-struct.ts';
+import { DELETE_OPTIONS } from '../kinds/reviews.ts';
 import { bodyMediaType } from './content-type.ts';
 import { decodeTyped } from './decode-typed.ts';
 import { messageOf, missingField, readDocument } from './document.ts';
@@ -24,17 +24,6 @@ interface AskedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy
   readonly propagationPolicy?: string;
 }
 
-const UID = { ...string(), go: { type: 'types.UID', pointer: true } };
-const DELETE_OPTIONS = struct('v1.DeleteOptions', {
-  kind: string(),
-  apiVersion: string(),
-  gracePeriodSeconds: pointer(int64()),
-  preconditions: pointer(struct('v1.Preconditions', { uid: UID, resourceVersion: pointer(string()) })),
-  orphanDependents: pointer(bool()),
-  propagationPolicy: pointer({ ...string(), go: { type: 'v1.DeletionPropagation' } }),
-  dryRun: list(string()),
-});
-
 function fromBody(body: Buffer, contentType: string | undefined): AskedOptions {
   const mediaType = bodyMediaType(contentType);
   try {
@@ -42,7 +31,12 @@ function fromBody(body: Buffer, contentType: string | undefined): AskedOptions {
     const { kind, ...groupVersion } = withDefaultType(type, { group: '', version: 'v1', kind: 'DeleteOptions' });
     if (groupVersion.version === '') throw new Error(missingField('apiVersion', body));
     if (kind !== 'DeleteOptions') throw new Error(notRegistered(kind, apiVersionOf(groupVersion)));
-    const { kind: _, apiVersion: __, ...options } = decodeTyped(node, DELETE_OPTIONS).value;
+    const {
+      kind: _,
+      apiVersion: __,
+      ignoreStoreReadErrorWithClusterBreakingPotential: ___,
+      ...options
+    } = decodeTyped(node, DELETE_OPTIONS).value;
     return options;
   } catch (error) {
     throw badRequest(messageOf(error));

@@ -4,7 +4,7 @@ import type { JsonNode } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
 import type { MediaType } from './negotiate.ts';
 import { parseGroupVersion, readTypeFields, type TypeMeta } from './type-meta.ts';
-import { decodeUtf8 } from './utf8.ts';
+import { undecodedUtf8 } from './utf8.ts';
 import { parseYaml } from './yaml.ts';
 
 export interface TypedDocument {
@@ -25,7 +25,7 @@ export function readDocument(body: Uint8Array, mediaType: MediaType): TypedDocum
 
 /** The error for a body that lacks its kind or its apiVersion. */
 export function missingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
-  return `Object '${field}' is missing in '${decodeUtf8(Buffer.from(body))}'`;
+  return `Object '${field}' is missing in '${undecodedUtf8(Buffer.from(body))}'`;
 }
 
 function orParseError<T>(read: () => T): T {

@@ -4,13 +4,22 @@ import { isUtf8 } from 'node:buffer';
 
 /** The text of some bytes. (Node would merge the bytes of one broken sequence.) */
 export function decodeUtf8(bytes: Buffer): string {
+  return decoded(bytes, '\ufffd');
+}
+
+/** The text of some bytes that Go would keep as they are: broken ones become lone surrogates, which JSON then shows. */
+export function undecodedUtf8(bytes: Buffer): string {
+  return decoded(bytes, '\udfff');
+}
+
+function decoded(bytes: Buffer, replacement: string): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; ) {
     const length = sequenceLength(bytes[at] ?? 0);
     const sequence = bytes.subarray(at, at + length);
     const valid = sequence.length === length && isUtf8(sequence);
-    text += valid ? sequence.toString('utf8') : '\ufffd';
+    text += valid ? sequence.toString('utf8') : replacement;
     at += valid ? length : 1;
   }
   return text;

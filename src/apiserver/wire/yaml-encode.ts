@@ -1,8 +1,8 @@
 // Writes YAML as Kubernetes does: sorted keys, block style, lists not indented, long lines folded after column 80.
 
+import { goFloat } from '../../std/go-text.ts';
 import { isFields, isList, type Value } from '../object.ts';
 import { compareYamlKeys } from './yaml-keys.ts';
-import { floatText } from './yaml-scalar.ts';
 import { doubleQuoted, isLineBreak, isSimpleKey, type ScalarStyle, scalarStyle } from './yaml-style.ts';
 
 /** A JSON value as YAML, as `Accept: application/yaml` is answered. */
@@ -157,7 +157,7 @@ const QUOTES: Readonly<Record<ScalarStyle, string>> = { plain: '', single: "'", 
 function wordOf(value: Value | undefined): string {
   if (isList(value)) return '[]';
   if (isFields(value)) return '{}';
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value + 0) : floatText(value);
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value + 0) : goFloat(value);
   return String(value ?? null);
 }
 

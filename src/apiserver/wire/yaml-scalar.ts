@@ -22,14 +22,6 @@ export function resolveScalar(text: string): ResolvedScalar {
   return FLOAT.test(plain) ? floatOf(plain) : STRING;
 }
 
-/** A float as the YAML library prints it: Go's %g with the fewest digits. */
-export function floatText(value: number): string {
-  const [digits = '', exponentText = '0'] = value.toExponential().split('e');
-  const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < 6) return Object.is(value, -0) ? '-0' : String(value);
-  return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
-}
-
 const STRING: ResolvedScalar = { type: 'string' };
 const FLOAT = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/;
 

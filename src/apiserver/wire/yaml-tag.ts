@@ -1,9 +1,9 @@
 // Scalars of a YAML document with their tags, as values and as keys of a mapping.
 
 import type { Scalar } from 'yaml';
-import { goQuote } from '../../std/go-text.ts';
+import { goFloat, goQuote } from '../../std/go-text.ts';
 import { decodeUtf8 } from './utf8.ts';
-import { floatText, resolveScalar } from './yaml-scalar.ts';
+import { resolveScalar } from './yaml-scalar.ts';
 
 export type YamlScalar =
   | { readonly type: 'null' }
@@ -43,7 +43,7 @@ export function yamlKey(key: YamlScalar): YamlKey {
   if (key.type === 'null') throw new Error('unsupported map key of type: %!s(<nil>), key: <nil>');
   if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: goQuote(key.value) };
   const text = key.type === 'float' ? float32Text(key.value) : String(key.value);
-  return { id: text, text, shown: key.type === 'float' ? floatText(key.value) : text };
+  return { id: text, text, shown: key.type === 'float' ? goFloat(key.value) : text };
 }
 
 const RESOLVED_TAGS: ReadonlySet<string> = new Set(['!!bool', '!!int', '!!float', '!!null', '!!timestamp']);
@@ -68,7 +68,7 @@ function float32Text(value: number): string {
   const single = Math.fround(value);
   for (let digits = 1; digits < 9; digits++) {
     const shorter = Number(single.toPrecision(digits));
-    if (Math.fround(shorter) === single) return floatText(shorter);
+    if (Math.fround(shorter) === single) return goFloat(shorter);
   }
-  return floatText(Number(single.toPrecision(9)));
+  return goFloat(Number(single.toPrecision(9)));
 }
