@@ -1,6 +1,7 @@
 // Rules as programs: compiled once per schema, evaluated on values of any shape.
 
 import { CEL, SAFE_MATCHES } from './cel-environment.ts';
+import { compilationText } from './cel-errors.ts';
 import { typedEnvironment } from './cel-types.ts';
 import type { Schema, ValidationRule } from './schema.ts';
 
@@ -58,16 +59,22 @@ export function optionalOf(value: unknown): unknown {
   return value === undefined ? UNTYPED.evaluate('optional.none()') : UNTYPED.evaluate('optional.of(self)', { self: value });
 }
 
-/** Why an expression cannot be compiled for values of this schema, or does not yield the type that is wanted. */
-export function expressionProblem(
-  expression: string,
-  schema: Schema,
-  wanted: 'bool' | 'string',
-  optionalOldSelf: boolean,
-): string | undefined {
+/** Whether an expression compares with the old value. */
+export function mentionsOldSelf(expression: string): boolean {
+  return parsed(expression).usesOldSelf;
+}
+
+export interface Expectation {
+  readonly wanted: 'bool' | 'string';
+  readonly optionalOldSelf: boolean;
+}
+
+/** Why an expression cannot be compiled for values of this schema, or does not yield what is wanted. */
+export function expressionProblem(expression: string, schema: Schema, { wanted, optionalOldSelf }: Expectation): string | undefined {
   const environment = typedEnvironment(schema, optionalOldSelf);
-  if (environment === undefined) return 'rules cannot see values of this schema';
+  if (environment === undefined) return 'compilation failed: rules cannot see values of this schema';
   const checked = environment.check(expression);
-  if (checked.valid) return checked.type === wanted || checked.type === 'dyn' ? undefined : `must evaluate to a ${wanted}`;
-  return `compilation failed: ${checked.error?.message ?? 'the expression is invalid'}`;
+  if (!checked.valid) return `compilation failed: ${compilationText(checked.error, expression)}`;
+  const isWanted = checked.type === wanted || checked.type === 'dyn';
+  return isWanted ? undefined : wanted === 'bool' ? 'cel expression must evaluate to a bool' : 'must evaluate to a string';
 }

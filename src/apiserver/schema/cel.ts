@@ -17,6 +17,11 @@ export function validateRules(object: Value, schema: Schema, old?: Value): reado
   return validateNode({ value: object, old, schema: root, path: '', continued, nearest: undefined });
 }
 
+/** What the rules say against a value somewhere in a resource, such as a default; it counts as unchanged. */
+export function validateRulesAt(value: Value, schema: Schema, path: string): readonly FieldError[] {
+  return validateNode({ value, old: value, schema, path, continued: undefined, nearest: undefined });
+}
+
 /** Whether any rule stands at the schema or below it. */
 export function hasRules(schema: Schema | undefined): boolean {
   if (schema === undefined) return false;

@@ -22,6 +22,12 @@ export function prune(object: Fields, schema: Schema): Pruned<Fields> {
   return { value: dropNulls(kept, schema), unknown };
 }
 
+/** The same for a value somewhere in a resource, such as a default; nulls stay. */
+export function pruneValueAt(value: Value, schema: Schema): Value {
+  const found: Found = { fields: [], metadata: [], embedded: [] };
+  return pruneValue(value, schema, { path: '', found, metadata: found.embedded });
+}
+
 interface Found {
   readonly fields: string[];
   readonly metadata: string[];

@@ -1,0 +1,110 @@
+// JSONPath as CRDs use it: `.a.b`, `.a[0]`, `.a['key']`, `.a[?(@.type=="Ready")].status`, with `\.` for dots in names.
+
+import { isFields, isList, type Value } from '../object.ts';
+
+/** Finds values in an object; throws when the object does not have the form that the path takes for granted. */
+export type JsonPath = (root: Value) => readonly Value[];
+
+/** Makes a path ready for use; throws if it is not one. */
+export function parseJsonPath(text: string): JsonPath {
+  const steps = stepsOf(text);
+  return (root) => steps.reduce<readonly Value[]>((values, step) => values.flatMap(step), [root]);
+}
+
+type Step = (value: Value) => readonly Value[];
+
+function stepsOf(text: string): readonly Step[] {
+  const steps: Step[] = [];
+  let rest = text.replace(/^[$@]/, '');
+  while (rest !== '') {
+    const filter = FILTER.exec(rest);
+    const bracket = filter ?? BRACKET.exec(rest);
+    const match = bracket ?? FIELD.exec(rest);
+    if (match === null) throw new Error(`unrecognized JSONPath at ${JSON.stringify(rest)}`);
+    if (filter !== null) steps.push(filtered(filter[1] ?? ''));
+    else if (bracket !== null) steps.push(...bracketSteps(bracket[1] ?? ''));
+    else steps.push(fieldStep((match[1] ?? '').replaceAll('\\', '')));
+    rest = rest.slice(match[0].length);
+  }
+  return steps;
+}
+
+const FIELD = /^\.((?:\\.|[^\s.,[\]$@{}\\])+)/;
+const BRACKET = /^\[([^\]]*)\]/;
+const FILTER = /^\[\?\(((?:[^"')]|"[^"]*"|'[^']*')*)\)\]/;
+
+function fieldStep(name: string): Step {
+  if (name === '*') return (value) => (isFields(value) ? present(Object.values(value)) : isList(value) ? value : []);
+  return (value) => (isFields(value) && Object.hasOwn(value, name) ? present([value[name]]) : []);
+}
+
+function present(values: readonly (Value | undefined)[]): readonly Value[] {
+  return values.filter((value) => value !== undefined);
+}
+
+function bracketSteps(text: string): readonly Step[] {
+  const key = /^'([^']*)'$/.exec(text);
+  if (key !== null) return stepsOf(`.${key[1] ?? ''}`);
+  const slice = /^(-?\d+)?(:(-?\d+)?)?$/.exec(text === '*' ? ':' : text);
+  if (slice === null || text === '') throw new Error(`invalid array index ${text}`);
+  const [, from, range, to] = slice;
+  return [range === undefined ? itemStep(Number(from)) : sliceStep(Number(from ?? 0), to === undefined ? undefined : Number(to))];
+}
+
+function itemStep(index: number): Step {
+  return (value) => {
+    const item = listOf(value).at(index);
+    if (value !== null && item === undefined) throw new Error('array index out of bounds');
+    return item === undefined ? [] : [item];
+  };
+}
+
+function sliceStep(from: number, to: number | undefined): Step {
+  return (value) => listOf(value).slice(from, to);
+}
+
+function listOf(value: Value): readonly Value[] {
+  if (value === null) return [];
+  if (!isList(value)) throw new Error('not a list');
+  return value;
+}
+
+function filtered(condition: string): Step {
+  const parts = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(condition);
+  const left = parseJsonPath((parts?.[1] ?? condition).trim());
+  const operator = parts?.[2];
+  if (operator === undefined) return (value) => listOf(value).filter((item) => left(item).length > 0);
+  const right = operand((parts?.[3] ?? '').trim());
+  const compare = COMPARISONS[operator];
+  if (compare === undefined) throw new Error(`unrecognized filter operator ${operator}`);
+  return (value) =>
+    listOf(value).filter((item) => {
+      const [a] = left(item);
+      const [b] = right(item);
+      return isScalar(a) && isScalar(b) && compare(a, b);
+    });
+}
+
+function operand(text: string): JsonPath {
+  if (/^[@$]/.test(text)) return parseJsonPath(text);
+  const quoted = /^(["'])(.*)\1$/.exec(text);
+  if (quoted !== null) return () => [quoted[2] ?? ''];
+  if (text === 'true' || text === 'false') return () => [text === 'true'];
+  if (!/^[+-]?[\d.]+$/.test(text)) throw new Error(`unrecognized operand ${text}`);
+  return () => [Number(text)];
+}
+
+type Scalar = string | number | boolean;
+
+function isScalar(value: Value | undefined): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+const COMPARISONS: Readonly<Record<string, (a: Scalar, b: Scalar) => boolean>> = {
+  '==': (a, b) => a === b,
+  '!=': (a, b) => a !== b,
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+};
