@@ -5,6 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { statusError } from '../api/status.ts';
 import { clientCertificateOf } from './access/client-certificate.ts';
 import { isStream, type Reply } from './reply.ts';
@@ -14,7 +16,7 @@ export interface ListenerOptions {
   readonly port: number;
   readonly host: string;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
-  handle(request: Incoming): Promise<Reply>;
+  readonly handle: (request: Incoming) => Promise<Reply>;
 }
 
 export interface Listener {
@@ -24,32 +26,41 @@ export interface Listener {
 }
 
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
+/** Smaller answers are not worth the time that compressing them takes. */
+const MIN_GZIP_BYTES = 128 * 1024;
 /** How long requests that are under way may take to finish when the server stops. */
 const CLOSE_MS = 1_000;
 
 /** Starts to listen; rejects when the port is taken. */
-export async function listen(options: ListenerOptions): Promise<Listener> {
-  const stopping = new AbortController();
-  const server = createServer(
-    { ...options.tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' },
-    (message, response) => {
-      void serve(options, stopping.signal, message, response);
-    },
-  );
-  server.listen(options.port, options.host);
+export async function listen({ handle, tls, port, host }: ListenerOptions): Promise<Listener> {
+  const underWay = new Set<AbortController>();
+  const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' }, (message, response) => {
+    const gone = new AbortController();
+    underWay.add(gone);
+    response.on('close', () => {
+      gone.abort();
+      underWay.delete(gone);
+    });
+    void serve(handle, message, response, gone.signal);
+  });
+  server.listen(port, host);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => closeServer(server, stopping),
+    close: () => close(server, underWay),
   };
 }
 
-async function serve(options: ListenerOptions, stopping: AbortSignal, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
+async function serve(
+  handle: ListenerOptions['handle'],
+  message: IncomingMessage,
+  response: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
   try {
-    const reply = await options.handle(incoming(message, AbortSignal.any([gone.signal, stopping])));
-    await send(reply, message.method === 'HEAD', response, gone.signal);
+    const reply = await handle(incoming(message, gone));
+    if (isStream(reply.body)) await stream(reply, reply.body, response);
+    else await send(reply, reply.body, message, response);
   } catch {
     // The reply was under way: a broken connection tells the caller that it is not whole.
     response.destroy();
@@ -71,7 +82,7 @@ function incoming(message: IncomingMessage, signal: AbortSignal): Incoming {
 async function readBody(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
+  for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
       // What is left must be read, or the caller never gets to read the answer.
@@ -83,26 +94,34 @@ async function readBody(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-async function send({ status, headers, body }: Reply, isHead: boolean, response: ServerResponse, gone: AbortSignal): Promise<void> {
-  response.writeHead(status, Object.entries(headers).flatMap(([name, value]) => [name, value as string | string[]]) as string[]);
-  if (isStream(body)) {
-    response.flushHeaders();
-    for await (const piece of body) {
-      if (gone.aborted) break;
-      if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    }
-    response.end();
-    return;
-  }
-  response.end(isHead ? undefined : body);
+async function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const isLarge = body.length > MIN_GZIP_BYTES && /\bgzip\b/.test(message.headersDistinct['accept-encoding']?.join() ?? '');
+  const bytes = isLarge ? await promisify(gzip)(body, { level: 1 }) : body;
+  writeHead(response, status, { ...headers, ...(isLarge && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }) });
+  response.end(message.method === 'HEAD' ? undefined : bytes);
 }
 
-async function closeServer(server: Server, stopping: AbortController): Promise<void> {
-  stopping.abort();
+/** Writes no faster than the caller reads. */
+async function stream({ status, headers }: Reply, pieces: AsyncIterable<string>, response: ServerResponse): Promise<void> {
+  writeHead(response, status, headers);
+  response.flushHeaders();
+  for await (const piece of pieces) {
+    if (response.destroyed) break;
+    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+  response.end();
+}
+
+function writeHead(response: ServerResponse, status: number, headers: Reply['headers']): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.writeHead(status);
+}
+
+async function close(server: Server, underWay: ReadonlySet<AbortController>): Promise<void> {
   const closed = once(server, 'close');
   server.close();
+  for (const request of underWay) request.abort();
   server.closeIdleConnections();
-  const deadline = AbortSignal.timeout(CLOSE_MS);
-  deadline.addEventListener('abort', () => server.closeAllConnections());
+  AbortSignal.timeout(CLOSE_MS).addEventListener('abort', () => server.closeAllConnections());
   await closed;
 }

@@ -36,5 +36,7 @@ function decodeCustom(fields: Fields, kind: Kind): DecodedDocument {
 
 function checkType({ apiVersion, kind }: Fields, expected: Kind): void {
   if (apiVersion === apiVersionOf(expected) && kind === expected.kind) return;
-  throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+  throw new Error(
+    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
 }

@@ -2,6 +2,7 @@
 
 import { rfc3339 } from '../../std/timestamp.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
+import { resetPathsOf } from '../fields/reset-paths.ts';
 import type { Typing } from '../fields/typed-object.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
@@ -27,14 +28,6 @@ export function typingOf(api: Api, { kind, subresource }: Pick<Target, 'kind' | 
     resetPaths: resetPathsOf(kind, subresource),
     inVersion: (object, apiVersion) => inVersion(api, kind, object, apiVersion),
   };
-}
-
-/** The status endpoint writes nothing but status, and no other endpoint writes it. */
-function resetPathsOf(kind: Kind, subresource: string): readonly (readonly string[])[] {
-  if (!kind.subresources.some(({ name }) => name === 'status')) return [];
-  if (subresource !== 'status') return [['status']];
-  const fields = Object.keys(kind.schema.properties ?? {});
-  return fields.filter((field) => field !== 'status' && field !== 'kind' && field !== 'apiVersion').map((field) => [field]);
 }
 
 function inVersion(

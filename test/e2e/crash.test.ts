@@ -1,0 +1,100 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sendRequest } from '../support/api-request.ts';
+
+const ADMIN = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+const WRITERS = 8;
+/** How many acknowledged writes the server is allowed before it is killed. */
+const WRITES_BEFORE_KILL = 60;
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly target: { readonly url: string; readonly agent: Agent };
+}
+
+async function start(folder: string): Promise<Running> {
+  const child = fork(join(import.meta.dirname, '../support/api-server-process.ts'), [folder], {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  const [{ url, ca }] = (await once(child, 'message')) as [{ url: string; ca: string }];
+  return { child, target: { url, agent: new Agent({ ca, keepAlive: true }) } };
+}
+
+describe('a server that is killed under write load', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'purser-crash-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('loses no acknowledged write, and watchers resume or are told to list again', async () => {
+    const acknowledged = new Map<string, string>();
+    let lastSeen = '';
+    for (let round = 0; round < 10; round++) {
+      const { child, target } = await start(join(folder, 'hub'));
+      await expectAll(target, acknowledged);
+      if (lastSeen !== '') await expectResumedOrExpired(target, lastSeen);
+      lastSeen = await writeUntilKilled({ child, target }, acknowledged, round);
+      target.agent.destroy();
+    }
+    // Every name is written twice: created, then changed.
+    expect(acknowledged.size).toBeGreaterThanOrEqual((10 * WRITES_BEFORE_KILL) / 2);
+    const { child, target } = await start(join(folder, 'hub'));
+    await expectAll(target, acknowledged);
+    target.agent.destroy();
+    child.kill();
+  }, 120_000);
+});
+
+/** Eight writers create and change objects until the server dies in their hands; returns the last version that was acknowledged. */
+async function writeUntilKilled({ child, target }: Running, acknowledged: Map<string, string>, round: number): Promise<string> {
+  const exited = once(child, 'exit');
+  let count = 0;
+  let last = '';
+  const writer = async (id: number) => {
+    for (let n = 0; ; n++) {
+      const name = `r${round}-w${id}-${n >> 1}`;
+      const isUpdate = n % 2 === 1;
+      const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { n: String(n) } });
+      const path = isUpdate ? `${CONFIG_MAPS}/${name}` : CONFIG_MAPS;
+      const answer = await sendRequest(target, isUpdate ? 'PUT' : 'POST', path, { headers: ADMIN, body }).catch(() => undefined);
+      if (answer === undefined) return;
+      expect(answer.status).toBeLessThan(300);
+      acknowledged.set(name, String(n));
+      last = (JSON.parse(answer.body) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+      if (++count === WRITES_BEFORE_KILL) child.kill('SIGKILL');
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, (_, id) => writer(id)));
+  await exited;
+  return last;
+}
+
+async function expectAll(target: Running['target'], acknowledged: ReadonlyMap<string, string>): Promise<void> {
+  const { body } = await sendRequest(target, 'GET', CONFIG_MAPS, { headers: ADMIN });
+  const { items } = JSON.parse(body) as { items: { metadata: { name: string }; data?: { n: string } }[] };
+  const stored = new Map(items.map(({ metadata, data }) => [metadata.name, Number(data?.n)]));
+  // A write that was under way may have been made; one that was acknowledged must have been.
+  const lost = [...acknowledged].filter(([name, n]) => !((stored.get(name) ?? -1) >= Number(n)));
+  expect(lost).toEqual([]);
+}
+
+async function expectResumedOrExpired(target: Running['target'], resourceVersion: string): Promise<void> {
+  const { status, body } = await sendRequest(target, 'GET', `${CONFIG_MAPS}?watch=1&timeoutSeconds=1&resourceVersion=${resourceVersion}`, {
+    headers: ADMIN,
+  });
+  expect(status).toBe(200);
+  const events = body
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { type: string; object: { code?: number } });
+  const [first] = events;
+  if (first?.type === 'ERROR') expect(first.object.code).toBe(410);
+  else for (const { type } of events) expect(['ADDED', 'MODIFIED']).toContain(type);
+}

@@ -1,0 +1,10 @@
+// The embedded API server as a process of its own, for tests that kill it: `node api-server-process.ts FOLDER`.
+// Tells its parent where it listens, and lives as long as its standard input.
+
+import { startApiServer } from '../../src/apiserver/server.ts';
+import { TEST_USERS } from './users.ts';
+
+const [folder = ''] = process.argv.slice(2);
+const server = await startApiServer({ folder, port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report: console.error });
+process.send?.({ url: server.url, ca: server.ca });
+process.on('disconnect', () => process.exit());
