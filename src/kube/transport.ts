@@ -167,11 +167,11 @@ export class Transport {
     };
     const dispatcher = this.#connectionsFor(identity)[kind];
     try {
-      return await dispatcher.request(options);
+      return await answered(dispatcher, options, deadline.signal);
     } catch (error) {
       // The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide.
       if (request.method !== 'GET' || deadline.signal.aborted || !CUT.has(codeOf(error))) throw error;
-      return await dispatcher.request(options);
+      return await answered(dispatcher, options, deadline.signal);
     }
   }
 
@@ -223,6 +223,19 @@ export class Transport {
 }
 
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** undici does not hear of an abort while it still connects, and a silent server can make that last. */
+function answered(dispatcher: Dispatcher, options: Dispatcher.RequestOptions, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    dispatcher
+      .request(options)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort));
+  });
+}
 
 function codeOf(error: unknown): string {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';

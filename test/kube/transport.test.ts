@@ -1,4 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -80,6 +81,24 @@ describe('transport', () => {
     clock.advance(3_000);
     await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     expect(clock.pending).toBe(0);
+  });
+
+  it('gives up at the deadline when the server accepts and never shakes hands', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const transport = createTransport(fixed({ name: 'c', server: `https://127.0.0.1:${port}`, skipTLSVerify: false }, { name: 'u' }), {
+      clock,
+    });
+    const reply = transport.request({ ...GET, timeoutMs: 3_000 });
+    await eventually(() => expect(sockets).toHaveLength(1));
+    clock.advance(3_000);
+    await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    await transport.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => silent.close(resolve));
   });
 
   it('gives up at the deadline when the answer trickles', async () => {

@@ -1,0 +1,194 @@
+// Purser's own client against an API server: what the two must agree on.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Subscription } from 'rxjs';
+import { type ConfigMap, ConfigMaps, Events, Leases, Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { createInformer, type Informer } from '../../src/kube/informer.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createElection } from '../../src/kube/lease.ts';
+import { Recorder } from '../../src/kube/recorder.ts';
+import { SelfSubjectAccessReviews, SelfSubjectReviews, SubjectAccessReviews, TokenReviews } from '../../src/kube/reviews.ts';
+import { createTransport, type Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { eventually } from './eventually.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const clock = systemClock;
+const random = () => 0.5;
+const namespace = 'kube-client';
+const transports: Transport[] = [];
+const subscriptions: Subscription[] = [];
+let client: KubeClient;
+
+beforeAll(async () => {
+  client = connect(server.tokens.admin);
+  await client.create(Namespaces, { metadata: { name: namespace } });
+});
+
+afterEach(() => {
+  for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
+});
+
+afterAll(async () => {
+  await Promise.all(transports.map((transport) => transport.close()));
+});
+
+function connect(token: string): KubeClient {
+  const cluster = { name: 'c', server: server.url, caData: Buffer.from(server.ca).toString('base64'), skipTLSVerify: false };
+  const transport = createTransport(fixed(cluster, { name: 'u', token }), { clock });
+  transports.push(transport);
+  return new KubeClient(transport, 'contract');
+}
+
+async function make(name: string, labels: Readonly<Record<string, string>> = {}): Promise<ConfigMap> {
+  return client.create(ConfigMaps, { metadata: { namespace, name, labels }, data: { value: '1' } });
+}
+
+describe('KubeClient', () => {
+  it('reads, writes and deletes an object', async () => {
+    const made = await make('crud');
+    expect(await client.get(ConfigMaps, { namespace, name: 'crud' })).toEqual(made);
+    const updated = await client.update(ConfigMaps, { ...made, data: { value: '2' } });
+    await expect(client.update(ConfigMaps, { ...made, data: { value: '3' } })).rejects.toMatchObject({ reason: 'Conflict' });
+    await client.patch(ConfigMaps, { namespace, name: 'crud' }, { data: { more: 'x' } });
+    const patched = await client.patch(ConfigMaps, { namespace, name: 'crud' }, [{ op: 'replace', path: '/data/more', value: 'y' }]);
+    expect(patched.data).toEqual({ value: '2', more: 'y' });
+    const stale = { uid: updated.metadata.uid ?? '', resourceVersion: updated.metadata.resourceVersion ?? '' };
+    await expect(client.delete(ConfigMaps, { namespace, name: 'crud' }, stale)).rejects.toMatchObject({ reason: 'Conflict' });
+    await client.delete(ConfigMaps, { namespace, name: 'crud' }, { uid: stale.uid, propagation: 'Background' });
+    await expect(client.get(ConfigMaps, { namespace, name: 'crud' })).rejects.toMatchObject({ reason: 'NotFound' });
+  });
+
+  it('writes nothing on a dry run', async () => {
+    await client.create(ConfigMaps, { metadata: { namespace, name: 'dry' } }, { dryRun: true });
+    await expect(client.get(ConfigMaps, { namespace, name: 'dry' })).rejects.toMatchObject({ reason: 'NotFound' });
+  });
+
+  it('applies, and takes fields of others only by force', async () => {
+    await make('applied');
+    const wanted = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };
+    await expect(client.apply(ConfigMaps, wanted)).rejects.toMatchObject({ reason: 'Conflict' });
+    expect((await client.apply(ConfigMaps, wanted, { force: true })).data).toEqual({ value: '9' });
+  });
+
+  it('writes a status apart from the rest', async () => {
+    const status = { conditions: [{ type: 'Seen', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'X', message: '' }] };
+    const patched = await client.patchStatus(Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
+    expect(patched.status?.conditions?.[0]?.type).toBe('Seen');
+    const { labels: _, ...metadata } = patched.metadata;
+    const cleared = await client.updateStatus(Namespaces, { ...patched, metadata, status: { phase: 'Active' } });
+    expect(cleared.status).toEqual({ phase: 'Active' });
+  });
+
+  it('lists by pages and by selectors', async () => {
+    for (let n = 0; n < 5; n += 1) await make(`page-${n}`, { set: 'pages', odd: String(n % 2 === 1) });
+    const all = await client.listAll(ConfigMaps, { namespace, labelSelector: 'set=pages', limit: 2 });
+    expect(all.items.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([0, 1, 2, 3, 4].map((n) => `ConfigMap/page-${n}`));
+    const odd = await client.list(ConfigMaps, { namespace, labelSelector: 'set=pages,odd=true', fieldSelector: 'metadata.name!=page-1' });
+    expect(odd.items.map(({ metadata }) => metadata.name)).toEqual(['page-3']);
+  });
+
+  it('gets tokens, and asks about tokens and rights', async () => {
+    await client.create(ServiceAccounts, { metadata: { namespace, name: 'robot' } });
+    const { status } = await client.createToken({ namespace, name: 'robot' }, { audiences: ['there'], expirationSeconds: 600 });
+    const token = status?.token ?? '';
+    const review = await client.createReview(TokenReviews, { spec: { token, audiences: ['there'] } });
+    expect(review.status).toMatchObject({ authenticated: true, user: { username: `system:serviceaccount:${namespace}:robot` } });
+    const attributes = { verb: 'get', resource: 'secrets', namespace };
+    const robots = await client.createReview(SubjectAccessReviews, { spec: { user: 'nobody', resourceAttributes: attributes } });
+    const ours = await client.createReview(SelfSubjectAccessReviews, { spec: { resourceAttributes: attributes } });
+    expect([robots.status?.allowed, ours.status?.allowed]).toEqual([false, true]);
+    expect((await client.createReview(SelfSubjectReviews, {})).status?.userInfo?.username).toBe('admin');
+  });
+
+  it('is told what it may not do', async () => {
+    await expect(connect('wrong-token').get(ConfigMaps, { namespace, name: 'x' })).rejects.toMatchObject({ reason: 'Unauthorized' });
+    await expect(connect(server.tokens.bob).get(ConfigMaps, { namespace, name: 'x' })).rejects.toMatchObject({ reason: 'Forbidden' });
+  });
+
+  it('reads what is not a resource', async () => {
+    expect(await client.getText('/readyz')).toBe('ok');
+    expect(JSON.parse(await client.getText('/version'))).toMatchObject({ major: '1' });
+    await expect(client.getText('/nowhere')).rejects.toMatchObject({ reason: 'NotFound' });
+  });
+});
+
+describe('createInformer', () => {
+  function follow(informer: Informer<ConfigMap>): string[] {
+    const seen: string[] = [];
+    subscriptions.push(informer.changes$.subscribe(({ type, key }) => seen.push(`${type} ${key}`)));
+    return seen;
+  }
+
+  it.each([
+    ['WatchList', (from: KubeClient) => from],
+    // As a server would that does not know it.
+    ['pages', (from: KubeClient) => ({ pages: from.pages.bind(from), watch: refusingWatchList(from) })],
+  ])('follows a selected collection, listed by %s', async (how, through) => {
+    const set = `by-${how.toLowerCase()}`;
+    await make(`${set}-1`, { set });
+    await make(`${set}-other`, { set: 'other' });
+    const selection = { namespace, labelSelector: `set=${set}` };
+    const informer = createInformer({ client: through(client), resource: ConfigMaps, selection, clock, random });
+    const seen = follow(informer);
+    await eventually(async () => expect(informer.synced).toBe(true));
+    await make(`${set}-2`, { set });
+    await client.patch(ConfigMaps, { namespace, name: `${set}-1` }, { data: { value: '2' } });
+    // Leaving the selection is a deletion.
+    await client.patch(ConfigMaps, { namespace, name: `${set}-1` }, { metadata: { labels: { set: 'other' } } });
+    await client.delete(ConfigMaps, { namespace, name: `${set}-2` });
+    const key = `${namespace}/${set}`;
+    const expected = [`added ${key}-1`, `added ${key}-2`, `updated ${key}-1`, `deleted ${key}-1`, `deleted ${key}-2`];
+    await eventually(async () => expect(seen).toEqual(expected));
+    expect(informer.store.size).toBe(0);
+  });
+
+  function refusingWatchList(from: KubeClient): KubeClient['watch'] {
+    return (resource, { sendInitialEvents, ...options }) =>
+      // Without resourceVersionMatch, which the server insists on, these options are invalid.
+      from.watch(resource, sendInitialEvents === true ? { ...options, fieldSelector: 'nonsense' } : options);
+  }
+});
+
+describe('createElection', () => {
+  it('hands over from one leader to the next', async () => {
+    const timing = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 };
+    const candidate = (identity: string) => createElection({ client, namespace, name: 'leader', identity, clock, random, ...timing });
+    const [a, b] = [candidate('a'), candidate('b')];
+    subscriptions.push(a.leads$.subscribe());
+    await eventually(async () => expect(a.leads).toBe(true));
+    subscriptions.push(b.leads$.subscribe());
+    await a.release();
+    await eventually(async () => expect(b.leads).toBe(true));
+    const lease = await client.get(Leases, { namespace, name: 'leader' });
+    expect(lease.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+    expect(lease.spec?.renewTime).toMatch(/\.\d{6}Z$/);
+  });
+});
+
+describe('Recorder', () => {
+  it.each([
+    ['a namespaced object', () => client.get(ConfigMaps, { namespace, name: 'applied' }), namespace],
+    ['a cluster-scoped object', () => client.get(Namespaces, { name: namespace }), 'default'],
+  ])('leaves one Event, counted, for %s', async (_, read, where) => {
+    const problems: unknown[] = [];
+    const recorder = new Recorder({
+      client,
+      clock,
+      random: Math.random,
+      component: 'purser',
+      instance: 'p-0',
+      onProblem: (error) => problems.push(error),
+    });
+    const object = await read();
+    for (let n = 0; n < 3; n += 1) {
+      recorder.record(object, { type: 'Warning', reason: 'Tried', message: 'tried again' });
+      await recorder.flush();
+    }
+    expect(problems).toEqual([]);
+    const { items } = await client.list(Events, { namespace: where, fieldSelector: `involvedObject.uid=${object.metadata.uid}` });
+    expect(items).toMatchObject([{ type: 'Warning', reason: 'Tried', message: 'tried again', count: 3, source: { component: 'purser' } }]);
+  });
+});
