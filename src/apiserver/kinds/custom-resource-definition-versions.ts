@@ -16,6 +16,7 @@ export function versionErrors({ versions }: DefinitionSpec): readonly FieldError
   const stored = versions.filter(({ storage }) => storage).length;
   const wrong = (detail: string) => invalidStruct('spec.versions', versions.map(structOf), detail);
   return [
+    ...versions.slice(0, 1).flatMap(({ name }) => (name === '' ? [] : labelErrors(name, 'spec.version'))),
     ...versions.flatMap((version, index) => nameErrors(version, `spec.versions[${index}]`)),
     ...versions.flatMap((version, index) => missingSchema(version, index)),
     ...each(versions, 'schema', 'spec.validation', (version, path) => schemaErrors(version.schema, path, hasStatus(version, versions))),
@@ -54,13 +55,17 @@ function hasStatus(version: DefinitionVersion, versions: readonly DefinitionVers
 }
 
 function nameErrors({ name, deprecated, deprecationWarning }: DefinitionVersion, path: string): readonly FieldError[] {
-  const problems = dns1035LabelProblems(name);
   return [
-    ...(problems.length === 0 ? [] : [invalidValue(`${path}.name`, name, problems.join(','))]),
+    ...labelErrors(name, `${path}.name`),
     ...(deprecationWarning === undefined ? [] : warningProblems(deprecationWarning, deprecated === true)).map((problem) =>
       invalidValue(`${path}.deprecationWarning`, deprecationWarning, problem),
     ),
   ];
+}
+
+function labelErrors(name: string, field: string): readonly FieldError[] {
+  const problems = dns1035LabelProblems(name);
+  return problems.length === 0 ? [] : [invalidValue(field, name, problems.join(','))];
 }
 
 function warningProblems(warning: string, deprecated: boolean): readonly string[] {

@@ -71,9 +71,8 @@ export interface Expectation {
 
 /** Why an expression cannot be compiled for values of this schema, or does not yield what is wanted. */
 export function expressionProblem(expression: string, schema: Schema, { wanted, optionalOldSelf }: Expectation): string | undefined {
-  const environment = typedEnvironment(schema, optionalOldSelf);
-  if (environment === undefined) return 'compilation failed: rules cannot see values of this schema';
-  const checked = environment.check(expression);
+  const checked = typedEnvironment(schema, optionalOldSelf)?.check(expression);
+  if (checked === undefined) return 'compilation failed: rules cannot see values of this schema';
   if (!checked.valid) return `compilation failed: ${compilationText(checked.error, expression)}`;
   const isWanted = checked.type === wanted || checked.type === 'dyn';
   return isWanted ? undefined : wanted === 'bool' ? 'cel expression must evaluate to a bool' : 'must evaluate to a string';

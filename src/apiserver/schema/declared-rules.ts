@@ -2,6 +2,7 @@
 
 import { type FieldError, invalidStruct, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
 import { expressionProblem, mentionsOldSelf } from './cel-compile.ts';
+import { typedEnvironment } from './cel-types.ts';
 import { withTypeAndName } from './cel-values.ts';
 import type { Place } from './declared.ts';
 import { rulePath } from './rule-path.ts';
@@ -52,12 +53,21 @@ function pathErrors({ fieldPath = '' }: ValidationRule, schema: Schema, field: s
 /** Why rules of a well-formed schema cannot be compiled. */
 export function compilationErrors(schema: Schema, { path, isRoot, uncorrelated }: Place): readonly FieldError[] {
   const seen = isRoot || schema['x-kubernetes-embedded-resource'] ? withTypeAndName(schema) : schema;
-  return (schema['x-kubernetes-validations'] ?? []).flatMap((rule, index) => {
+  const rules = schema['x-kubernetes-validations'] ?? [];
+  if (rules.length > 0 && typedEnvironment(seen, false) === undefined) return [unseen(path)];
+  return rules.flatMap((rule, index) => {
     const field = `${path}.x-kubernetes-validations[${index}]`;
     const problem = expressionProblem(rule.rule, seen, { wanted: 'bool', optionalOldSelf: rule.optionalOldSelf === true });
     if (problem !== undefined) return [invalidStruct(`${field}.rule`, structOf(rule), problem)];
     return [...messageErrors(rule, seen, field), ...oldSelfErrors(rule, uncorrelated, field)];
   });
+}
+
+/** Rules on values without a type that CEL knows. */
+function unseen(path: string): FieldError {
+  const detail =
+    'failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
+  return { type: 'InternalError', field: `${path}.x-kubernetes-validations`, body: `Internal error: internal error: ${detail}` };
 }
 
 function messageErrors(rule: ValidationRule, schema: Schema, field: string): readonly FieldError[] {
