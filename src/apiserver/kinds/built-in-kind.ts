@@ -23,7 +23,7 @@ type Change = (next: KubeObject, old: KubeObject) => KubeObject;
 type UpdateCheck = (next: KubeObject, old: KubeObject) => readonly FieldError[];
 
 /** The rules of one kind, as far as they differ from those of all kinds. */
-export interface Strategy extends Partial<Pick<Rules, 'unconditionalUpdate' | 'createOnUpdate' | 'deleteReturnsObject' | 'hasGeneration'>> {
+export interface Strategy extends Partial<Pick<Rules, SelfContained>> {
   readonly defaulted?: Step;
   readonly prepareForCreate?: Step;
   /** Gets `next` with the system's metadata already kept. */
@@ -34,8 +34,17 @@ export interface Strategy extends Partial<Pick<Rules, 'unconditionalUpdate' | 'c
   readonly validateUpdate: UpdateCheck;
   readonly validateStatusUpdate?: UpdateCheck;
   readonly warnings?: (next: KubeObject, old?: KubeObject) => readonly string[];
-  readonly finalize?: NonNullable<Rules['finalize']>;
 }
+
+/** Rules that a kind may state as they are. */
+type SelfContained =
+  | 'unconditionalUpdate'
+  | 'createOnUpdate'
+  | 'deleteReturnsObject'
+  | 'hasGeneration'
+  | 'terminating'
+  | 'ownFinalizers'
+  | 'finalize';
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -66,6 +75,11 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
   const prepareForStatusUpdate = strategy.prepareForStatusUpdate ?? same;
   const validateStatusUpdate = strategy.validateStatusUpdate ?? strategy.validateUpdate;
   return {
+    unconditionalUpdate: true,
+    createOnUpdate: false,
+    deleteReturnsObject: false,
+    hasGeneration: false,
+    ...strategy,
     defaulted: strategy.defaulted ?? same,
     prepareForCreate: strategy.prepareForCreate ?? same,
     prepareForUpdate: (next, old) => prepareForUpdate(keepSystemMetadata(next, old), old),
@@ -74,11 +88,6 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
     validateUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...strategy.validateUpdate(next, old)],
     validateStatusUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...validateStatusUpdate(next, old)],
     warnings: strategy.warnings ?? (() => []),
-    unconditionalUpdate: strategy.unconditionalUpdate ?? true,
-    createOnUpdate: strategy.createOnUpdate ?? false,
-    deleteReturnsObject: strategy.deleteReturnsObject ?? false,
-    hasGeneration: strategy.hasGeneration ?? false,
-    ...(strategy.finalize && { finalize: strategy.finalize }),
   };
 }
 

@@ -49,6 +49,12 @@ const strategy: Strategy = {
   validate,
   validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old)],
   validateStatusUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...phaseErrors(next)],
+  terminating: (namespace: Namespace, deletionTimestamp) => ({
+    ...namespace,
+    metadata: { ...namespace.metadata, deletionTimestamp },
+    status: { ...namespace.status, phase: 'Terminating' },
+  }),
+  ownFinalizers: ({ spec }: Namespace) => spec?.finalizers ?? [],
   finalize: {
     prepareForUpdate: (next, old: Namespace) => ({ ...keepSystemMetadata(next, old), status: old.status ?? {} }),
     validateUpdate: (next, old) => [
