@@ -178,16 +178,20 @@ describe('createInformer', () => {
 type Step =
   | { readonly type: 'put' | 'remove'; readonly name: string; readonly value: string }
   | { readonly type: 'cut'; readonly how: number }
-  | { readonly type: 'compact' | 'bookmark' | 'turn' | 'fail' | 'watchList' };
+  | { readonly type: 'outage'; readonly how: number; readonly names: readonly string[] }
+  | { readonly type: 'compact' | 'bookmark' | 'fail' | 'watchList' };
 
 const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('put' as const), name, value: fc.string() }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('remove' as const), name, value: fc.constant('') }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('cut' as const), how: fc.nat(3) }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('turn' as const) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('outage' as const), how: fc.nat(3), names: fc.array(name, { maxLength: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constantFrom('compact' as const, 'bookmark', 'fail', 'watchList') }) },
 );
+
+/** Nothing happens in between, an answer comes in between, or a whole round of failure and recovery. */
+const pause = fc.oneof(fc.constant(0), fc.nat(5), fc.integer({ min: 10, max: 60 }));
 
 const CUTS: readonly ((watcher: WireReply) => void)[] = [
   (watcher) => watcher.reset(),
@@ -200,10 +204,19 @@ function take(action: Step): void {
   if (action.type === 'put') collection.put(action.name, action.value);
   else if (action.type === 'remove') collection.remove(action.name);
   else if (action.type === 'cut') collection.cut(CUTS[action.how] ?? (() => undefined));
+  else if (action.type === 'outage') loseHistory(action.how, action.names);
   else if (action.type === 'compact') collection.compact();
   else if (action.type === 'bookmark') collection.bookmark();
   else if (action.type === 'fail') collection.faults.push(answer(500, {}));
   else if (action.type === 'watchList') collection.offersWatchList = !collection.offersWatchList;
+}
+
+/** Objects vanish while nobody watches, and nobody can ever learn of it but by a list. Some come back as others. */
+function loseHistory(how: number, names: readonly string[]): void {
+  collection.cut(CUTS[how] ?? (() => undefined));
+  for (const gone of names) collection.remove(gone);
+  if (names.length === 3) collection.put(names[0] ?? '', 'anew');
+  collection.compact();
 }
 
 /** Does to a map what the changes say, and fails where they cannot be true. */
@@ -212,7 +225,10 @@ function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
   for (const change of changes) {
     if (change.type === 'added') expect(state.has(change.key)).toBe(false);
     else expect(state.has(change.key)).toBe(true);
-    if (change.type === 'updated') expect(change.previous).toEqual(state.get(change.key));
+    if (change.type === 'updated') {
+      expect(change.previous).toEqual(state.get(change.key));
+      expect(change.object.metadata.uid).toBe(change.previous.metadata.uid);
+    }
     if (change.type === 'deleted') state.delete(change.key);
     else state.set(change.key, change.object);
   }
@@ -222,24 +238,31 @@ function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
 describe('an informer and a server that fails at random', () => {
   it('end in the same state, and the changes replay to it', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 3 }), async (steps, pageLimit) => {
-        collection = new ScriptedCollection();
-        collection.pageLimit = pageLimit;
-        const informer = inform();
-        const changes: Change<ConfigMap>[] = [];
-        const running = informer.changes$.subscribe((change) => changes.push(change));
-        for (const action of steps) {
-          take(action);
-          if (action.type === 'turn') for (let n = 0; n < 10; n += 1) await turn();
-          clock.advance(100);
-        }
-        const truth = () => [...collection.objects.values()].map(({ metadata, data }) => ({ metadata, data }));
-        const held = () => informer.store.list().map(({ metadata, data }) => ({ metadata, data }));
-        await eventually(() => expect(new Set(held())).toEqual(new Set(truth())), clock);
-        await eventually(() => expect(informer.synced).toBe(true), clock);
-        expect(new Set(replay(changes).values())).toEqual(new Set(informer.store.list()));
-        running.unsubscribe();
-      }),
+      fc.asyncProperty(
+        fc.array(fc.record({ action: step, turns: pause }), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (steps, pageLimit) => {
+          collection = new ScriptedCollection();
+          collection.pageLimit = pageLimit;
+          const informer = inform();
+          const changes: Change<ConfigMap>[] = [];
+          const running = informer.changes$.subscribe((change) => changes.push(change));
+          await eventually(() => expect(informer.synced).toBe(true), clock);
+          for (const { action, turns } of steps) {
+            take(action);
+            for (let n = 0; n < turns; n += 1) {
+              await turn();
+              clock.advance(100);
+            }
+          }
+          const truth = () => [...collection.objects.values()].map(({ metadata, data }) => ({ metadata, data }));
+          const held = () => informer.store.list().map(({ metadata, data }) => ({ metadata, data }));
+          await eventually(() => expect(new Set(held())).toEqual(new Set(truth())), clock);
+          await eventually(() => expect(informer.synced).toBe(true), clock);
+          expect(new Set(replay(changes).values())).toEqual(new Set(informer.store.list()));
+          running.unsubscribe();
+        },
+      ),
       { numRuns: 150 },
     );
   }, 30_000);
