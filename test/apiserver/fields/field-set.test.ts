@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {
   difference,
   type FieldSet,
@@ -57,12 +57,17 @@ describe('a field set', () => {
     );
   });
 
-  it.each([[{ data: {} }], [{ f: {} }], [{ 'f:a': 'x' }], [[]], [{ 'k:[1]': {} }], [{ 'v:{': {} }], [{ 'i:x': {} }]])(
-    'refuses %j',
-    (document) => {
-      expect(() => fromFieldsV1(document)).toThrow();
-    },
-  );
+  it.each([
+    [{ data: {} }, 'missing colon: data'],
+    [{ f: {} }, 'key must be 2 characters long:'],
+    [{ 'f:a': 'x' }, 'expect { or n'],
+    [[], 'expect { or n'],
+    [{ 'k:[1]': {} }, 'not an object: [1]'],
+    [{ 'v:{': {} }, 'JSON'],
+    [{ 'i:x': {} }, 'strconv.Atoi: parsing "x": invalid syntax'],
+  ])('refuses %j', (document, message) => {
+    expect(() => fromFieldsV1(document)).toThrow(message);
+  });
 
   it('follows the algebra of sets', () => {
     fc.assert(

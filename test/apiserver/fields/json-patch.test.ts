@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { jsonPatch, jsonPatchProblems } from '../../../src/apiserver/fields/json-patch.ts';
 
 const DOCUMENT = { kind: 'ConfigMap', data: { a: '1', 'x/y~z': '2' }, list: ['p', 'q'], empty: null };
@@ -72,8 +72,20 @@ describe('jsonPatch', () => {
 
   it('takes ten thousand operations and no more', () => {
     const operation = { op: 'test', path: '/kind', value: 'ConfigMap' };
-    expect(jsonPatch(DOCUMENT, Array(10_000).fill(operation))).toBe(DOCUMENT);
-    expect(statusOf(() => jsonPatch(DOCUMENT, Array(10_001).fill(operation)))).toMatchObject({
+    expect(
+      jsonPatch(
+        DOCUMENT,
+        Array.from({ length: 10_000 }, () => operation),
+      ),
+    ).toBe(DOCUMENT);
+    expect(
+      statusOf(() =>
+        jsonPatch(
+          DOCUMENT,
+          Array.from({ length: 10_001 }, () => operation),
+        ),
+      ),
+    ).toMatchObject({
       message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
       reason: 'RequestEntityTooLarge',
       code: 413,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { strategicMerge } from '../../../src/apiserver/fields/strategic-merge.ts';
 import { LEDGER, ledger } from './sample-kinds.ts';
 
