@@ -1,7 +1,7 @@
 // The world that all endpoints share.
 
 import { randomInt } from 'node:crypto';
-import { type Clock, sleepUntil, systemClock } from '../std/clock.ts';
+import { type Clock, sleepUntil } from '../std/clock.ts';
 import { createEscalationCheck } from './access/escalation.ts';
 import { storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
@@ -19,6 +19,7 @@ export interface ApiOptions {
   readonly issuer: string;
   readonly signingKey: SigningKey;
   readonly tokens: ReadonlyMap<string, User>;
+  readonly clock: Clock;
 }
 
 /** Characters of generated names: no vowels and nothing that looks like another, so that no words come out. */
@@ -26,8 +27,7 @@ const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 /** How long a list or watch waits for a revision that has not happened yet. */
 const REVISION_WAIT_MS = 3_000;
 
-export function createApi(store: ObjectStore, { issuer, signingKey, tokens }: ApiOptions): AccessApi {
-  const clock: Clock = systemClock;
+export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock }: ApiOptions): AccessApi {
   const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
   const objects = storedObjects(store);
   const policy = storedPolicy(objects);
@@ -35,7 +35,8 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens }: Ap
   const startedAt = store.revision;
   const servedSince = new Map<string, number>();
   return {
-    ...clock,
+    now: () => clock.now(),
+    wakeAt: (at, wake) => clock.wakeAt(at, wake),
     store,
     registry,
     policy,

@@ -45,7 +45,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   try {
     const identity = await identityOf(journal, systemClock.now());
     const store = new ObjectStore(journal);
-    const api = createApi(store, { ...options, signingKey: identity.signingKey });
+    const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
     const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
     const healthChecks = [{ name: 'storage', problem: () => store.failure?.message }];
     let address = '';

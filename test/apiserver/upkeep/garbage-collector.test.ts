@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject, OwnerReference } from '../../../src/apiserver/object.ts';
+import { ApiWorld } from '../../support/api-world.ts';
+
+const configMap = (name: string, owners: readonly OwnerReference[] = []): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default', ...(owners.length > 0 && { ownerReferences: owners }) },
+});
+
+const ownedBy = ({ metadata }: KubeObject, blockOwnerDeletion = false): OwnerReference => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: metadata.name ?? '',
+  uid: metadata.uid ?? '',
+  ...(blockOwnerDeletion && { blockOwnerDeletion }),
+});
+
+describe('the garbage collector', () => {
+  let world: ApiWorld;
+  let owner: KubeObject;
+  beforeEach(async () => {
+    world = await ApiWorld.start();
+    owner = await world.create(configMap('owner'));
+  });
+
+  it('deletes an object with its only owner, and what it owns in turn', async () => {
+    const child = await world.create(configMap('child', [ownedBy(owner)]));
+    const grandchild = await world.create(configMap('grandchild', [ownedBy(child)]));
+    await world.delete(owner);
+    expect([child, grandchild].map((object) => world.find(object))).toEqual([undefined, undefined]);
+  });
+
+  it('keeps an object that has another owner, and takes the lost one off it', async () => {
+    const other = await world.create(configMap('other'));
+    const child = await world.create(configMap('child', [ownedBy(owner), ownedBy(other)]));
+    await world.delete(owner);
+    expect(world.find(child)?.metadata.ownerReferences).toEqual([ownedBy(other)]);
+  });
+
+  it('gives an owner that was never seen half a minute to appear', async () => {
+    const child = await world.create(configMap('child', [{ ...ownedBy(owner), uid: 'unknown' }]));
+    await world.advance(29_999);
+    expect(world.find(child)).toBeDefined();
+    await world.advance(1);
+    expect(world.find(child)).toBeUndefined();
+  });
+
+  it('does not take an owner of the same name for the one that is gone', async () => {
+    const child = await world.create(configMap('child', [ownedBy(owner)]));
+    await world.delete(owner);
+    await world.create(configMap('owner'));
+    expect(world.find(child)).toBeUndefined();
+  });
+
+  it('does not look for owners in other namespaces', async () => {
+    const elsewhere = { ...configMap('elsewhere'), metadata: { name: 'elsewhere', namespace: 'kube-public' } };
+    const foreign = await world.create(elsewhere);
+    const child = await world.create(configMap('child', [ownedBy(foreign)]));
+    await world.advance(30_000);
+    expect(world.find(child)).toBeUndefined();
+  });
+
+  it('lets an owner that is deleted in the foreground wait for those who block it', async () => {
+    const child = await world.create({ ...configMap('child', [ownedBy(owner, true)]) });
+    const held = { ...child, metadata: { ...child.metadata, finalizers: ['example.dev/hold'] } };
+    await world.update(held);
+    await world.delete(owner, { propagationPolicy: 'Foreground' });
+    expect(world.find(owner)?.metadata.finalizers).toEqual(['foregroundDeletion']);
+    const waiting = world.find(child) as KubeObject;
+    expect(waiting.metadata.deletionTimestamp).toBeDefined();
+    const { finalizers: _, ...metadata } = waiting.metadata;
+    await world.update({ ...waiting, metadata });
+    expect([world.find(child), world.find(owner)]).toEqual([undefined, undefined]);
+  });
+
+  it('leaves orphans behind when asked to', async () => {
+    const child = await world.create(configMap('child', [ownedBy(owner)]));
+    await world.delete(owner, { propagationPolicy: 'Orphan' });
+    expect(world.find(owner)).toBeUndefined();
+    expect(world.find(child)?.metadata.ownerReferences).toBeUndefined();
+  });
+});

@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../../../src/apiserver/object.ts';
+import { ApiWorld } from '../../support/api-world.ts';
+
+const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+const inNamespace = (kind: string, name: string, finalizers?: readonly string[]): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'lab', ...(finalizers && { finalizers }) },
+});
+const clusterRole = (name: string, rest: object): KubeObject => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name },
+  ...rest,
+});
+const definition: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.dev' },
+  spec: {
+    group: 'example.dev',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', kind: 'Widget' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+const widget: KubeObject = { apiVersion: 'example.dev/v1', kind: 'Widget', metadata: { name: 'one', namespace: 'lab' } };
+
+describe('upkeep', () => {
+  let world: ApiWorld;
+  beforeEach(async () => {
+    world = await ApiWorld.start();
+    await world.create(namespace('lab'));
+  });
+
+  it('gives every namespace a default service account, again and again', async () => {
+    const account = inNamespace('ServiceAccount', 'default');
+    expect(world.find(account)).toBeDefined();
+    await world.delete(account);
+    expect(world.find(account)).toBeDefined();
+  });
+
+  it('empties a namespace before it goes', async () => {
+    await world.create(inNamespace('Secret', 'plain'));
+    const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/hold']));
+    await world.delete(namespace('lab'));
+    expect(world.find(inNamespace('Secret', 'plain'))).toBeUndefined();
+    expect(world.find(inNamespace('ServiceAccount', 'default'))).toBeUndefined();
+    expect(world.find(namespace('lab'))?.['status']).toEqual({ phase: 'Terminating' });
+    await expect(world.create(inNamespace('Secret', 'late'))).rejects.toThrow(
+      'secrets "late" is forbidden: unable to create new content in namespace lab because it is being terminated',
+    );
+    const waiting = world.find(held) as KubeObject;
+    const { finalizers: _, ...metadata } = waiting.metadata;
+    await world.update({ ...waiting, metadata });
+    expect(world.find(namespace('lab'))).toBeUndefined();
+  });
+
+  it('fills roles that aggregate others, and follows them', async () => {
+    const rule = { apiGroups: ['example.dev'], resources: ['widgets'], verbs: ['get'] };
+    const labels = { metadata: { name: 'part', labels: { 'example.dev/all': 'true' } } };
+    const whole = clusterRole('whole', {
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'example.dev/all': 'true' } }] },
+      rules: [],
+    });
+    await world.create(whole);
+    const part = await world.create(clusterRole('part', { ...labels, rules: [rule] }));
+    expect(world.find(whole)?.['rules']).toEqual([rule]);
+    await world.delete(part);
+    expect(world.find(whole)?.['rules'] ?? []).toEqual([]);
+  });
+
+  it('serves what a definition declares, and takes its objects along when it goes', async () => {
+    await world.create(definition);
+    const [names, established] = (world.find(definition)?.['status'] as { conditions: { type: string; status: string }[] }).conditions;
+    expect([names, established]).toMatchObject([
+      { type: 'NamesAccepted', status: 'True' },
+      { type: 'Established', status: 'True' },
+    ]);
+    await world.create(widget);
+    await world.delete(definition);
+    expect(world.find(definition)).toBeUndefined();
+    expect(() => world.find(widget)).toThrow('example.dev/v1 Widget is not served');
+    expect(world.api.store.list('example.dev/widgets')).toEqual([]);
+  });
+
+  it('forgets events after an hour', async () => {
+    const event: KubeObject = {
+      ...inNamespace('Event', 'e'),
+      involvedObject: { kind: 'Secret', namespace: 'lab', name: 'x' },
+      reason: 'Issued',
+      type: 'Normal',
+    };
+    await world.create(event);
+    await world.advance(59 * 60_000);
+    expect(world.find(event)).toBeDefined();
+    await world.advance(3 * 60_000);
+    expect(world.find(event)).toBeUndefined();
+  });
+});

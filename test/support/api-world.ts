@@ -1,0 +1,83 @@
+// The API server's inside without its socket: a store in memory, a clock in the test's hand, and all upkeep running.
+
+import { bootstrapPolicy } from '../../src/apiserver/access/bootstrap-policy.ts';
+import { generateSigningKey, parseSigningKey } from '../../src/apiserver/access/signing-key.ts';
+import { createApi } from '../../src/apiserver/api.ts';
+import type { AccessApi } from '../../src/apiserver/endpoints/review.ts';
+import { bootstrapNamespaces } from '../../src/apiserver/kinds/built-in.ts';
+import type { KubeObject } from '../../src/apiserver/object.ts';
+import type { Journal } from '../../src/apiserver/storage/journal.ts';
+import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
+import { startUpkeep } from '../../src/apiserver/upkeep/start.ts';
+import { systemWriter } from '../../src/apiserver/upkeep/upkeep.ts';
+import type { Target } from '../../src/apiserver/verbs/api.ts';
+import { createObject } from '../../src/apiserver/verbs/create.ts';
+import { deleteObject } from '../../src/apiserver/verbs/delete.ts';
+import { updateObject } from '../../src/apiserver/verbs/update.ts';
+import type { DeleteOptions } from '../../src/apiserver/wire/options.ts';
+import { FakeClock } from './clock.ts';
+import { TEST_USERS } from './users.ts';
+
+export class ApiWorld {
+  readonly clock = new FakeClock();
+  readonly api: AccessApi;
+  readonly #writer = systemWriter('test');
+
+  private constructor(signingKey: ReturnType<typeof parseSigningKey>) {
+    const store = new ObjectStore(memoryJournal());
+    this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock });
+    startUpkeep(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+  }
+
+  static async start(): Promise<ApiWorld> {
+    const world = new ApiWorld(parseSigningKey(await generateSigningKey('ES256')));
+    await world.settled();
+    return world;
+  }
+
+  async create(object: KubeObject): Promise<KubeObject> {
+    const target = this.#target(object);
+    const created = createObject(this.api, target, target.kind.rules.defaulted(object), this.#writer);
+    await this.settled();
+    return created;
+  }
+
+  async update(object: KubeObject): Promise<void> {
+    updateObject(this.api, this.#target(object), object, this.#writer);
+    await this.settled();
+  }
+
+  async delete(object: KubeObject, options: Partial<DeleteOptions> = {}): Promise<void> {
+    deleteObject(this.api, this.#target(object), { dryRun: false, ...options });
+    await this.settled();
+  }
+
+  /** The object as it is stored now. */
+  find(object: KubeObject): KubeObject | undefined {
+    const { kind, namespace, name } = this.#target(object);
+    const resource = kind.group === '' ? kind.plural : `${kind.group}/${kind.plural}`;
+    return this.api.store.get(resource, kind.namespaced ? `${namespace}/${name}` : name);
+  }
+
+  /** Lets time pass, and everything that follows from it happen. */
+  async advance(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await this.settled();
+  }
+
+  /** Resolves when no write is left that could cause another. */
+  async settled(): Promise<void> {
+    while (!this.api.store.isDurable) await this.api.store.durable();
+  }
+
+  #target({ apiVersion, kind: name, metadata }: KubeObject): Target {
+    const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+    const kind = this.api.registry.findKind(group, version, name);
+    if (kind === undefined) throw new Error(`${apiVersion} ${name} is not served`);
+    return { kind, namespace: metadata.namespace ?? '', name: metadata.name ?? '', subresource: '' };
+  }
+}
+
+function memoryJournal(): Journal {
+  return { revision: 1, load: () => [], commit: () => {}, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
+}
