@@ -1,5 +1,5 @@
-// Programs that tests run. They end with the test process, however that one ends: a guardian beside each program holds
-// a pipe from us, and kills the program when the pipe closes.
+// Programs that tests run. They end with the test process, however that one ends: a guardian beside each program reads
+// from a pipe that we hold, and kills the program when the pipe closes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,12 +22,16 @@ export interface Program {
 export async function startProgram(path: string, args: readonly string[], logFile: string): Promise<Program> {
   const log = await open(logFile, 'a');
   const child = spawn(path, args, { stdio: ['ignore', log.fd, log.fd] });
-  const ended = once(child, 'exit').then(() => undefined);
-  await once(child, 'spawn');
-  await log.close();
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  child.once('exit', () => resolve());
+  try {
+    await once(child, 'spawn');
+  } finally {
+    await log.close();
+  }
   const pid = child.pid as number;
-  const guardian = guard(pid);
-  void ended.then(() => guardian.kill('SIGKILL'));
+  const dismiss = atOurEnd('kill -9 "$1"', String(pid));
+  void ended.then(dismiss);
   return {
     pid,
     ended,
@@ -38,12 +42,32 @@ export async function startProgram(path: string, args: readonly string[], logFil
   };
 }
 
-function guard(pid: number): ChildProcess {
+/** Removes a folder when the test process ends without doing so itself. Returns how to call that off. */
+export function removeAtOurEnd(folder: string): () => void {
+  // The programs that write there are being killed at the same time.
+  return atOurEnd('sleep 1; rm -rf "$1"', folder);
+}
+
+function atOurEnd(command: string, argument: string): () => void {
+  endWithRunner();
   // Ctrl-C reaches the whole process group; the guardian has to outlive it to see the pipe close.
-  const script = `trap '' INT TERM HUP; cat >/dev/null; kill -9 ${pid}`;
-  const guardian = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const script = `trap '' INT TERM HUP; read -r nothing; ${command}`;
+  const guardian = spawn('/bin/sh', ['-c', script, 'guardian', argument], { stdio: ['pipe', 'ignore', 'ignore'] });
   guardian.unref();
-  return guardian;
+  return () => {
+    guardian.kill('SIGKILL');
+    guardian.stdin.destroy();
+  };
+}
+
+let isWatched = false;
+
+/** A worker of Jest outlives a killed Jest until its test file is done, which may be never. */
+function endWithRunner(): void {
+  if (isWatched || !process.connected) return;
+  isWatched = true;
+  const script = 'while kill -0 "$1" && kill -0 "$2"; do sleep 1; done; kill -9 "$2"';
+  spawn('/bin/sh', ['-c', script, 'guardian', String(process.ppid), String(process.pid)], { stdio: 'ignore' }).unref();
 }
 
 function isRunning(child: ChildProcess): boolean {

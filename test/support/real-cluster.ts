@@ -18,7 +18,7 @@ import type { User } from '../../src/apiserver/access/user.ts';
 import { type ApiAddress, sendRequest } from './api-request.ts';
 import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts';
 import { freePorts } from './ports.ts';
-import { type Program, startProgram } from './processes.ts';
+import { type Program, removeAtOurEnd, startProgram } from './processes.ts';
 import { TEST_USERS, tokenOf } from './users.ts';
 
 export interface RealClusterOptions {
@@ -60,11 +60,16 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), 'purser-cluster-'));
   const authority = createAuthority(Date.now());
   await writeSecrets(folder, authority, options);
-  const plan = { binaries, folder, options, authority };
+  const keepFolder = removeAtOurEnd(folder);
+  const remove = async () => {
+    await rm(folder, { recursive: true, force: true });
+    keepFolder();
+  };
+  const plan = { binaries, folder, options, authority, remove };
   try {
     return clusterOf(plan, await startOnFreePorts(plan));
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await remove();
     throw error;
   }
 }
@@ -74,6 +79,7 @@ interface Plan {
   readonly folder: string;
   readonly options: RealClusterOptions;
   readonly authority: Certificate;
+  readonly remove: () => Promise<void>;
 }
 
 interface Ports {
@@ -110,7 +116,7 @@ function clusterOf(plan: Plan, started: Running): RealCluster {
     },
     stop: async () => {
       await endAll(running, 0);
-      await rm(plan.folder, { recursive: true, force: true });
+      await plan.remove();
     },
   };
 }

@@ -1,0 +1,101 @@
+// The test bed itself: clusters that start, restart, fall silent and clean up.
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../contract/eventually.ts';
+import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
+import { kubeBinaries, kubernetesVersion } from '../support/kube-binaries.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { run } from '../support/run.ts';
+
+const clusters: RealCluster[] = [];
+
+beforeAll(async () => {
+  const options = [{ audit: true, issuer: 'https://one.test' }, { controllers: true }];
+  clusters.push(...(await Promise.all(options.map((option) => startRealCluster(option)))));
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(clusters.map((cluster) => cluster.stop()));
+  expect(clusters.map(({ folder }) => existsSync(folder))).toEqual([false, false]);
+}, 60_000);
+
+describe('two real clusters', () => {
+  it('run the pinned version', async () => {
+    const { body } = await ask(0, 'GET', '/version');
+    expect(JSON.parse(body)).toMatchObject({ gitVersion: kubernetesVersion() });
+  });
+
+  it('know nothing of each other', async () => {
+    await createNamespace(0, 'only-here');
+    expect((await ask(1, 'GET', '/api/v1/namespaces/only-here')).status).toBe(404);
+    expect(clusters[0]?.ca).not.toBe(clusters[1]?.ca);
+  });
+
+  it('issue tokens under their own names', async () => {
+    const { body } = await ask(0, 'GET', '/.well-known/openid-configuration');
+    expect(JSON.parse(body)).toMatchObject({ issuer: 'https://one.test' });
+  });
+
+  it('write an audit log where asked to', async () => {
+    await ask(0, 'GET', '/api/v1/namespaces/audited');
+    await eventually(async () => expect(await readFile(clusters[0]?.auditLog ?? '', 'utf8')).toContain('/namespaces/audited'));
+  });
+
+  it('run controllers where asked to', async () => {
+    await createNamespace(1, 'short-lived');
+    await eventually(async () => expect((await ask(1, 'GET', '/api/v1/namespaces/short-lived/serviceaccounts/default')).status).toBe(200));
+    await ask(1, 'DELETE', '/api/v1/namespaces/short-lived');
+    await eventually(async () => expect((await ask(1, 'GET', '/api/v1/namespaces/short-lived')).status).toBe(404));
+  }, 60_000);
+});
+
+describe('kubeconfig', () => {
+  it.each([
+    ['a static token', 'alice', [], ['team-a', 'system:authenticated']],
+    ['a client certificate', 'carol', ['team-c', 'team-d'], ['team-c', 'team-d', 'system:authenticated']],
+  ])('authenticates kubectl by %s', async (_, user, groups, expected) => {
+    const kubeconfig = await clusters[0]?.kubeconfig(user, groups);
+    const { output } = await run(kubeBinaries()?.kubectl ?? '', [`--kubeconfig=${kubeconfig}`, 'auth', 'whoami', '-o', 'json']);
+    expect(JSON.parse(output)).toMatchObject({ status: { userInfo: { username: user, groups: expected } } });
+  });
+});
+
+describe('a real cluster', () => {
+  it.each(['stop', 'kill'] as const)(
+    'keeps its data and its address over a restart by %s',
+    async (how) => {
+      await createNamespace(0, `before-${how}`);
+      await clusters[0]?.restart(how);
+      expect((await ask(0, 'GET', `/api/v1/namespaces/before-${how}`)).status).toBe(200);
+    },
+    60_000,
+  );
+
+  it('answers nothing while paused', async () => {
+    clusters[0]?.pause();
+    let hasAnswered = false;
+    const answer = ask(0, 'GET', '/readyz').then((reply) => {
+      hasAnswered = true;
+      return reply;
+    });
+    // The other cluster answers meanwhile, so it is not for want of time.
+    for (let count = 0; count < 20; count++) await ask(1, 'GET', '/readyz');
+    expect(hasAnswered).toBe(false);
+    clusters[0]?.resume();
+    expect((await answer).status).toBe(200);
+  });
+});
+
+function ask(index: number, method: string, path: string, body?: string): Promise<ApiAnswer> {
+  const { url, ca } = clusters[index] as RealCluster;
+  const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
+  return sendRequest({ url, agent: new Agent({ ca }) }, method, path, { headers, ...(body && { body }) });
+}
+
+async function createNamespace(index: number, name: string): Promise<void> {
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  expect((await ask(index, 'POST', '/api/v1/namespaces', JSON.stringify(namespace))).status).toBe(201);
+}

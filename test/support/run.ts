@@ -1,0 +1,18 @@
+// Programs that run to their end.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+export interface RunResult {
+  readonly code: number | null;
+  readonly output: string;
+  readonly complaints: string;
+}
+
+/** Runs a program and returns what it printed. */
+export async function run(path: string, args: readonly string[]): Promise<RunResult> {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [[code], output, complaints] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+  return { code: code as number | null, output, complaints };
+}
