@@ -1,7 +1,7 @@
 // /healthz, /livez and /readyz: all checks together, or one of them by name.
 
 import { goQuote } from '../../std/go-text.ts';
-import { type Reply, textReply } from './reply.ts';
+import { plainText, type Reply } from '../reply.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -18,9 +18,9 @@ export function healthReply(path: string, query: URLSearchParams, checks: readon
   const name = names.join('/');
   if (name === '') return allReply(endpoint, query, checks);
   const check = checks.find((each) => each.name === name);
-  if (check === undefined) return textReply(404, '404 page not found\n');
+  if (check === undefined) return plainText(404, '404 page not found\n');
   const problem = check.problem();
-  if (problem !== undefined) return textReply(500, `internal server error: ${problem}\n`);
+  if (problem !== undefined) return plainText(500, `internal server error: ${problem}\n`);
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: 'ok' };
 }
 
@@ -34,6 +34,6 @@ function allReply(endpoint: string, query: URLSearchParams, checks: readonly Hea
   const lines = results.map(({ line }) => line).join('');
   const unknown = [...excluded].map(goQuote).join(', ');
   const warning = unknown === '' ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown}\n`;
-  if (results.some(({ isWell }) => !isWell)) return textReply(500, `${lines}${warning}${endpoint} check failed\n`);
-  return textReply(200, query.has('verbose') ? `${lines}${warning}${endpoint} check passed\n` : 'ok');
+  if (results.some(({ isWell }) => !isWell)) return plainText(500, `${lines}${warning}${endpoint} check failed\n`);
+  return plainText(200, query.has('verbose') ? `${lines}${warning}${endpoint} check passed\n` : 'ok');
 }

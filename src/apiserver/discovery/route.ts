@@ -1,8 +1,10 @@
 // Everything that clients ask about the server itself: which kinds there are, its version, its health, its schemas.
 
 import { createHash } from 'node:crypto';
+import { statusError } from '../../api/status.ts';
 import { goStructJson } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
+import type { Reply } from '../reply.ts';
 import { formatBody } from '../wire/encode.ts';
 import { negotiate } from '../wire/negotiate.ts';
 import { AGGREGATED_CONTENT_TYPE, groupDiscoveryList, wantsAggregated } from './aggregated.ts';
@@ -10,11 +12,10 @@ import { type Group, groupsOf } from './groups.ts';
 import { healthReply } from './health.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy.ts';
 import { openApiReply } from './openapi.ts';
-import type { Reply } from './reply.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
 import { VERSION } from './version.ts';
 
-/** The answer to a GET, or undefined if the path is nothing of discovery. Throws a StatusError (406). */
+/** The answer to a GET, or undefined if the path is nothing of discovery. Throws a StatusError (404, 406). */
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const path = request.path.length > 1 && request.path.endsWith('/') ? request.path.slice(0, -1) : request.path;
   if (path === '/version') return versionReply();
@@ -53,9 +54,16 @@ function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: Discover
 
 function groupReply(request: DiscoveryRequest, groups: readonly Group[], name: string, version?: string): Reply | undefined {
   const group = groups.find((each) => each.name === name);
-  if (version === undefined) return group && documentReply(request, apiGroup(group));
-  const groupVersion = group?.versions.find((each) => each.version === version);
-  return groupVersion && documentReply(request, apiResourceList(groupVersion));
+  if (group === undefined) return undefined;
+  if (version === undefined) return documentReply(request, apiGroup(group));
+  const groupVersion = group.versions.find((each) => each.version === version);
+  if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion));
+  if (isBuiltIn(group)) throw statusError('NotFound', 'the server could not find the requested resource', {});
+  return undefined;
+}
+
+function isBuiltIn({ versions }: Group): boolean {
+  return versions.every(({ resources }) => resources.every(({ builtIn }) => builtIn));
 }
 
 function documentReply(request: DiscoveryRequest, document: object): Reply {

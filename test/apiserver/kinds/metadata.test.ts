@@ -7,7 +7,7 @@ import {
   validateMetadataUpdate,
 } from '../../../src/apiserver/kinds/metadata.ts';
 import { labelName, rbacName, subdomainName } from '../../../src/apiserver/kinds/name-rules.ts';
-import type { KubeObject, ObjectMeta } from '../../../src/apiserver/object.ts';
+import type { KubeObject } from '../../../src/apiserver/object.ts';
 
 const SUBDOMAIN =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -16,7 +16,7 @@ const KEY =
 const VALUE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-const widget = (metadata: object): KubeObject => ({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata: metadata as ObjectMeta });
+const widget = (metadata: object): KubeObject => ({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata });
 
 function errors(metadata: object, namespaced = true): readonly string[] {
   return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, nameProblems: subdomainName }).map(

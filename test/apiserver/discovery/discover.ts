@@ -1,0 +1,60 @@
+// Asks discovery for documents without a server.
+
+import { discoveryRoute } from '../../../src/apiserver/discovery/route.ts';
+import { builtInKinds } from '../../../src/apiserver/kinds/built-in.ts';
+import type { Kind } from '../../../src/apiserver/kinds/kind.ts';
+import { secretKind } from '../../../src/apiserver/kinds/secret.ts';
+import type { Reply } from '../../../src/apiserver/reply.ts';
+
+export const NOW = Date.parse('2026-11-15T02:01:26Z');
+
+/** A kind as a CustomResourceDefinition declares it. */
+export function widgetKind(version = 'v1alpha1'): Kind {
+  const self = { group: 'example.dev', version, kind: 'Widget' };
+  return {
+    ...secretKind,
+    ...self,
+    listKind: 'WidgetList',
+    plural: 'widgets',
+    singular: 'widget',
+    shortNames: ['wd'],
+    verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
+    subresources: [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }],
+    builtIn: false,
+  };
+}
+
+export const KINDS: readonly Kind[] = [...builtInKinds, widgetKind()];
+
+export interface Question {
+  readonly accept?: string;
+  readonly userAgent?: string;
+  readonly ifNoneMatch?: string;
+  readonly kinds?: readonly Kind[];
+  /** Names of health checks that fail. */
+  readonly failing?: readonly string[];
+}
+
+export function discover(url: string, { accept, userAgent, ifNoneMatch, kinds = KINDS, failing = [] }: Question = {}): Reply | undefined {
+  const { pathname, searchParams } = new URL(url, 'https://127.0.0.1');
+  return discoveryRoute(
+    { path: pathname, query: searchParams, accept, userAgent, ifNoneMatch },
+    {
+      kinds,
+      serverAddress: '127.0.0.1:6443',
+      healthChecks: ['ping', 'storage'].map((name) => ({ name, problem: () => (failing.includes(name) ? 'disk full' : undefined) })),
+      now: NOW,
+    },
+  );
+}
+
+/** The body of an answer. */
+export function bodyText(url: string, question?: Question): string {
+  const body = discover(url, question)?.body;
+  return typeof body === 'string' ? body : '';
+}
+
+/** The parsed body of an answer. */
+export function document(url: string, question?: Question): Readonly<Record<string, unknown>> {
+  return JSON.parse(bodyText(url, question));
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from '@jest/globals';
+import { bodyText, discover, document } from './discover.ts';
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+describe('discovery, one document at a time', () => {
+  it.each([
+    [
+      '/api',
+      '{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"127.0.0.1:6443"}]}\n',
+    ],
+    [
+      '/apis/example.dev',
+      '{"kind":"APIGroup","apiVersion":"v1","name":"example.dev","versions":[{"groupVersion":"example.dev/v1alpha1","version":"v1alpha1"}],"preferredVersion":{"groupVersion":"example.dev/v1alpha1","version":"v1alpha1"}}\n',
+    ],
+    [
+      '/apis/example.dev/v1alpha1',
+      '{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"example.dev/v1alpha1","resources":[{"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["delete","deletecollection","get","list","patch","create","update","watch"],"shortNames":["wd"],"storageVersionHash":"zPUMgwWRq9U="},{"name":"widgets/status","singularName":"","namespaced":true,"kind":"Widget","verbs":["get","patch","update"]}]}\n',
+    ],
+    [
+      '/apis/authentication.k8s.io/v1',
+      '{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","singularName":"selfsubjectreview","namespaced":false,"kind":"SelfSubjectReview","verbs":["create"]},{"name":"tokenreviews","singularName":"tokenreview","namespaced":false,"kind":"TokenReview","verbs":["create"]}]}\n',
+    ],
+  ])('answers %s', (path, body) => {
+    expect(discover(path)).toEqual({ status: 200, headers: { 'content-type': 'application/json' }, body });
+    expect(discover(`${path}/`)?.body).toBe(body);
+  });
+
+  it('lists the core resources without an apiVersion, subresources of other groups by their kind', () => {
+    const { resources, ...head } = document('/api/v1');
+    expect(head).toEqual({ kind: 'APIResourceList', groupVersion: 'v1' });
+    expect(resources).toContainEqual({
+      name: 'serviceaccounts/token',
+      singularName: '',
+      namespaced: true,
+      group: 'authentication.k8s.io',
+      version: 'v1',
+      kind: 'TokenRequest',
+      verbs: ['create'],
+    });
+  });
+
+  it('lists named groups only', () => {
+    expect(document('/apis')['groups']).toHaveLength(6);
+  });
+
+  it('is indented for browsers and command lines, and YAML on request', () => {
+    expect(discover('/api', { userAgent: 'curl/8' })?.body).toMatch(/^{\n {2}"kind": "APIVersions",\n/);
+    expect(discover('/api?pretty=true')?.body).toMatch(/^{\n {2}"kind"/);
+    expect(discover('/api', { accept: 'application/yaml' })).toMatchObject({
+      headers: { 'content-type': 'application/yaml' },
+      body: 'kind: APIVersions\nserverAddressByClientCIDRs:\n- clientCIDR: 0.0.0.0/0\n  serverAddress: 127.0.0.1:6443\nversions:\n- v1\n',
+    });
+  });
+
+  it.each(['/apis/nope', '/apis/nope/v1', '/apis/example.dev/v9', '/apis/example.dev/v1alpha1/widgets', '/api/v1/pods', '/nope'])(
+    'leaves %s to others',
+    (path) => {
+      expect(discover(path)).toBeUndefined();
+    },
+  );
+
+  it.each(['/api/v2', '/apis/rbac.authorization.k8s.io/v9'])('knows that %s does not exist', (path) => {
+    expect(() => discover(path)).toThrow('the server could not find the requested resource');
+  });
+});
+
+describe('aggregated discovery', () => {
+  it('answers with all groups at once, and may be cached', () => {
+    const reply = discover('/apis', { accept: `${AGGREGATED},application/json` });
+    expect(reply?.headers).toEqual({
+      'content-type': AGGREGATED,
+      'cache-control': 'public',
+      vary: 'Accept',
+      etag: expect.stringMatching(/^"[0-9A-F]{128}"$/),
+    });
+    const items = document('/apis', { accept: AGGREGATED })['items'];
+    expect(items).toContainEqual({
+      metadata: { name: 'example.dev' },
+      versions: [
+        {
+          version: 'v1alpha1',
+          resources: [
+            {
+              resource: 'widgets',
+              responseKind: { group: 'example.dev', version: 'v1alpha1', kind: 'Widget' },
+              scope: 'Namespaced',
+              singularResource: 'widget',
+              verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
+              shortNames: ['wd'],
+              subresources: [
+                {
+                  subresource: 'status',
+                  responseKind: { group: 'example.dev', version: 'v1alpha1', kind: 'Widget' },
+                  verbs: ['get', 'patch', 'update'],
+                },
+              ],
+            },
+          ],
+          freshness: 'Current',
+        },
+      ],
+    });
+  });
+
+  it('leaves out of built-in kinds what follows from their place', () => {
+    const body = bodyText('/api', { accept: AGGREGATED });
+    expect(body).toMatch(
+      /^{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io\/v2","metadata":{},"items":\[{"metadata":{},"versions":/,
+    );
+    expect(body).toContain('{"resource":"configmaps","responseKind":{"group":"","version":"","kind":"ConfigMap"},"scope":"Namespaced",');
+    expect(body).toContain('"responseKind":{"group":"authentication.k8s.io","version":"v1","kind":"TokenRequest"}');
+  });
+
+  it('is not sent again to who has it', () => {
+    const first = discover('/apis', { accept: AGGREGATED });
+    const ifNoneMatch = String(first?.headers['etag']);
+    expect(discover('/apis', { accept: AGGREGATED, ifNoneMatch })).toMatchObject({ status: 304, body: '' });
+    expect(discover('/apis', { accept: AGGREGATED, ifNoneMatch, kinds: [] })?.status).toBe(200);
+  });
+
+  it.each([
+    ['application/json', false],
+    [`application/json,${AGGREGATED}`, false],
+    [`${AGGREGATED};profile=nopeer,application/json`, true],
+    ['application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json', false],
+  ])('is served for Accept %s: %s', (accept, isAggregated) => {
+    expect(discover('/api', { accept })?.headers['content-type'] === AGGREGATED).toBe(isAggregated);
+  });
+});
+
+describe('the version', () => {
+  it('is that of the release whose behaviour is served, and says what really runs', () => {
+    expect(document('/version')).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4', gitTreeState: 'purser-embedded' });
+    expect(discover('/version/')?.body).toBe(discover('/version')?.body);
+  });
+});
