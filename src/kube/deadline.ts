@@ -54,3 +54,13 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
     },
   };
 }
+
+/** Rejects with the signal's reason as soon as that aborts, whether the work behind `promise` hears of it or not. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

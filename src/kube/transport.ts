@@ -5,7 +5,7 @@ import type { Cluster } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { Credentials, type Identity } from './credentials.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
+import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
 import { type Connections, createConnections, type DialOptions, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
@@ -103,7 +103,7 @@ export class Transport {
   async request(request: TransportRequest): Promise<Reply> {
     const deadline = startDeadline(this.clock, request.timeoutMs ?? this.#options.timeoutMs, request.signal);
     try {
-      return await this.#withFreshCredentials(async (identity) => {
+      return await this.#withFreshCredentials(deadline, async (identity) => {
         const answer = await this.#send('requests', request, identity, deadline);
         return this.#whole(answer, request, identity);
       });
@@ -119,7 +119,7 @@ export class Transport {
     const deadline = startDeadline(this.clock, request.timeoutMs ?? this.#options.timeoutMs, request.signal);
     try {
       let stream: Dispatcher.ResponseData | undefined;
-      const reply = await this.#withFreshCredentials(async (identity) => {
+      const reply = await this.#withFreshCredentials(deadline, async (identity) => {
         const answer = await this.#send('watches', request, identity, deadline);
         if (answer.statusCode === 200) stream = answer;
         else return this.#whole(answer, request, identity);
@@ -142,11 +142,11 @@ export class Transport {
   }
 
   /** A 401 may mean that our credentials were replaced since they were read: looks, and asks once more if so. */
-  async #withFreshCredentials(send: (identity: Identity) => Promise<Reply>): Promise<Reply> {
-    const identity = await this.#credentials.identity();
+  async #withFreshCredentials({ signal }: Deadline, send: (identity: Identity) => Promise<Reply>): Promise<Reply> {
+    const identity = await untilAborted(this.#credentials.identity(), signal);
     const reply = await send(identity);
     if (reply.status !== 401) return reply;
-    const renewed = await this.#credentials.identity(true);
+    const renewed = await untilAborted(this.#credentials.identity(true), signal);
     const isSame = renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest;
     return isSame ? reply : send(renewed);
   }
@@ -166,12 +166,13 @@ export class Transport {
       signal: deadline.signal,
     };
     const dispatcher = this.#connectionsFor(identity)[kind];
+    // undici does not hear of an abort while it still connects, and a silent server can make that last.
     try {
-      return await answered(dispatcher, options, deadline.signal);
+      return await untilAborted(dispatcher.request(options), deadline.signal);
     } catch (error) {
       // The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide.
       if (request.method !== 'GET' || deadline.signal.aborted || !CUT.has(codeOf(error))) throw error;
-      return await answered(dispatcher, options, deadline.signal);
+      return await untilAborted(dispatcher.request(options), deadline.signal);
     }
   }
 
@@ -224,26 +225,15 @@ export class Transport {
 
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** undici does not hear of an abort while it still connects, and a silent server can make that last. */
-function answered(dispatcher: Dispatcher, options: Dispatcher.RequestOptions, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    dispatcher
-      .request(options)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
 function codeOf(error: unknown): string {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
   return isCoded ? String(error.code) : 'UNKNOWN';
 }
 
 function messageOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
+  const text = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
+  // Several failed addresses come as one error without a message.
+  return text === '' ? codeOf(error) : text;
 }
 
 function queryText(query: TransportRequest['query']): string {

@@ -1,5 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Socket, connect as tcpConnect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -170,6 +171,33 @@ describe('transport', () => {
     expect(server.requests).toEqual([]);
   });
 
+  it('goes through the proxy of the cluster, with TLS to the server itself', async () => {
+    const authority = createAuthority(Date.now());
+    const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+    const server = await serve((_, reply) => void reply.open().bytes('through'), { tls: { cert, key } });
+    const targets: string[] = [];
+    const proxy = createHttpServer().on('connect', (request, socket: Socket) => {
+      targets.push(request.url ?? '');
+      const upstream = tcpConnect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        socket.pipe(upstream).pipe(socket);
+      });
+      for (const end of [socket, upstream]) end.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    closing.push(async () => void proxy.close());
+    const address = proxy.address();
+    const proxyUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const transport = connect(server, {}, { cluster: { proxyUrl, caData: Buffer.from(authority.certificate).toString('base64') } });
+    const stream = await transport.stream({ ...GET, idleMs: 1_000 });
+    if (stream.type !== 'stream') throw new Error('refused');
+    for await (const chunk of stream.chunks) {
+      expect(Buffer.from(chunk).toString()).toBe('through');
+      break;
+    }
+    expect(targets).toEqual([new URL(server.url).host]);
+  });
+
   describe('streams', () => {
     it('take a stream without a byte for dead', async () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
@@ -284,6 +312,14 @@ describe('transport', () => {
       expect((await transport.request(GET)).body).toContain('Bearer plugin-x-m');
       clock.advance(10_000);
       expect((await transport.request(GET)).body).toContain('Bearer plugin-xx-m');
+    });
+
+    it('do not hold a request up beyond its deadline', async () => {
+      const exec = { command: 'sleep', args: ['0.3'] };
+      const server = await serve(echo);
+      const reply = connect(server, { exec }, { execEnv: { PATH: '/usr/bin:/bin' } }).request({ ...GET, timeoutMs: 3_000 });
+      clock.advance(3_000);
+      await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     });
 
     it('never come from a plugin that is not allowed', async () => {
