@@ -77,7 +77,7 @@ describe('goJsonString', () => {
     ['\u2028\u2029', '"\\u2028\\u2029"'],
     ['\u0001\n\t\b\f', '"\\u0001\\n\\t\\b\\f"'],
     ['\u007f', '"\u007f"'],
-    ['\ud800', '"\ufffd"'],
+    ['\ud800', String.raw`"\ufffd"`],
   ])('writes %j', (text, json) => {
     expect(goJsonString(text)).toBe(json);
   });
