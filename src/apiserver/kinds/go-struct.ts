@@ -64,11 +64,6 @@ export function map(values: Schema, extra: Extra = {}): Schema {
   return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
 }
 
-/** A list that strategic merge patches merge by `key`, though server-side apply takes it as a whole. */
-export function listPatchedByKey(items: Schema, key: string): Schema {
-  return list(items, { 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': key });
-}
-
 /** A list whose entries are told apart by `key`, for strategic merge and for server-side apply. */
 export function listByKey(items: Schema, key: string): Schema {
   return list(items, {

@@ -10,6 +10,7 @@ import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadat
 import { bool, bytes, map, named, objectStruct, pointer, text } from './go-struct.ts';
 import type { Kind } from './kind.ts';
 import { subdomainName } from './name-rules.ts';
+import { keyPairProblem } from './secret-tls.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from './table.ts';
 
 interface Secret extends KubeObject {
@@ -93,6 +94,13 @@ function changeErrors(next: Secret, old: Secret): readonly FieldError[] {
   ];
 }
 
+function warnings({ type, data = {} }: Secret): readonly string[] {
+  if (type !== 'kubernetes.io/tls') return [];
+  const [certificate = '', key = ''] = ['tls.crt', 'tls.key'].map((name) => Buffer.from(data[name] ?? '', 'base64').toString());
+  const problem = keyPairProblem(certificate, key);
+  return problem === undefined ? [] : [problem];
+}
+
 export const secretKind: Kind = builtInKind({
   kind: 'Secret',
   namespaced: true,
@@ -115,6 +123,7 @@ export const secretKind: Kind = builtInKind({
   },
   strategy: {
     defaulted,
+    warnings,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...changeErrors(next, old), ...validate(next)],
   },
