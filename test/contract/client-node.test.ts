@@ -42,7 +42,8 @@ describe('@kubernetes/client-node', () => {
   it('creates, reads, replaces, patches and deletes', async () => {
     const created = await core.createNamespacedConfigMap({ namespace, body: configMap('life', { a: '1' }) });
     expect(created.metadata?.creationTimestamp).toBeInstanceOf(Date);
-    const replaced = await core.replaceNamespacedConfigMap({ name: 'life', namespace, body: { ...created, data: { a: '2' } } });
+    created.data = { a: '2' };
+    const replaced = await core.replaceNamespacedConfigMap({ name: 'life', namespace, body: created });
     expect(replaced.data).toEqual({ a: '2' });
     const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
     const merged = await core.patchNamespacedConfigMap({ name: 'life', namespace, body: { data: { b: '3' } } }, merge);
