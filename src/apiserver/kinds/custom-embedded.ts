@@ -5,6 +5,7 @@ import { dns1035LabelProblems } from '../../domain/names.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { fieldPath } from '../schema/field-path.ts';
 import { type Schema, schemaOfField } from '../schema/schema.ts';
+import { typeOf } from '../schema/types.ts';
 import { validateMetadata } from './metadata.ts';
 import { pathSegmentName } from './name-rules.ts';
 
@@ -24,7 +25,7 @@ function resourceErrors(resource: Fields, path: string): readonly FieldError[] {
   return [
     ...textErrors(apiVersion, `${path}.apiVersion`, versionProblem),
     ...textErrors(kind, `${path}.kind`, kindProblem),
-    ...(isFields(metadata) ? metadataErrors(metadata, path) : []),
+    ...(metadata === undefined ? [] : metadataErrors(metadata, path)),
   ];
 }
 
@@ -44,7 +45,12 @@ function kindProblem(kind: string): string | undefined {
   return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(',')}`;
 }
 
-function metadataErrors(metadata: Fields, path: string): readonly FieldError[] {
+function metadataErrors(metadata: Value, path: string): readonly FieldError[] {
+  if (metadata === null) return [];
+  if (!isFields(metadata)) {
+    const detail = `json: cannot unmarshal ${typeOf(metadata)} into Go value of type v1.ObjectMeta`;
+    return [invalidValue(`${path}.metadata`, metadata, detail.replace('integer', 'number').replace('boolean', 'bool'))];
+  }
   const named = { name: 'fakename', ...metadata };
   const rules = { namespaced: typeof metadata['namespace'] === 'string' && metadata['namespace'] !== '', nameProblems: pathSegmentName };
   const errors = validateMetadata({ apiVersion: '', kind: '', metadata: named }, rules);

@@ -28,7 +28,7 @@ const VALUES: ReadonlySet<string> = new Set(['default', 'example', 'enum']);
 function canonicalField(name: string, value: Value): Value {
   if (SCHEMAS.has(name)) return schemasIn(value);
   if (MAPS_OF_SCHEMAS.has(name) && isFields(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, schema = null]) => [key, schemasIn(schema)]));
+    return Object.fromEntries(sortedEntries(value).map(([key, schema = null]) => [key, schemasIn(schema)]));
   }
   return VALUES.has(name) ? sortedValue(value) : value;
 }
@@ -41,6 +41,9 @@ function schemasIn(value: Value): Value {
 function sortedValue(value: Value): Value {
   if (isList(value)) return value.map(sortedValue);
   if (!isFields(value)) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
-  return Object.fromEntries(entries.map(([key, field = null]) => [key, sortedValue(field)]));
+  return Object.fromEntries(sortedEntries(value).map(([key, field = null]) => [key, sortedValue(field)]));
+}
+
+function sortedEntries(value: Fields): readonly (readonly [string, Value | undefined])[] {
+  return Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
 }

@@ -5,7 +5,14 @@ import { compareVersions } from '../discovery/groups.ts';
 import { isFields, type KubeObject, type Value } from '../object.ts';
 import { parseJsonPath } from '../schema/json-path.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { CustomResourceDefinition, DefinitionSpec, DefinitionVersion, SelectableField } from './custom-resource-definition-types.ts';
+import { customConversion, storageVersion } from './custom-conversion.ts';
+import type {
+  CustomResourceDefinition,
+  DefinitionNames,
+  DefinitionSpec,
+  DefinitionVersion,
+  SelectableField,
+} from './custom-resource-definition-types.ts';
 import { customRules } from './custom-rules.ts';
 import { OBJECT_META } from './go-struct.ts';
 import type { Kind, Verb } from './kind.ts';
@@ -19,19 +26,14 @@ export function customKinds({ spec }: CustomResourceDefinition): readonly Kind[]
 }
 
 function customKind(spec: DefinitionSpec, version: DefinitionVersion): Kind {
-  const { group, names, scope } = spec;
-  const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List`, shortNames = [], categories = [] } = names;
+  const { group, names } = spec;
+  const self = { group, version: version.name, kind: names.kind };
   const schema = version.schema?.openAPIV3Schema ?? { type: 'object' };
-  const self = { group, version: version.name, kind };
   const hasStatus = version.subresources?.status !== undefined;
-  const namespaced = scope === 'Namespaced';
+  const namespaced = spec.scope === 'Namespaced';
   return {
     ...self,
-    listKind,
-    plural,
-    singular,
-    shortNames,
-    categories,
+    ...namesOf(names),
     namespaced,
     verbs: VERBS,
     builtIn: false,
@@ -41,8 +43,15 @@ function customKind(spec: DefinitionSpec, version: DefinitionVersion): Kind {
     table: customTable(version.additionalPrinterColumns),
     selectableFields: Object.fromEntries((version.selectableFields ?? []).map(selectable)),
     fieldLabelErrors: 'named',
+    conversion: customConversion(spec, version.name),
+    storageVersion: storageVersion(spec),
     ...(version.deprecated && { deprecationWarning: version.deprecationWarning ?? deprecation(spec, version.name) }),
   };
+}
+
+function namesOf(names: DefinitionNames): Pick<Kind, 'listKind' | 'plural' | 'singular' | 'shortNames' | 'categories'> {
+  const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List`, shortNames = [], categories = [] } = names;
+  return { listKind, plural, singular, shortNames, categories };
 }
 
 function withMetadata(schema: Schema): Schema {

@@ -48,5 +48,7 @@ function referred(schema: Schema, components: Components): object {
     components.schemas.set(name, {});
     components.schemas.set(name, publishedSchema(schema, components));
   }
-  return { ...described(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
+  const description =
+    schema.description ?? (struct === 'ObjectMeta' ? 'Name, labels and all else that objects of every kind have.' : undefined);
+  return { ...(description !== undefined && { description }), allOf: [{ $ref: `#/components/schemas/${name}` }] };
 }
