@@ -30,7 +30,7 @@ export function apiResourceList({ group, version, resources }: GroupVersion): ob
 }
 
 /** `G/V`, or `V` in the core group. */
-export function groupVersion(group: string, version: string): string {
+function groupVersion(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`;
 }
 

@@ -41,7 +41,7 @@ export interface PodSpec {
   readonly readinessGates?: readonly { readonly conditionType?: string }[];
 }
 
-export interface PodStatus {
+interface PodStatus {
   readonly phase?: string;
   readonly reason?: string;
   readonly qosClass?: string;

@@ -8,7 +8,7 @@ import { rbacName, subdomainName } from './name-rules.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-export interface PolicyRule {
+interface PolicyRule {
   readonly verbs?: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
@@ -16,7 +16,7 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-export interface LabelSelectorFields {
+interface LabelSelectorFields {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly { readonly key?: string; readonly operator?: string; readonly values?: readonly string[] }[];
 }
@@ -34,7 +34,7 @@ export interface Subject {
   readonly namespace?: string;
 }
 
-export interface RoleRef {
+interface RoleRef {
   readonly apiGroup?: string;
   readonly kind?: string;
   readonly name?: string;

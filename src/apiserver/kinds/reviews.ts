@@ -31,7 +31,7 @@ export const TOKEN_REVIEW: Schema = objectStruct('v1.TokenReview', {
   status: struct('v1.TokenReviewStatus', { authenticated: bool(), user: USER_INFO, audiences: atomicTexts(), error: text() }),
 });
 
-export const SELF_SUBJECT_REVIEW: Schema = objectStruct('v1.SelfSubjectReview', {
+const SELF_SUBJECT_REVIEW: Schema = objectStruct('v1.SelfSubjectReview', {
   status: struct('v1.SelfSubjectReviewStatus', { userInfo: USER_INFO }),
 });
 
@@ -86,7 +86,7 @@ export const LOCAL_SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.LocalSubject
   status: SUBJECT_ACCESS_REVIEW_STATUS,
 });
 
-export const SELF_SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.SelfSubjectAccessReview', {
+const SELF_SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.SelfSubjectAccessReview', {
   spec: struct('v1.SelfSubjectAccessReviewSpec', ATTRIBUTES),
   status: SUBJECT_ACCESS_REVIEW_STATUS,
 });

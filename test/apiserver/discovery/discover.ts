@@ -6,7 +6,7 @@ import type { Kind } from '../../../src/apiserver/kinds/kind.ts';
 import { secretKind } from '../../../src/apiserver/kinds/secret.ts';
 import type { Reply } from '../../../src/apiserver/reply.ts';
 
-export const NOW = Date.parse('2026-11-15T02:01:26Z');
+const NOW = Date.parse('2026-11-15T02:01:26Z');
 
 /** A kind as a CustomResourceDefinition declares it. */
 export function widgetKind(version = 'v1alpha1'): Kind {
