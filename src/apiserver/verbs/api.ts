@@ -1,5 +1,7 @@
 // What the verbs work with: the world, the target of a request, and who writes.
 
+import type { FieldError } from '../../api/field-error.ts';
+import { invalid } from '../../api/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { User } from '../access/user.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -58,6 +60,13 @@ export function resourceName(kind: Kind): { group: string; name: string } {
 /** A kind in errors about what an object holds: `Secret`. */
 export function kindName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.kind };
+}
+
+/** Refuses an object that breaks its kind's rules. Events are called by their core name, whichever API they come through. */
+export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  const group = kind.conversion?.storedAs.group ?? kind.group;
+  throw invalid({ group, name: object.kind }, object.metadata.name ?? '', errors);
 }
 
 export function apiVersionOf({ group, version }: Kind): string {

@@ -1,14 +1,14 @@
 // Create: from a decoded object to a stored one.
 
 import { randomUUID } from 'node:crypto';
-import { alreadyExists, badRequest, invalid, unclassified } from '../../api/status.ts';
+import { alreadyExists, badRequest, unclassified } from '../../api/status.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { deduplicateOwners } from '../kinds/lifecycle.ts';
 import type { KubeObject } from '../object.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import { admitCreate } from './admission.ts';
-import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { tracked } from './tracked.ts';
 
 /** Names that Kubernetes generates have room for this many characters before the random ones. */
@@ -29,8 +29,7 @@ export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Write
   api.checkEscalation(writer.user, kind, object);
   const store = storeOf(api, kind);
   const fresh = kind.rules.prepareForCreate(withSystemMetadata(named(object, store, api), api.now()));
-  const errors = kind.rules.validate(fresh);
-  if (errors.length > 0) throw invalid({ group: kind.group, name: fresh.kind }, fresh.metadata.name ?? '', errors);
+  checkValid(kind, fresh, kind.rules.validate(fresh));
   kind.rules.warnings(fresh).forEach(writer.warn);
   const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
   if (existing !== undefined) throw exists(kind, existing);

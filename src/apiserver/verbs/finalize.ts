@@ -1,8 +1,8 @@
 // The finalize subresource of namespaces: the one way to empty spec.finalizers.
 
-import { invalid, notFound } from '../../api/status.ts';
+import { notFound } from '../../api/status.ts';
 import type { KubeObject } from '../object.ts';
-import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { checkUid, checkVersion, isFinished } from './update.ts';
 
 /** Writes the finalizers of `next`; the object goes when it was only waiting for them. */
@@ -14,8 +14,7 @@ export function finalizeObject(api: Api, target: Target, next: KubeObject, write
   if (live === undefined || finalize === undefined) throw notFound(resourceName(kind), name);
   checkUid(target, next, live);
   const prepared = finalize.prepareForUpdate(checkVersion(kind, name, next, live), live);
-  const errors = finalize.validateUpdate(prepared, live);
-  if (errors.length > 0) throw invalid({ group: kind.group, name: kind.kind }, name, errors);
+  checkValid(kind, prepared, finalize.validateUpdate(prepared, live));
   if (writer.dryRun) return prepared;
   if (!isFinished(kind, prepared)) return store.put(prepared);
   store.remove(live);

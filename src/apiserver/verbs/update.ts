@@ -8,7 +8,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { deduplicateOwners, keepSystemMetadata } from '../kinds/lifecycle.ts';
 import type { KubeObject } from '../object.ts';
 import { keyOf, resourceOf } from '../storage/kind-store.ts';
-import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace, storeNew } from './create.ts';
 import { tracked } from './tracked.ts';
 
@@ -51,8 +51,7 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
   const { rules } = kind;
   const kept = keepSystemMetadata(current, live);
   const prepared = withoutTimeChanges(isStatus ? rules.prepareForStatusUpdate(kept, live) : rules.prepareForUpdate(kept, live), live);
-  const errors = isStatus ? rules.validateStatusUpdate(prepared, live) : rules.validateUpdate(prepared, live);
-  if (errors.length > 0) throw invalid({ group: kind.group, name: prepared.kind }, name, errors);
+  checkValid(kind, prepared, isStatus ? rules.validateStatusUpdate(prepared, live) : rules.validateUpdate(prepared, live));
   rules.warnings(prepared, live).forEach(writer.warn);
   if (sameValue(prepared, live)) return live;
   if (writer.dryRun) return prepared;
