@@ -32,6 +32,8 @@ export interface Endpoint {
   readonly builtIn: boolean;
   /** Whether objects can be had as a Table. */
   readonly tables: boolean;
+  /** Whether this is a collection that can be watched; it matters for what the router says is available. */
+  readonly watchable?: boolean;
 }
 
 const PRODUCED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -42,23 +44,32 @@ const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
   const { accept = '' } = preferences;
   if (endpoint.builtIn && accept !== '' && !isRoutable(accept, PRODUCED)) {
-    throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${PRODUCED.join(', ')}`, {});
+    const available = endpoint.watchable ? [...PRODUCED, ...STREAMED] : PRODUCED;
+    throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
   }
-  const representation = firstAcceptable(preferences, (as) => as === undefined || isKnownConversion(as, endpoint));
+  const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
+    return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
+  });
   if (representation === undefined) throw notAcceptable(PRODUCED);
   return representation;
 }
 
 /** Chooses the representation of a watch, or throws a StatusError (406). */
 export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Representation {
-  const representation = negotiate(preferences, endpoint);
+  const representation = negotiate(preferences, { ...endpoint, watchable: true });
   if (representation.mediaType !== 'json') throw notAcceptable(STREAMED);
   return { ...representation, pretty: false };
 }
 
 /** The representation of an error: conversions are skipped, and what cannot be satisfied is indented JSON. */
 export function negotiateError(preferences: Preferences): Representation {
-  return firstAcceptable(preferences, (as) => as === undefined) ?? { mediaType: 'json', contentType: 'application/json', pretty: true };
+  return (
+    firstAcceptable(preferences, ({ as, serverVersion }) => as === undefined && serverVersion === '') ?? {
+      mediaType: 'json',
+      contentType: 'application/json',
+      pretty: true,
+    }
+  );
 }
 
 /** Whether a request wants indented JSON. */
@@ -67,18 +78,21 @@ export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean 
   return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));
 }
 
+/** What a clause of the Accept header asks for besides a media type. */
+interface Requested {
+  readonly as: RequestedConversion | undefined;
+  readonly serverVersion: string;
+}
+
 type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
 
-function firstAcceptable(
-  preferences: Preferences,
-  allows: (conversion: RequestedConversion | undefined) => boolean,
-): Representation | undefined {
+function firstAcceptable(preferences: Preferences, allows: (requested: Requested) => boolean): Representation | undefined {
   const { accept = '' } = preferences;
   const clauses = accept === '' ? ANYTHING : parseAccept(accept);
   for (const clause of clauses) {
     const as = requestedConversion(clause);
     const mediaType = MEDIA_TYPES.find((each) => matches(clause, each));
-    if (mediaType === undefined || !allows(as)) continue;
+    if (mediaType === undefined || !allows({ as, serverVersion: clause.params.get('sv') ?? '' })) continue;
     const pretty = clause.params.get('pretty') === '1' || isPretty(preferences);
     return { mediaType, contentType: `application/${mediaType}`, pretty, ...(as !== undefined && { as: as as Conversion }) };
   }
@@ -90,7 +104,6 @@ const ANYTHING: readonly AcceptClause[] = [{ type: '*', subtype: '*', quality: 1
 function matches({ type, subtype, params }: AcceptClause, mediaType: MediaType): boolean {
   const stream = params.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || mediaType === 'yaml')) return false;
-  if ((params.get('sv') ?? 'v1') !== 'v1') return false;
   return (type === 'application' && (subtype === mediaType || subtype === '*')) || (type === '*' && subtype === '*');
 }
 

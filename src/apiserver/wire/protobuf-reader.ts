@@ -1,0 +1,98 @@
+// The wire format of protobuf: tags, varints and lengths, with the errors of Kubernetes' generated code.
+
+/** What stands before every value: the field it belongs to, and how it is written. */
+export interface Tag {
+  readonly number: number;
+  readonly wireType: number;
+}
+
+export const VARINT = 0;
+export const FIXED_64 = 1;
+export const DELIMITED = 2;
+const START_GROUP = 3;
+const END_GROUP = 4;
+const FIXED_32 = 5;
+
+/** Reads one message from its start to its end. Every method throws an Error with Go's message. */
+export class ProtobufReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  /** The tag of the next field of a struct, or of the next part of a map's entry, where Go checks nothing. */
+  tag(struct?: string): Tag {
+    const wire = this.varint();
+    const tag = { number: Number(BigInt.asIntN(32, wire >> 3n)), wireType: Number(wire & 7n) };
+    if (struct === undefined) return tag;
+    if (tag.wireType === END_GROUP) throw new Error(`proto: ${struct}: wiretype end group for non-group`);
+    if (tag.number <= 0) throw new Error(`proto: ${struct}: illegal tag ${tag.number} (wire type ${wire})`);
+    return tag;
+  }
+
+  /** An unsigned integer of 64 bits. */
+  varint(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 64n; shift += 7n) {
+      const byte = this.#byte();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw new Error('proto: integer overflow');
+  }
+
+  /** A float64. */
+  double(): number {
+    const at = this.#at;
+    this.#advance(8);
+    return this.#bytes.readDoubleLE(at);
+  }
+
+  /** What a length precedes: a text, bytes, or a message. */
+  delimited(): Buffer {
+    const length = BigInt.asIntN(64, this.varint());
+    if (length < 0n || BigInt.asIntN(64, length + BigInt(this.#at)) < 0n) {
+      throw new Error('proto: negative length found during unmarshaling');
+    }
+    const at = this.#at;
+    this.#advance(Number(length));
+    return this.#bytes.subarray(at, this.#at);
+  }
+
+  /** Passes over the value of a field that nobody knows. */
+  skip({ wireType }: Tag): void {
+    let depth = 0;
+    for (let type = wireType; ; type = this.tag().wireType) {
+      if (type === START_GROUP) depth++;
+      else if (type === END_GROUP) depth--;
+      else this.#skipValue(type);
+      if (depth < 0) throw new Error('proto: unexpected end of group');
+      if (depth === 0) return;
+    }
+  }
+
+  #skipValue(wireType: number): void {
+    if (wireType === VARINT) this.varint();
+    else if (wireType === FIXED_64) this.#advance(8);
+    else if (wireType === DELIMITED) this.delimited();
+    else if (wireType === FIXED_32) this.#advance(4);
+    else throw new Error(`proto: illegal wireType ${wireType}`);
+  }
+
+  #byte(): number {
+    const at = this.#at;
+    this.#advance(1);
+    return this.#bytes.readUInt8(at);
+  }
+
+  #advance(length: number): void {
+    if (this.#at + length > this.#bytes.length) throw new Error('unexpected EOF');
+    this.#at += length;
+  }
+}
