@@ -7,17 +7,23 @@ import type { PrinterColumn } from './custom-resource-definition-types.ts';
 import type { Table } from './kind.ts';
 import { AGE_COLUMN, NAME_COLUMN, since } from './table.ts';
 
-/** The table of a version whose columns have been validated. */
-export function customTable(columns: readonly PrinterColumn[] = []): Table {
-  if (columns.length === 0) {
+/** The table of a version. A column whose path cannot be read ends it. */
+export function customTable(declared: readonly PrinterColumn[] = []): Table {
+  if (declared.length === 0) {
     return tableOf([{ definition: { ...AGE_COLUMN, type: 'date' }, path: parseJsonPath('.metadata.creationTimestamp') }]);
   }
-  return tableOf(
-    columns.map(({ name, type, format = '', priority = 0, description = '', jsonPath }) => ({
-      definition: { name, type, format, description: description === '' ? defaultDescription(jsonPath) : description, priority },
-      path: parseJsonPath(jsonPath),
-    })),
-  );
+  const columns = declared.map(columnOf);
+  const unreadable = columns.indexOf(undefined);
+  return tableOf(columns.slice(0, unreadable === -1 ? undefined : unreadable).filter((column) => column !== undefined));
+}
+
+function columnOf({ name, type, format = '', priority = 0, description = '', jsonPath }: PrinterColumn): Column | undefined {
+  const definition = { name, type, format, description: description === '' ? defaultDescription(jsonPath) : description, priority };
+  try {
+    return { definition, path: parseJsonPath(jsonPath) };
+  } catch {
+    return undefined;
+  }
 }
 
 interface Column {
