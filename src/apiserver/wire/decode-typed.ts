@@ -143,7 +143,7 @@ function isReference({ items, additionalProperties }: Schema, { pointer, codec }
 }
 
 /** Whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
-function isZero(value: Value | undefined, schema: Schema): boolean {
+export function isZero(value: Value | undefined, schema: Schema): boolean {
   if (value === undefined) return true;
   if (schema.go?.pointer) return false;
   if (schema.properties !== undefined) return isFields(value) && Object.keys(value).length === 0;
@@ -152,7 +152,7 @@ function isZero(value: Value | undefined, schema: Schema): boolean {
 }
 
 /** What null stands for inside a list or a map. */
-function zeroOf({ type, properties, go }: Schema): Value {
+export function zeroOf({ type, properties, go }: Schema): Value {
   if (go?.pointer) return null;
   if (properties !== undefined) return {};
   if (type === 'integer' || type === 'number') return 0;

@@ -5,14 +5,24 @@ const RFC3339_MICRO = '2006-01-02T15:04:05.000000Z07:00';
 
 /** A metav1.Time: an RFC 3339 text in whole seconds of UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseTime(text: string): string | undefined {
-  const { seconds } = new TimeParser(text, RFC3339).parse();
-  return seconds === ZERO_TIME ? undefined : `${utcText(seconds)}Z`;
+  return timeText(new TimeParser(text, RFC3339).parse().seconds);
 }
 
 /** A metav1.MicroTime: exactly six digits of fraction, in UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseMicroTime(text: string): string | undefined {
   const { seconds, fraction } = new TimeParser(text, RFC3339_MICRO).parse();
-  return seconds === ZERO_TIME && fraction === '000000' ? undefined : `${utcText(seconds)}.${fraction}Z`;
+  return microTimeText(seconds, Number(fraction));
+}
+
+/** The text of a metav1.Time so many seconds after 1970; undefined for the zero time. */
+export function timeText(seconds: number): string | undefined {
+  return seconds === ZERO_TIME ? undefined : `${utcText(seconds)}Z`;
+}
+
+/** The text of a metav1.MicroTime; undefined for the zero time. */
+export function microTimeText(seconds: number, micros: number): string | undefined {
+  if (seconds === ZERO_TIME && micros === 0) return undefined;
+  return `${utcText(seconds)}.${String(micros).padStart(6, '0')}Z`;
 }
 
 /** The first second of year 1, which Go takes for no time at all. */

@@ -276,6 +276,6 @@ describe('decodeObject, for custom resources', () => {
 
 /** The schema of the CRD that the recording created. */
 function recordedSchema(): Schema {
-  const [crd] = recordings('resources').filter(({ name }) => name === 'crd-create');
-  return JSON.parse(String(crd?.request.body)).spec.versions[0].schema.openAPIV3Schema;
+  const crd = recordings('resources').find(({ name }) => name === 'crd-create');
+  return JSON.parse(crd === undefined ? '' : requestBody(crd).toString()).spec.versions[0].schema.openAPIV3Schema;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { builtInKinds } from '../../../src/apiserver/kinds/built-in.ts';
 import { bool, bytes, int64, list, map, objectStruct, pointer, raw, struct, text, time } from '../../../src/apiserver/kinds/go-struct.ts';
 import { reviewKinds, TOKEN_REQUEST } from '../../../src/apiserver/kinds/reviews.ts';
@@ -27,9 +27,9 @@ interface RecordedObject {
 }
 
 const all: readonly Recording[] = [...recordings('token-requests'), ...recordings('resources'), ...recordings('cluster-lists')];
-const objects: readonly RecordedObject[] = all.flatMap(({ name, response: { body: text = '', headers } }) => {
+const objects: readonly RecordedObject[] = all.flatMap(({ name, response: { body: recordedBody = '', headers } }) => {
   // The recording put a word with brackets in the place of tokens.
-  const body = text.replaceAll('<jwt>', 'jwt');
+  const body = recordedBody.replaceAll('<jwt>', 'jwt');
   if (headers['content-type'] !== 'application/json' || !body.startsWith('{') || body.includes('}\n{')) return [];
   return [{ name, body, object: toValue(parseJson(Buffer.from(body))) as unknown as KubeObject }];
 });
@@ -110,7 +110,7 @@ describe('objectText', () => {
     const data = fc.dictionary(fc.string(), fc.base64String());
     fc.assert(
       fc.property(fc.record({ spec, data, any: fc.jsonValue() }), (fields) => {
-        const { value } = decodeTyped(toNode(object(JSON.parse(JSON.stringify(fields))) as never), schema);
+        const { value } = decodeTyped(toNode(object(JSON.parse(JSON.stringify(fields)))), schema);
         const again = decodeTyped(parseJson(Buffer.from(objectText(value as unknown as KubeObject, schema))), schema);
         expect(again).toEqual({ value, strictErrors: [] });
       }),

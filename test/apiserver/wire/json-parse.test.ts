@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { duplicateFields, toNode, toValue } from '../../../src/apiserver/wire/json-node.ts';
 import { parseJson } from '../../../src/apiserver/wire/json-parse.ts';
 import { goJson } from '../../../src/std/go-text.ts';

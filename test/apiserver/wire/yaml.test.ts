@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { toValue } from '../../../src/apiserver/wire/json-node.ts';
 import { parseJson } from '../../../src/apiserver/wire/json-parse.ts';
 import { parseYaml } from '../../../src/apiserver/wire/yaml.ts';
