@@ -1,13 +1,12 @@
 // OpenAPI v3 of the served kinds: enough for kubectl to explain them and to leave validation to the server.
 
 import { compareUtf8 } from '../../std/go-text.ts';
-import { OBJECT_META } from '../kinds/go-struct.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { describedMetadata } from './openapi-metadata.ts';
 import { pathsOf } from './openapi-paths.ts';
-import { type Components, publishedSchema } from './openapi-schema.ts';
+import { publishedSchema } from './openapi-schema.ts';
 
-const OBJECT_META_NAME = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 /** The document of one group and version. */
 export function openApiDocument(kinds: readonly Kind[]): object {
@@ -28,19 +27,13 @@ export interface OpenApi {
 /** The share of one kind: its paths, its schema, and the schemas that this one refers to. */
 export function openApiOf(kind: Kind): OpenApi {
   const { group, version, kind: name } = kind;
-  const prefix = (group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.');
-  const components: Components = { prefix: `${prefix}.${version}`, metadata: OBJECT_META_NAME, schemas: new Map() };
-  const { metadata, ...properties } = kind.schema.properties ?? {};
-  const published = publishedSchema(
-    { ...kind.schema, properties: { ...properties, ...(metadata && { metadata: OBJECT_META }) } },
-    components,
-  );
-  const own = { ...published, 'x-kubernetes-group-version-kind': [{ group, version, kind: name }] };
-  const schemaName = `${components.prefix}.${name}`;
-  return {
-    paths: pathsOf(kind, `#/components/schemas/${schemaName}`),
-    schemas: { ...Object.fromEntries(components.schemas), [OBJECT_META_NAME]: describedMetadata(components), [schemaName]: own },
-  };
+  const prefix = `${(group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.')}.${version}`;
+  const schemas = new Map<string, object>();
+  const metadata = `${META}.ObjectMeta`;
+  schemas.set(metadata, describedMetadata({ prefix: META, metadata, schemas }));
+  const published = publishedSchema(kind.schema, { prefix, metadata, schemas });
+  schemas.set(`${prefix}.${name}`, { ...published, 'x-kubernetes-group-version-kind': [{ group, version, kind: name }] });
+  return { paths: pathsOf(kind, `#/components/schemas/${prefix}.${name}`), schemas: Object.fromEntries(schemas) };
 }
 
 function sorted(entries: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {

@@ -72,6 +72,12 @@ export interface GoField {
   readonly zero?: null | string | number | boolean;
   /** A type that decodes itself; its inside is not checked for unknown fields. */
   readonly codec?: 'time' | 'microTime' | 'bytes' | 'quantity' | 'intOrString' | 'raw' | 'fieldsV1';
+  /** For structs, protobuf numbers that do not follow from the order of the fields; 0 for a field that protobuf does not have. */
+  readonly numbers?: Readonly<Record<string, number>>;
+  /** For structs, the embedded struct whose fields JSON shows as its own; protobuf keeps them apart. */
+  readonly embedded?: Schema;
+  /** The struct that protobuf has for a type that decodes itself from JSON: its first field that is set is the value. */
+  readonly message?: Schema;
 }
 
 /** The schema of one field of an object: its own, or that of the map's values. */
