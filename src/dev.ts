@@ -1,0 +1,24 @@
+// The process of a local run: everything that Purser needs, on this machine.
+
+import { helpText, parseConfig } from './config.ts';
+import { startLocalRun } from './dev/local-run.ts';
+import { type Running, runProgram } from './program.ts';
+import { systemClock } from './std/clock.ts';
+import { createLogger } from './telemetry/logger.ts';
+
+/** Ctrl-C ends a local run within two seconds. */
+const STOP_MS = 1_800;
+
+async function start(stopped: AbortSignal): Promise<Running | undefined> {
+  const config = parseConfig(process.argv.slice(2), process.env);
+  const print = (text: string) => process.stdout.write(text);
+  if (config.help) {
+    print(helpText());
+    return undefined;
+  }
+  const write = (line: string) => process.stderr.write(line);
+  const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write });
+  return await startLocalRun({ config, log, cwd: process.cwd(), print, stopped });
+}
+
+await runProgram({ host: process, clock: systemClock, patienceMs: STOP_MS }, start);

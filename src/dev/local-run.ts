@@ -1,0 +1,83 @@
+// A local run from start to stop: API servers for the hub and the targets, and Purser on the hub, talking over the wire.
+
+import { randomBytes } from 'node:crypto';
+import { startApp } from '../app.ts';
+import type { Config } from '../config.ts';
+import type { Running } from '../program.ts';
+import { prepareReadyFile } from '../ready-file.ts';
+import { systemClock } from '../std/clock.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { type Place, writeAccessFiles } from './access-files.ts';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './furnish.ts';
+import { adminClient, type LocalServer, startServers } from './servers.ts';
+import { HUB, tokensFor } from './users.ts';
+import { welcomeText } from './welcome.ts';
+
+export interface LocalRunOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Where the person is. */
+  readonly cwd: string;
+  readonly print: (text: string) => unknown;
+  readonly stopped: AbortSignal;
+}
+
+/** Starts everything, says when it serves, and returns how to stop it. When something fails, nothing is left running. */
+export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
+  await using closing = new AsyncDisposableStack();
+  const readyFile = await prepareReadyFile(config.readyFile);
+  const folder = await openDataFolder(config.dataDir);
+  const servers = await startRememberedServers(folder, config, log, closing);
+  stopped.throwIfAborted();
+  const hub = await writeAccessFiles(folder, servers.hub);
+  const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
+  await furnish(servers, folder, config, stopped);
+
+  const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log });
+  closing.defer(() => app.stop());
+  stopped.addEventListener('abort', () => void app.stop());
+  await app.ready;
+  closing.defer(() => readyFile.remove());
+  await readyFile.write({ ...summary(hub), clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])) });
+  print(welcomeText({ hub, targets, folder: folder.path, samples: config.samples, cwd }));
+  const running = closing.move();
+  return { stop: () => running.disposeAsync() };
+}
+
+interface Servers {
+  readonly hub: LocalServer;
+  readonly targets: readonly LocalServer[];
+}
+
+/** Owns the fields that a local run sets for itself. */
+const LOCAL_RUN = 'purser-local-run';
+/** Owns the fields of the samples, so that a person can go on with them as if they had been applied by hand. */
+const KUBECTL = 'kubectl';
+
+/** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
+async function startRememberedServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
+  const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
+  const newToken = () => randomBytes(32).toString('base64url');
+  await folder.remember({ tokens: tokensFor([HUB, ...targetNames], folder.memory.tokens, newToken) });
+  const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, log, closing });
+  const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
+  await folder.remember({ ports: { ...folder.memory.ports, ...ports } });
+  return servers;
+}
+
+async function furnish({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
+  await using closing = new AsyncDisposableStack();
+  const hubClient = adminClient(hub, LOCAL_RUN, closing);
+  await installOnHub(hubClient, stopped);
+  await Promise.all(targets.map((target) => registerTarget(hubClient, adminClient(target, LOCAL_RUN, closing), target)));
+  stopped.throwIfAborted();
+  const { sampled } = folder.memory;
+  const bare = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
+  await Promise.all(bare.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
+  await folder.remember({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
+}
+
+function summary({ kubeconfig, ca, url, tokens }: Place): object {
+  return { kubeconfig, ca, api: url, tokens };
+}

@@ -1,0 +1,67 @@
+// Objects from the YAML files of this repository, and two ways to bring them to a server.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import {
+  type ApiObject,
+  ClusterRoleBindings,
+  ClusterRoles,
+  CustomResourceDefinitions,
+  ManagedTokens,
+  Namespaces,
+  type Resource,
+  ServiceAccounts,
+} from '../api/resources.ts';
+import { hasReason } from '../api/status.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { nameOf } from '../kube/paths.ts';
+
+/** The objects of a YAML file, or of all of a folder's, by their path in the repository. */
+export async function readManifests(path: string): Promise<readonly ApiObject[]> {
+  const root = join(import.meta.dirname, '../..', path);
+  const files = path.endsWith('.yaml')
+    ? [root]
+    : (await readdir(root))
+        .sort()
+        .filter(isYaml)
+        .map((name) => join(root, name));
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as ApiObject));
+}
+
+/** Makes the server's objects what the manifests say; changes nothing where they are. */
+export async function applyAll(client: KubeClient, objects: readonly ApiObject[]): Promise<void> {
+  for (const object of objects) await client.apply(resourceOf(object), object, { force: true });
+}
+
+/** Creates the objects that are missing and leaves the others alone. */
+export async function applyMissing(client: KubeClient, objects: readonly ApiObject[]): Promise<void> {
+  for (const object of objects) {
+    const resource = resourceOf(object);
+    const isMissing = await client.get(resource, nameOf(object)).then(
+      () => false,
+      (error: unknown) => hasReason(error, 'NotFound') || Promise.reject(error as Error),
+    );
+    if (isMissing) await client.apply(resource, object);
+  }
+}
+
+const RESOURCES: readonly Resource<ApiObject>[] = [
+  CustomResourceDefinitions,
+  Namespaces,
+  ServiceAccounts,
+  ClusterRoles,
+  ClusterRoleBindings,
+  ManagedTokens,
+];
+
+function resourceOf({ kind, metadata }: ApiObject): Resource<ApiObject> {
+  const resource = RESOURCES.find((each) => each.kind === kind);
+  if (resource === undefined) throw new Error(`a manifest holds the ${kind} ${metadata.name}, which the local run does not know`);
+  return resource;
+}
+
+function isYaml(name: string): boolean {
+  return name.endsWith('.yaml');
+}

@@ -1,0 +1,48 @@
+// What a person sees when the local run is up: what runs where, and what to try.
+
+import { relative } from 'node:path';
+import type { Place } from './access-files.ts';
+
+type Shown = Pick<Place, 'name' | 'url' | 'kubeconfig'>;
+
+export interface WelcomeOptions {
+  readonly hub: Shown;
+  readonly targets: readonly Shown[];
+  readonly folder: string;
+  readonly samples: boolean;
+  /** Where the person is: paths below it are shown as relative ones. */
+  readonly cwd: string;
+}
+
+/** The text to print; its commands can be pasted into a shell as they are. */
+export function welcomeText({ hub, targets, folder, samples, cwd }: WelcomeOptions): string {
+  const path = (absolute: string) => quoted(shown(absolute, cwd));
+  const places = [hub, ...targets];
+  const width = (column: (place: Shown) => string) => Math.max(...places.map((place) => column(place).length)) + 2;
+  const nameWidth = width(({ name }) => name);
+  const urlWidth = width(({ url }) => url);
+  const rows = places.map(({ name, url, kubeconfig }) => `  ${name.padEnd(nameWidth)}${url.padEnd(urlWidth)}${path(kubeconfig)}`);
+  const [issuer = hub] = targets;
+  const account = samples && issuer !== hub ? 'deployer -n deploy' : 'default';
+  return `Purser runs, with these API servers and their kubeconfig files:
+
+${rows.join('\n')}
+
+Try in another terminal:
+
+  kubectl --kubeconfig ${path(hub.kubeconfig)} get clusters,managedtokens -A
+  kubectl --kubeconfig ${path(hub.kubeconfig)} explain managedtoken.spec
+  kubectl --kubeconfig ${path(issuer.kubeconfig)} create token ${account} --duration 1h
+
+Ctrl-C stops it. Everything is kept in ${path(folder)}.
+`;
+}
+
+function shown(absolute: string, cwd: string): string {
+  const below = relative(cwd, absolute);
+  return below === '' || below.startsWith('..') ? absolute : below;
+}
+
+function quoted(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}

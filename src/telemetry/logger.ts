@@ -1,0 +1,54 @@
+// Log lines: JSON for programs, one readable line each for a person at a terminal.
+
+import { type Logger, pino, stdTimeFunctions } from 'pino';
+
+export type { Logger };
+
+/** From the most to the least that is logged. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly readable: boolean;
+  readonly write: (line: string) => unknown;
+}
+
+/** Makes a logger. Errors are given as `error`; of what requests carry, nothing that is secret is printed. */
+export function createLogger({ level, readable, write }: LoggerOptions): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { error: describeError },
+    redact: { paths: SECRET_PATHS, censor: '[redacted]' },
+  };
+  return pino(options, { write: readable ? (line: string) => write(readableLine(line)) : write });
+}
+
+/** Whether a text names a level. */
+export function isLogLevel(text: string): text is LogLevel {
+  return LOG_LEVELS.some((level) => level === text);
+}
+
+const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*.headers.authorization'];
+
+/** What an error is about; its stack only where the error is a defect of ours. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack } = error;
+  const code = 'code' in error ? { code: error.code } : {};
+  return { name, message, ...code, ...(DEFECTS.has(name) && { stack }) };
+}
+
+const DEFECTS = new Set(['Error', 'TypeError', 'RangeError', 'ReferenceError', 'AssertionError']);
+
+function readableLine(line: string): string {
+  const { level, time, msg, error, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const details = Object.entries(rest).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const { message = '', stack = '' } = (error ?? {}) as Record<string, string>;
+  const cause = `${message && `: ${message}`}${stack && `\n${stack}`}`;
+  return `${String(time).slice(11, 19)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${cause}${details.join('')}\n`;
+}
