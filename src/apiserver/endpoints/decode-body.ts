@@ -4,13 +4,13 @@ import { reviewKinds } from '../kinds/reviews.ts';
 import type { KubeObject } from '../object.ts';
 import type { ApiRequest } from '../request.ts';
 import type { Api } from '../verbs/api.ts';
+import type { BodyMediaType } from '../wire/content-type.ts';
 import { decodeObject, type ExpectedKind } from '../wire/decode.ts';
-import type { MediaType } from '../wire/negotiate.ts';
 import type { FieldValidation } from '../wire/options.ts';
 
 export interface Body {
   readonly body: Buffer;
-  readonly mediaType: MediaType;
+  readonly mediaType: BodyMediaType;
   readonly kind: ExpectedKind;
   readonly fieldValidation: FieldValidation;
 }

@@ -17,7 +17,11 @@ interface ConfigMap extends KubeObject {
   readonly binaryData?: Readonly<Record<string, string>>;
 }
 
-const SCHEMA = objectStruct('v1.ConfigMap', { immutable: pointer(bool()), data: map(text()), binaryData: map(bytes()) });
+const SCHEMA = objectStruct(
+  'v1.ConfigMap',
+  { immutable: pointer(bool()), data: map(text()), binaryData: map(bytes()) },
+  { numbers: { immutable: 4 } },
+);
 
 function validate(object: KubeObject): readonly FieldError[] {
   const { data = {}, binaryData = {} }: ConfigMap = object;

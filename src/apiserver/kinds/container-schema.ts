@@ -1,7 +1,7 @@
 // The shape of the containers of a Pod.
 
 import type { Schema } from '../schema/schema.ts';
-import { always, bool, int32, list, listByKey, map, named, pointer, quantity, raw, struct, text } from './go-struct.ts';
+import { always, bool, embedding, int32, list, listByKey, map, named, pointer, quantity, raw, struct, text } from './go-struct.ts';
 
 /** A list that server-side apply takes as a whole. */
 export const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });
@@ -35,15 +35,19 @@ const PORTS: Schema = {
   'x-kubernetes-list-map-keys': ['containerPort', 'protocol'],
 };
 
-const VOLUME_MOUNT = struct('v1.VolumeMount', {
-  name: required(),
-  readOnly: bool(),
-  recursiveReadOnly: pointer(named('v1.RecursiveReadOnlyMode')),
-  mountPath: required(),
-  subPath: text(),
-  mountPropagation: pointer(named('v1.MountPropagationMode')),
-  subPathExpr: text(),
-});
+const VOLUME_MOUNT = struct(
+  'v1.VolumeMount',
+  {
+    name: required(),
+    readOnly: bool(),
+    recursiveReadOnly: pointer(named('v1.RecursiveReadOnlyMode')),
+    mountPath: required(),
+    subPath: text(),
+    mountPropagation: pointer(named('v1.MountPropagationMode')),
+    subPathExpr: text(),
+  },
+  { numbers: { recursiveReadOnly: 7 } },
+);
 
 const CONTAINER_FIELDS = {
   name: required(),
@@ -73,9 +77,22 @@ const CONTAINER_FIELDS = {
   tty: bool(),
 };
 
-export const CONTAINER: Schema = struct('v1.Container', CONTAINER_FIELDS);
+const CONTAINER_NUMBERS = {
+  envFrom: 19,
+  resizePolicy: 23,
+  restartPolicy: 24,
+  restartPolicyRules: 25,
+  volumeDevices: 21,
+  startupProbe: 22,
+  terminationMessagePolicy: 20,
+};
 
-export const EPHEMERAL_CONTAINER: Schema = struct('v1.EphemeralContainer', { ...CONTAINER_FIELDS, targetContainerName: text() });
+export const CONTAINER: Schema = struct('v1.Container', CONTAINER_FIELDS, { numbers: CONTAINER_NUMBERS });
+
+export const EPHEMERAL_CONTAINER: Schema = embedding(
+  struct('v1.EphemeralContainer', { ...CONTAINER_FIELDS, targetContainerName: text() }),
+  struct('v1.EphemeralContainerCommon', CONTAINER_FIELDS, { numbers: CONTAINER_NUMBERS }),
+);
 
 const CONTAINER_STATE = struct('v1.ContainerState', { waiting: kept(), running: kept(), terminated: kept() });
 

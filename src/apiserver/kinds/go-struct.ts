@@ -4,9 +4,17 @@ import type { GoField, Schema } from '../schema/schema.ts';
 
 type Extra = Omit<Schema, 'go'>;
 
+/** What a struct may have besides: protobuf numbers that do not follow from the order of its fields. */
+type StructExtra = Extra & Pick<GoField, 'numbers'>;
+
 /** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
-export function struct(goType: string, properties: Readonly<Record<string, Schema>>, extra: Extra = {}): Schema {
-  return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1) } };
+export function struct(goType: string, properties: Readonly<Record<string, Schema>>, { numbers = {}, ...extra }: StructExtra = {}): Schema {
+  return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
+}
+
+/** A struct that embeds another one; `schema` holds the fields of both. */
+export function embedding({ go, ...schema }: Schema, embedded: Schema): Schema {
+  return { ...schema, go: { ...(go ?? { type: '' }), embedded } };
 }
 
 export function text(extra: Extra = {}): Schema {
@@ -85,9 +93,13 @@ export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null
   return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
 }
 
+/** metav1.TypeMeta is not in protobuf messages: their envelope has the type. */
+export const TYPE_META_NUMBERS: NonNullable<GoField['numbers']> = { kind: 0, apiVersion: 0 };
+
 /** A top-level kind: type and metadata, then `fields`. */
-export function objectStruct(goType: string, fields: Readonly<Record<string, Schema>>, extra: Extra = {}): Schema {
-  return struct(goType, { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields }, extra);
+export function objectStruct(goType: string, fields: Readonly<Record<string, Schema>>, { numbers, ...extra }: StructExtra = {}): Schema {
+  const properties = { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields };
+  return struct(goType, properties, { ...extra, numbers: { ...TYPE_META_NUMBERS, ...numbers } });
 }
 
 /** types.UID. */
@@ -103,18 +115,22 @@ const OWNER_REFERENCE = struct(
     controller: pointer(bool()),
     blockOwnerDeletion: pointer(bool()),
   },
-  { 'x-kubernetes-map-type': 'atomic' },
+  { 'x-kubernetes-map-type': 'atomic', numbers: { apiVersion: 5, name: 3, uid: 4, controller: 6, blockOwnerDeletion: 7 } },
 );
 
-const MANAGED_FIELDS_ENTRY = struct('v1.ManagedFieldsEntry', {
-  manager: text(),
-  operation: named('v1.ManagedFieldsOperationType'),
-  apiVersion: text(),
-  time: pointer(time()),
-  fieldsType: text(),
-  fieldsV1: { type: 'object', go: { type: 'v1.FieldsV1', codec: 'fieldsV1', pointer: true } },
-  subresource: text(),
-});
+const MANAGED_FIELDS_ENTRY = struct(
+  'v1.ManagedFieldsEntry',
+  {
+    manager: text(),
+    operation: named('v1.ManagedFieldsOperationType'),
+    apiVersion: text(),
+    time: pointer(time()),
+    fieldsType: text(),
+    fieldsV1: { type: 'object', go: { type: 'v1.FieldsV1', codec: 'fieldsV1', pointer: true } },
+    subresource: text(),
+  },
+  { numbers: { fieldsType: 6, fieldsV1: 7, subresource: 8 } },
+);
 
 const LABEL_SELECTOR_REQUIREMENT = struct('v1.LabelSelectorRequirement', {
   key: always(text(), ''),
@@ -130,23 +146,27 @@ export const LABEL_SELECTOR: Schema = struct(
 );
 
 /** metav1.ObjectMeta. */
-export const OBJECT_META: Schema = struct('v1.ObjectMeta', {
-  name: text(),
-  generateName: text(),
-  namespace: text(),
-  selfLink: text(),
-  uid: UID,
-  resourceVersion: text(),
-  generation: int64(),
-  creationTimestamp: pointer(time()),
-  deletionTimestamp: pointer(time()),
-  deletionGracePeriodSeconds: pointer(int64()),
-  labels: map(text()),
-  annotations: map(text()),
-  ownerReferences: listByKey(OWNER_REFERENCE, 'uid'),
-  finalizers: list(text(), { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
-  managedFields: list(MANAGED_FIELDS_ENTRY),
-});
+export const OBJECT_META: Schema = struct(
+  'v1.ObjectMeta',
+  {
+    name: text(),
+    generateName: text(),
+    namespace: text(),
+    selfLink: text(),
+    uid: UID,
+    resourceVersion: text(),
+    generation: int64(),
+    creationTimestamp: pointer(time()),
+    deletionTimestamp: pointer(time()),
+    deletionGracePeriodSeconds: pointer(int64()),
+    labels: map(text()),
+    annotations: map(text()),
+    ownerReferences: listByKey(OWNER_REFERENCE, 'uid'),
+    finalizers: list(text(), { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
+    managedFields: list(MANAGED_FIELDS_ENTRY),
+  },
+  { numbers: { managedFields: 17 } },
+);
 
 function goTypeOf(schema: Schema): string {
   return schema.go?.type ?? 'interface {}';

@@ -17,13 +17,17 @@ interface Namespace extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-const CONDITION = struct('v1.NamespaceCondition', {
-  type: always(named('v1.NamespaceConditionType'), ''),
-  status: always(named('v1.ConditionStatus'), ''),
-  lastTransitionTime: time(),
-  reason: text(),
-  message: text(),
-});
+const CONDITION = struct(
+  'v1.NamespaceCondition',
+  {
+    type: always(named('v1.NamespaceConditionType'), ''),
+    status: always(named('v1.ConditionStatus'), ''),
+    lastTransitionTime: time(),
+    reason: text(),
+    message: text(),
+  },
+  { numbers: { lastTransitionTime: 4, reason: 5, message: 6 } },
+);
 
 const SCHEMA = objectStruct('v1.Namespace', {
   spec: struct('v1.NamespaceSpec', { finalizers: list(named('v1.FinalizerName'), { 'x-kubernetes-list-type': 'atomic' }) }),

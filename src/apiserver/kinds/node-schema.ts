@@ -6,17 +6,21 @@ import { always, bool, int32, list, listByKey, named, objectStruct, pointer, raw
 import type { TableColumn } from './kind.ts';
 import { AGE_COLUMN, column, NAME_COLUMN } from './table.ts';
 
-const SPEC = struct('v1.NodeSpec', {
-  podCIDR: text(),
-  podCIDRs: list(text(), { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
-  providerID: text(),
-  unschedulable: bool(),
-  taints: atomic(
-    struct('v1.Taint', { key: required(), value: text(), effect: always(named('v1.TaintEffect'), ''), timeAdded: pointer(time()) }),
-  ),
-  configSource: kept(),
-  externalID: text(),
-});
+const SPEC = struct(
+  'v1.NodeSpec',
+  {
+    podCIDR: text(),
+    podCIDRs: list(text(), { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
+    providerID: text(),
+    unschedulable: bool(),
+    taints: atomic(
+      struct('v1.Taint', { key: required(), value: text(), effect: always(named('v1.TaintEffect'), ''), timeAdded: pointer(time()) }),
+    ),
+    configSource: kept(),
+    externalID: text(),
+  },
+  { numbers: { podCIDRs: 7, externalID: 2 } },
+);
 
 const CONDITION = struct('v1.NodeCondition', {
   type: always(named('v1.NodeConditionType'), ''),

@@ -1,7 +1,7 @@
 // Kinds that are asked and answered but never stored, and the options of a delete.
 
 import type { Schema } from '../schema/schema.ts';
-import { always, bool, int64, list, map, named, objectStruct, pointer, struct, text, time, UID } from './go-struct.ts';
+import { always, bool, int64, list, map, named, objectStruct, pointer, struct, TYPE_META_NUMBERS, text, time, UID } from './go-struct.ts';
 
 const atomicTexts = (): Schema => list(text(), { 'x-kubernetes-list-type': 'atomic' });
 
@@ -18,17 +18,25 @@ const BOUND_OBJECT_REFERENCE = struct('v1.BoundObjectReference', { kind: text(),
 
 /** What `serviceaccounts/token` takes and answers. */
 export const TOKEN_REQUEST: Schema = objectStruct('v1.TokenRequest', {
-  spec: struct('v1.TokenRequestSpec', {
-    audiences: always(atomicTexts(), null),
-    expirationSeconds: always(pointer(int64()), null),
-    boundObjectRef: always(pointer(BOUND_OBJECT_REFERENCE), null),
-  }),
+  spec: struct(
+    'v1.TokenRequestSpec',
+    {
+      audiences: always(atomicTexts(), null),
+      expirationSeconds: always(pointer(int64()), null),
+      boundObjectRef: always(pointer(BOUND_OBJECT_REFERENCE), null),
+    },
+    { numbers: { expirationSeconds: 4, boundObjectRef: 3 } },
+  ),
   status: struct('v1.TokenRequestStatus', { token: always(text(), ''), expirationTimestamp: time() }),
 });
 
 export const TOKEN_REVIEW: Schema = objectStruct('v1.TokenReview', {
   spec: struct('v1.TokenReviewSpec', { token: text(), audiences: atomicTexts() }),
-  status: struct('v1.TokenReviewStatus', { authenticated: bool(), user: USER_INFO, audiences: atomicTexts(), error: text() }),
+  status: struct(
+    'v1.TokenReviewStatus',
+    { authenticated: bool(), user: USER_INFO, audiences: atomicTexts(), error: text() },
+    { numbers: { audiences: 4 } },
+  ),
 });
 
 const SELF_SUBJECT_REVIEW: Schema = objectStruct('v1.SelfSubjectReview', {
@@ -69,12 +77,16 @@ const SUBJECT_ACCESS_REVIEW_SPEC = struct('v1.SubjectAccessReviewSpec', {
   uid: text(),
 });
 
-const SUBJECT_ACCESS_REVIEW_STATUS = struct('v1.SubjectAccessReviewStatus', {
-  allowed: always(bool(), false),
-  denied: bool(),
-  reason: text(),
-  evaluationError: text(),
-});
+const SUBJECT_ACCESS_REVIEW_STATUS = struct(
+  'v1.SubjectAccessReviewStatus',
+  {
+    allowed: always(bool(), false),
+    denied: bool(),
+    reason: text(),
+    evaluationError: text(),
+  },
+  { numbers: { denied: 4 } },
+);
 
 export const SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.SubjectAccessReview', {
   spec: SUBJECT_ACCESS_REVIEW_SPEC,
@@ -112,16 +124,20 @@ export const SELF_SUBJECT_RULES_REVIEW: Schema = objectStruct('v1.SelfSubjectRul
 });
 
 /** metav1.DeleteOptions: has no metadata. */
-export const DELETE_OPTIONS: Schema = struct('v1.DeleteOptions', {
-  kind: text(),
-  apiVersion: text(),
-  gracePeriodSeconds: pointer(int64()),
-  preconditions: pointer(struct('v1.Preconditions', { uid: pointer(UID), resourceVersion: pointer(text()) })),
-  orphanDependents: pointer(bool()),
-  propagationPolicy: pointer(named('v1.DeletionPropagation')),
-  dryRun: atomicTexts(),
-  ignoreStoreReadErrorWithClusterBreakingPotential: pointer(bool()),
-});
+export const DELETE_OPTIONS: Schema = struct(
+  'v1.DeleteOptions',
+  {
+    kind: text(),
+    apiVersion: text(),
+    gracePeriodSeconds: pointer(int64()),
+    preconditions: pointer(struct('v1.Preconditions', { uid: pointer(UID), resourceVersion: pointer(text()) })),
+    orphanDependents: pointer(bool()),
+    propagationPolicy: pointer(named('v1.DeletionPropagation')),
+    dryRun: atomicTexts(),
+    ignoreStoreReadErrorWithClusterBreakingPotential: pointer(bool()),
+  },
+  { numbers: TYPE_META_NUMBERS },
+);
 
 /** A kind that is only ever created, answered and forgotten. */
 export interface ReviewKind {

@@ -20,12 +20,16 @@ interface Secret extends KubeObject {
   readonly type?: string;
 }
 
-const SCHEMA = objectStruct('v1.Secret', {
-  immutable: pointer(bool()),
-  data: map(bytes()),
-  stringData: map(text()),
-  type: named('v1.SecretType'),
-});
+const SCHEMA = objectStruct(
+  'v1.Secret',
+  {
+    immutable: pointer(bool()),
+    data: map(bytes()),
+    stringData: map(text()),
+    type: named('v1.SecretType'),
+  },
+  { numbers: { immutable: 5, stringData: 4 } },
+);
 
 /** Folds `stringData` into `data`, where it wins, and names a type. */
 function defaulted({ stringData, ...secret }: Secret): KubeObject {

@@ -14,12 +14,21 @@ const BUILT_IN_PATCHES = [
 
 export type PatchType = (typeof BUILT_IN_PATCHES)[number];
 
+/** What a body may be in. Answers are never protobuf. */
+export type BodyMediaType = MediaType | 'protobuf';
+
 /** The media type of a request body, or throws a StatusError (415). */
-export function bodyMediaType(contentType: string | undefined): MediaType {
+export function bodyMediaType(contentType: string | undefined): BodyMediaType {
   const mediaType = contentType === undefined || contentType === '' ? 'application/json' : parseMediaType(contentType);
   if (mediaType === 'application/json') return 'json';
   if (mediaType === 'application/yaml') return 'yaml';
+  if (mediaType === 'application/vnd.kubernetes.protobuf') return 'protobuf';
   throw unknownFormat(CONSUMED);
+}
+
+/** The error for an object that protobuf cannot tell us: it is of a custom kind, or has fields that nothing here describes. */
+export function withoutProtobuf(): StatusError {
+  return unknownFormat(['application/json', 'application/yaml']);
 }
 
 /** The kind of a patch, or throws a StatusError (415). Custom resources know no strategic merge. */

@@ -1,6 +1,6 @@
 // What Kubernetes answers when it cannot make an object of a body.
 
-import { badRequest, type StatusError } from '../../api/status.ts';
+import { badRequest, StatusError } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { messageOf } from './document.ts';
 import type { FieldValidation } from './options.ts';
@@ -23,11 +23,12 @@ export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta
   return badRequest(`the API version in the data ${versions}`);
 }
 
-/** Runs `decode`; its errors become those of the request. */
+/** Runs `decode`; its errors become those of the request, unless they already are. */
 export function orRefuse<T>(decode: () => T, refuse: (message: string) => StatusError): T {
   try {
     return decode();
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw refuse(messageOf(error));
   }
 }

@@ -4,17 +4,17 @@ import type { StatusError } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { KubeObject, ObjectMeta } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
+import { type BodyMediaType, withoutProtobuf } from './content-type.ts';
 import { decodeCustom } from './decode-custom.ts';
 import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
-import { decodeTyped } from './decode-typed.ts';
-import { messageOf, missingField, readDocument, type TypedDocument } from './document.ts';
-import type { MediaType } from './negotiate.ts';
+import { missingField, readDocument } from './document.ts';
 import type { FieldValidation } from './options.ts';
 import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
+import { readTypedBody, type TypedBody } from './typed-body.ts';
 
 export interface DecodeRequest {
   readonly body: Uint8Array;
-  readonly mediaType: MediaType;
+  readonly mediaType: BodyMediaType;
   readonly kind: ExpectedKind;
   /** Whether kind and apiVersion may be missing: so for built-in kinds, not for custom resources. */
   readonly defaultKind: boolean;
@@ -33,30 +33,31 @@ export interface DecodedObject {
   readonly warnings: readonly string[];
 }
 
-/** Decodes a body, or throws a StatusError (400). */
+/** Decodes a body, or throws a StatusError (400, or 415 for protobuf that would lose something). */
 export function decodeObject(request: DecodeRequest): DecodedObject {
-  const document = read(request);
-  return request.kind.builtIn ? decodeBuiltIn(document, request) : decodeCustom(document, request);
+  const { body, mediaType, kind } = request;
+  const refuse = (message: string): StatusError => unrecognized(body, kind, message);
+  if (kind.builtIn)
+    return decodeBuiltIn(
+      orRefuse(() => readTypedBody(body, mediaType), refuse),
+      request,
+    );
+  if (mediaType === 'protobuf') throw withoutProtobuf();
+  return decodeCustom(
+    orRefuse(() => readDocument(body, mediaType), refuse),
+    request,
+  );
 }
 
-function read({ body, mediaType, kind }: DecodeRequest): TypedDocument {
-  try {
-    return readDocument(body, mediaType);
-  } catch (error) {
-    throw unrecognized(body, kind, messageOf(error));
-  }
-}
-
-function decodeBuiltIn({ node, type: given, yamlDuplicates }: TypedDocument, request: DecodeRequest): DecodedObject {
+function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeRequest): DecodedObject {
   const { body, kind, fieldValidation } = request;
   const type = request.defaultKind ? withDefaultType(given, kind) : given;
   const refuse = (message: string): StatusError => cannotBeHandled(type, kind, message);
   if (type.kind === '') throw unrecognized(body, kind, missingField('Kind', body));
   if (type.version === '') throw refuse(missingField('apiVersion', body));
   if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw otherType(type, request);
-  const { value, strictErrors } = orRefuse(() => decodeTyped(node, kind.schema), refuse);
-  const errors = yamlDuplicates === undefined ? strictErrors : [yamlDuplicates, ...strictErrors];
-  const warnings = fieldWarnings(errors, fieldValidation, refuse);
+  const { value, strictErrors } = orRefuse(() => decode(kind.schema), refuse);
+  const warnings = fieldWarnings(strictErrors, fieldValidation, refuse);
   const metadata = (value['metadata'] ?? {}) as ObjectMeta;
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
 }

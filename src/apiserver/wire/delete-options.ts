@@ -5,11 +5,11 @@ import { badRequest } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { DELETE_OPTIONS } from '../kinds/reviews.ts';
 import { bodyMediaType } from './content-type.ts';
-import { decodeTyped } from './decode-typed.ts';
-import { messageOf, missingField, readDocument } from './document.ts';
+import { messageOf, missingField } from './document.ts';
 import { type DeleteOptions, dryRunErrors, type PropagationPolicy, refuse } from './options.ts';
 import { flag, integer } from './query.ts';
 import { apiVersionOf, withDefaultType } from './type-meta.ts';
+import { readTypedBody } from './typed-body.ts';
 
 /** DeleteOptions of a request, or throws a StatusError (400, 415, 422). Unknown fields of a body are ignored. */
 export function deleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
@@ -27,16 +27,11 @@ interface AskedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy
 function fromBody(body: Buffer, contentType: string | undefined): AskedOptions {
   const mediaType = bodyMediaType(contentType);
   try {
-    const { node, type } = readDocument(body, mediaType);
+    const { type, decode } = readTypedBody(body, mediaType);
     const { kind, ...groupVersion } = withDefaultType(type, { group: '', version: 'v1', kind: 'DeleteOptions' });
     if (groupVersion.version === '') throw new Error(missingField('apiVersion', body));
     if (kind !== 'DeleteOptions') throw new Error(notRegistered(kind, apiVersionOf(groupVersion)));
-    const {
-      kind: _,
-      apiVersion: __,
-      ignoreStoreReadErrorWithClusterBreakingPotential: ___,
-      ...options
-    } = decodeTyped(node, DELETE_OPTIONS).value;
+    const { kind: _, apiVersion: __, ignoreStoreReadErrorWithClusterBreakingPotential: ___, ...options } = decode(DELETE_OPTIONS).value;
     return options;
   } catch (error) {
     throw badRequest(messageOf(error));

@@ -21,28 +21,28 @@ export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedFiel
   return fields;
 }
 
-function* numbered({ properties = {}, go }: Schema): Generator<[number, NumberedField]> {
-  const { numbers = {}, embedded } = go ?? {};
-  const given = new Set(Object.values(numbers));
-  const outer = Object.keys(properties).filter((name) => !isField(embedded, name));
+function* numbered({ properties = {}, go = { type: '' } }: Schema): Generator<[number, NumberedField]> {
+  const { numbers = {}, embedded } = go;
+  const inner = Object.keys(embedded?.properties ?? {});
+  const free = freeNumbers(new Set(Object.values(numbers)));
+  for (const [name, schema] of Object.entries(properties)) {
+    // An embedded struct stands where its first field does.
+    if (embedded !== undefined && name === inner[0]) yield [free(), { goName: structName(embedded), schema: embedded }];
+    else if (!inner.includes(name)) yield [numbers[name] ?? free(), { name, goName: goName(name), schema }];
+  }
+}
+
+function structName({ go }: Schema): string {
+  return go?.struct ?? '';
+}
+
+function freeNumbers(given: ReadonlySet<number>): () => number {
   let last = 0;
-  const next = (): number => {
+  return () => {
     do last++;
     while (given.has(last));
     return last;
   };
-  for (const [name, schema] of Object.entries(properties)) {
-    if (outer.includes(name)) {
-      const number = numbers[name] ?? next();
-      if (number > 0) yield [number, { name, goName: goName(name), schema }];
-    } else if (embedded !== undefined && name === Object.keys(embedded.properties ?? {})[0]) {
-      yield [next(), { goName: embedded.go?.struct ?? '', schema: embedded }];
-    }
-  }
-}
-
-function isField(schema: Schema | undefined, name: string): boolean {
-  return schema?.properties !== undefined && Object.hasOwn(schema.properties, name);
 }
 
 const INITIALISM = /^(api|ca|dns|id|ip|json|os|qos|tty|uid|url)(?![a-z])/;

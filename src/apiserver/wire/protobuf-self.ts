@@ -1,12 +1,14 @@
 // Types that decode themselves from JSON: the messages that protobuf has for them, and their values.
 
 import { bytes, int32, int64, struct, text } from '../kinds/go-struct.ts';
-import { type Fields, isFields, type Value } from '../object.ts';
+import type { Fields, Value } from '../object.ts';
 import type { GoField, Schema } from '../schema/schema.ts';
 import { decodeSelf } from './decode-self.ts';
 import { microTimeText, timeText } from './go-time.ts';
-import { toValue } from './json-node.ts';
+import { toNode, toValue } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
+
+type Codec = NonNullable<GoField['codec']>;
 
 /** The message of such a type; none for what is kept as it came, which only JSON can tell. */
 export function selfMessage({ codec, message }: GoField): Schema | undefined {
@@ -14,32 +16,32 @@ export function selfMessage({ codec, message }: GoField): Schema | undefined {
 }
 
 /** The value of a message, or nothing if it stands for null. Throws an Error with Go's message. */
-export function selfValue(codec: NonNullable<GoField['codec']>, message: Fields): Value | undefined {
+export function selfValue(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
   switch (codec) {
     case 'time':
       return timeText(integer(message['seconds']));
     case 'microTime':
       return microTimeText(integer(message['seconds']), Math.trunc(integer(message['nanos']) / 1000));
     case 'quantity':
-      return decodeSelf({ type: 'string', value: String(message['String_'] ?? '') }, 'quantity', { path: '', fields: '', struct: '' });
+      return decodeSelf(toNode(message['String_'] ?? ''), 'quantity', { path: '', fields: '', struct: '' });
     case 'intOrString':
       return message['type'] === undefined ? integer(message['intVal']) : (message['strVal'] ?? '');
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
-      return firstValue(message);
+      return chosenValue(Object.keys(properties).map((name) => message[name]));
   }
 }
 
 /** The value of an empty message. */
-export function emptySelfValue(codec: NonNullable<GoField['codec']>): Value | undefined {
+export function emptySelfValue(codec: Codec): Value | undefined {
   if (codec === 'quantity') return '0';
   return codec === 'intOrString' ? 0 : undefined;
 }
 
 const TIMESTAMP = struct('v1.Timestamp', { seconds: int64(), nanos: int32() });
 
-const MESSAGES: Readonly<Partial<Record<NonNullable<GoField['codec']>, Schema>>> = {
+const MESSAGES: Readonly<Partial<Record<Codec, Schema>>> = {
   time: TIMESTAMP,
   microTime: TIMESTAMP,
   quantity: struct('resource.Quantity', { String_: text() }),
@@ -51,8 +53,8 @@ function integer(value: Value | undefined): number {
   return Number(value ?? 0);
 }
 
-/** Of alternatives, the one that was chosen: a value, or bytes that hold its JSON. */
-function firstValue(message: Fields): Value | undefined {
-  const [value] = Object.values(message);
+/** Of alternatives, the first that was chosen: a value, or bytes that hold its JSON. */
+function chosenValue(alternatives: readonly (Value | undefined)[]): Value | undefined {
+  const value = alternatives.find((each) => each !== undefined);
   return typeof value === 'string' ? toValue(parseJson(Buffer.from(value, 'base64'))) : value;
 }

@@ -1,0 +1,32 @@
+// The body of a request to a built-in kind, whichever format it is in: JSON, YAML or protobuf.
+
+import type { Schema } from '../schema/schema.ts';
+import type { BodyMediaType } from './content-type.ts';
+import { type Decoded, decodeTyped } from './decode-typed.ts';
+import { readDocument } from './document.ts';
+import { readEnvelope } from './protobuf.ts';
+import { decodeMessage } from './protobuf-message.ts';
+import type { TypeMeta } from './type-meta.ts';
+
+export interface TypedBody {
+  /** As the body says; what is missing is empty. */
+  readonly type: TypeMeta;
+  /** The object, or throws an Error with Kubernetes' message. Protobuf has no unknown or repeated fields. */
+  readonly decode: (schema: Schema) => Decoded;
+}
+
+/** Reads the type of a body, or throws an Error with Kubernetes' message. */
+export function readTypedBody(body: Uint8Array, mediaType: BodyMediaType): TypedBody {
+  if (mediaType === 'protobuf') {
+    const { type, raw } = readEnvelope(body);
+    return { type, decode: (schema) => ({ value: decodeMessage(raw, schema), strictErrors: [] }) };
+  }
+  const { node, type, yamlDuplicates } = readDocument(body, mediaType);
+  return {
+    type,
+    decode: (schema) => {
+      const { value, strictErrors } = decodeTyped(node, schema);
+      return { value, strictErrors: yamlDuplicates === undefined ? strictErrors : [yamlDuplicates, ...strictErrors] };
+    },
+  };
+}
