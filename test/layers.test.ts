@@ -37,13 +37,13 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /** Tools that run at development time only. */
-const TOOLS = ['src/api/generate.ts'];
+const TOOLS = new Set(['src/api/generate.ts']);
 
 const root = join(import.meta.dirname, '..');
 const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[])
   .filter((file) => file.endsWith('.ts'))
   .map((file) => join('src', file))
-  .filter((file) => !TOOLS.includes(file));
+  .filter((file) => !TOOLS.has(file));
 
 interface Import {
   readonly from: string;

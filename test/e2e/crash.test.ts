@@ -22,7 +22,8 @@ async function start(folder: string): Promise<Running> {
   const child = fork(join(import.meta.dirname, '../support/api-server-process.ts'), [folder], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
-  const [{ url, ca }] = (await once(child, 'message')) as [{ url: string; ca: string }];
+  const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code} before it listened`)));
+  const [{ url, ca }] = (await Promise.race([once(child, 'message'), failed])) as [{ url: string; ca: string }];
   return { child, target: { url, agent: new Agent({ ca, keepAlive: true }) } };
 }
 

@@ -45,7 +45,7 @@ const TOKEN = struct('storage.continueToken', { v: text(), rv: int64(), start: t
 
 function parse(token: string): { readonly v?: string; readonly rv?: number; readonly start?: string } {
   try {
-    return decodeTyped(parseJson(decodeBase64Url(token)), TOKEN).value as ReturnType<typeof parse>;
+    return decodeTyped(parseJson(decodeBase64Url(token)), TOKEN).value;
   } catch (error) {
     throw invalidToken((error as Error).message);
   }

@@ -8,14 +8,24 @@ import { parseYaml, type YamlDocument } from '../wire/yaml.ts';
 
 const REPEATED = 'yaml: unmarshal errors:';
 
-/** Reads the body; keys that stand twice are refused, told or ignored. Throws 400. */
-export function readApplied(body: Buffer, validation: FieldValidation): { applied: KubeObject; warnings: readonly string[] } {
+export interface AppliedBody {
+  readonly applied: KubeObject;
+  /** Refuses keys that stand twice, tells of them, or ignores them. Asked once the apply itself has found no fault. Throws 400. */
+  readonly checkRepeated: (validation: FieldValidation, warn: (text: string) => void) => void;
+}
+
+/** Reads the body. Throws 400. */
+export function readApplied(body: Buffer): AppliedBody {
   const { node, duplicates } = parse(body);
-  if (duplicates !== undefined && validation === 'Strict') {
-    throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${duplicates}`);
-  }
-  const lines = duplicates === undefined || validation === 'Ignore' ? [] : duplicates.slice(REPEATED.length).trim().split('\n');
-  return { applied: asObject(toValue(node)), warnings: lines.map((line) => line.trim()) };
+  return {
+    applied: asObject(toValue(node)),
+    checkRepeated: (validation, warn) => {
+      if (duplicates === undefined || validation === 'Ignore') return;
+      if (validation === 'Strict') throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${duplicates}`);
+      const lines = duplicates.slice(REPEATED.length).trim().split('\n');
+      for (const line of lines) warn(line.trim());
+    },
+  };
 }
 
 function parse(body: Buffer): YamlDocument {
@@ -27,7 +37,7 @@ function parse(body: Buffer): YamlDocument {
 }
 
 function asObject(value: Value): KubeObject {
-  if (isFields(value) || value === null) return { apiVersion: '', kind: '', metadata: {}, ...value } as KubeObject;
+  if (isFields(value) || value === null) return Object.assign({ apiVersion: '', kind: '', metadata: {} }, value);
   const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value === 'string' ? 'string' : 'number';
   const why = `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
   throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);

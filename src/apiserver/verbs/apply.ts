@@ -22,8 +22,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
   const { kind, namespace, name, subresource } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
-  const { applied, warnings } = readApplied(body, fieldValidation);
-  warnings.forEach(writer.warn);
+  const { applied, checkRepeated } = readApplied(body);
   const { object } = applyPatch({
     ...typingOf(api, target),
     live,
@@ -35,6 +34,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     subresource,
     defaulted: (merged) => kind.rules.defaulted(decodeDocument(merged, kind).object),
   });
+  checkRepeated(fieldValidation, writer.warn);
   const next = inNamespace(named(object, name), kind, namespace);
   if (live !== undefined) {
     checkUid(target, next, live);

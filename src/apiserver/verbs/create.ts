@@ -18,7 +18,7 @@ const NAME_TRIES = 8;
 /** Creates what an ordinary POST describes; field ownership is recorded for the writer. */
 export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
-  const { object, warnings } = deduplicateOwners(inNamespace(decoded, kind, namespace), 'create');
+  const { object, warnings } = deduplicateOwners(withoutDeletion(inNamespace(decoded, kind, namespace)), 'create');
   warnings.forEach(writer.warn);
   return storeNew(api, kind, tracked(api, target, { next: object, writer }), writer);
 }
@@ -28,21 +28,28 @@ export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Write
   admitCreate(api, kind, object);
   api.checkEscalation(writer.user, kind, object);
   const store = storeOf(api, kind);
-  const fresh = kind.rules.prepareForCreate(withSystemMetadata(named(object, store, api), api.now()));
+  const fresh = kind.rules.prepareForCreate(withSystemMetadata(withoutDeletion(named(object, store, api)), api.now()));
   checkValid(kind, fresh, kind.rules.validate(fresh));
   kind.rules.warnings(fresh).forEach(writer.warn);
+  if (!writer.dryRun && namesVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
   const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
   if (existing !== undefined) throw exists(kind, existing);
-  if (fresh.metadata.resourceVersion !== undefined) throw unclassified('resourceVersion should not be set on objects to be created');
   return writer.dryRun ? fresh : store.put(fresh);
 }
 
-/** The object in the namespace of the URL; 400 if it says otherwise. */
+/** The object in the namespace of the URL, or in none; 400 if it says that it is in another. */
 export function inNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
-  const own = object.metadata.namespace ?? '';
-  if (own === namespace || !kind.namespaced) return object;
+  const { namespace: own = '', ...metadata } = object.metadata;
+  if (!kind.namespaced) return { ...object, metadata };
+  if (own === namespace) return object;
   if (own !== '') throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  return { ...object, metadata: { ...object.metadata, namespace } };
+  return { ...object, metadata: { ...metadata, namespace } };
+}
+
+/** What only a deletion sets. */
+function withoutDeletion(object: KubeObject): KubeObject {
+  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 /** Generates a name where only a prefix is given. */
@@ -56,8 +63,12 @@ function named(object: KubeObject, store: KindStore, api: Api): KubeObject {
 }
 
 function withSystemMetadata(object: KubeObject, now: number): KubeObject {
-  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata } = object.metadata;
-  return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
+  return { ...object, metadata: { ...object.metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
+}
+
+/** A version that is no number, or zero, is as good as none. */
+function namesVersion({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
+  return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }
 
 function exists(kind: Kind, { metadata }: KubeObject): Error {

@@ -2,6 +2,8 @@
 
 import { invalidValue } from '../../api/field-error.ts';
 import { badRequest, invalid, notFound, StatusError } from '../../api/status.ts';
+import { goQuote } from '../../std/go-text.ts';
+import { goPrint } from '../fields/go-print.ts';
 import { jsonPatch, jsonPatchProblems } from '../fields/json-patch.ts';
 import { mergePatch } from '../fields/merge-patch.ts';
 import { strategicMerge } from '../fields/strategic-merge.ts';
@@ -10,13 +12,13 @@ import { deduplicateOwners } from '../kinds/lifecycle.ts';
 import type { Fields, KubeObject } from '../object.ts';
 import type { PatchType } from '../wire/content-type.ts';
 import { objectText } from '../wire/encode.ts';
-import { duplicateFields, toValue } from '../wire/json-node.ts';
+import { duplicateFields, type JsonNode, toValue } from '../wire/json-node.ts';
 import { parseJson } from '../wire/json-parse.ts';
 import type { FieldValidation } from '../wire/options.ts';
-import { orderedJson } from '../wire/ordered-json.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
 import { type DecodedDocument, decodeDocument } from './patched-object.ts';
+import { patchedText } from './patched-text.ts';
 import { tracked } from './tracked.ts';
 import { checkName, checkUid, replaceObject } from './update.ts';
 
@@ -42,6 +44,8 @@ interface Patched {
   readonly value: unknown;
   /** What a strict reader objects to in the patch itself. */
   readonly problems: readonly string[];
+  /** What the server shows when the outcome is no object of the kind. */
+  readonly shown: () => string;
 }
 
 function patched(kind: Kind, live: KubeObject, { type, body, fieldValidation }: Patch): Patched {
@@ -50,15 +54,22 @@ function patched(kind: Kind, live: KubeObject, { type, body, fieldValidation }: 
   const isStrategic = type === 'application/strategic-merge-patch+json';
   const node = parsePatch(body, reading === 'strict' && !isStrategic ? 'error decoding patch: ' : '');
   const change = toValue(node);
-  const duplicates = duplicateFields(node).map((path) => `duplicate field "${path}"`);
   switch (type) {
-    case 'application/json-patch+json':
-      return { value: jsonPatch(document, change, reading), problems: [...duplicates, ...jsonPatchProblems(change)] };
-    case 'application/merge-patch+json':
-      return { value: mergePatch(document, change, reading), problems: duplicates };
+    case 'application/json-patch+json': {
+      const value = jsonPatch(document, change, reading);
+      return { value, problems: jsonPatchProblems(node), shown: () => patchedText(value, [document, change]) };
+    }
+    case 'application/merge-patch+json': {
+      const value = mergePatch(document, change, reading);
+      return { value, problems: repeatedFields(node), shown: () => patchedText(value, [document]) };
+    }
     case 'application/strategic-merge-patch+json':
-      return { value: strategicMerge(document, change, kind.schema), problems: duplicates };
+      return { value: strategicMerge(document, change, kind.schema), problems: repeatedFields(node), shown: () => goPrint(change) };
   }
+}
+
+function repeatedFields(patch: JsonNode): readonly string[] {
+  return duplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
 function parsePatch(body: Buffer, prefix: string) {
@@ -70,23 +81,23 @@ function parsePatch(body: Buffer, prefix: string) {
 }
 
 /** The patched document as an object of the kind; 422 about the whole patch when it is none. */
-function decodePatched(kind: Kind, { value, problems }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
-  const { object, strictErrors } = decodedOr422(kind, value);
+function decodePatched(kind: Kind, { value, problems, shown }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
+  const { object, strictErrors } = decodedOr422(kind, value, shown);
   const found = [...new Set([...problems, ...strictErrors])];
   if (validation === 'Warn') found.forEach(writer.warn);
-  if (validation === 'Strict' && found.length > 0) throw invalidPatch(value, `strict decoding error: ${found.join(', ')}`);
+  if (validation === 'Strict' && found.length > 0) throw invalidPatch(shown(), `strict decoding error: ${found.join(', ')}`);
   return object;
 }
 
-function decodedOr422(kind: Kind, value: unknown): DecodedDocument {
+function decodedOr422(kind: Kind, value: unknown, shown: () => string): DecodedDocument {
   try {
     return decodeDocument(value, kind);
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw invalidPatch(value, (error as Error).message);
+    throw invalidPatch(shown(), (error as Error).message);
   }
 }
 
-function invalidPatch(value: unknown, why: string): Error {
-  return invalid({ group: '', name: '' }, '', [invalidValue('patch', orderedJson(value), why)]);
+function invalidPatch(shown: string, why: string): Error {
+  return invalid({ group: '', name: '' }, '', [invalidValue('patch', shown, why)]);
 }

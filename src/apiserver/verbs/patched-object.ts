@@ -2,7 +2,7 @@
 
 import { OBJECT_META } from '../kinds/go-struct.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Fields, isFields, type KubeObject, type ObjectMeta, type Value } from '../object.ts';
+import { type Fields, isFields, type KubeObject, type ObjectMeta } from '../object.ts';
 import { prune } from '../schema/prune.ts';
 import { decodeTyped } from '../wire/decode-typed.ts';
 import { toNode } from '../wire/json-node.ts';
@@ -28,9 +28,9 @@ function decodeBuiltIn(fields: Fields, kind: Kind): DecodedDocument {
 }
 
 function decodeCustom(fields: Fields, kind: Kind): DecodedDocument {
-  const metadata = decodeTyped(toNode(fields['metadata'] as Value | undefined), OBJECT_META).value;
+  const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
   const { value, unknown } = prune(fields, kind.schema);
-  const object = { ...(value as Fields), metadata } as unknown as KubeObject;
+  const object = { ...value, metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import { array, assert, boolean, constantFrom, nat, property, record, string } from 'fast-check';
 import type { KubeObject } from '../../../src/apiserver/object.ts';
 import type { Journal, JournalEntry } from '../../../src/apiserver/storage/journal.ts';
 import { type Change, EVERY, ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
@@ -65,9 +65,9 @@ describe('ObjectStore', () => {
   });
 
   it('shows the list as it was at any remembered revision', () => {
-    const write = fc.record({ key: fc.constantFrom('a/x', 'a/y', 'b/x'), remove: fc.boolean(), value: fc.string() });
-    fc.assert(
-      fc.property(fc.array(write, { maxLength: 30 }), (writes) => {
+    const write = record({ key: constantFrom('a/x', 'a/y', 'b/x'), remove: boolean(), value: string() });
+    assert(
+      property(array(write, { maxLength: 30 }), (writes) => {
         const store = new ObjectStore(memoryJournal());
         const past = new Map([[store.revision, store.list('configmaps')]]);
         for (const { key, remove, value } of writes) {
@@ -81,9 +81,9 @@ describe('ObjectStore', () => {
   });
 
   it('replays changes so that they lead from any revision to the present', () => {
-    const write = fc.record({ key: fc.constantFrom('x', 'y', 'z'), remove: fc.boolean() });
-    fc.assert(
-      fc.property(fc.array(write, { maxLength: 30 }), fc.nat(30), (writes, from) => {
+    const write = record({ key: constantFrom('x', 'y', 'z'), remove: boolean() });
+    assert(
+      property(array(write, { maxLength: 30 }), nat(30), (writes, from) => {
         const store = new ObjectStore(memoryJournal());
         const states: Map<string, KubeObject>[] = [new Map()];
         const current = new Map<string, KubeObject>();
