@@ -11,6 +11,7 @@ import type { ApiRequest, Incoming } from './request.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
 import { formatBody } from './wire/encode.ts';
 import { negotiateError, type Preferences } from './wire/negotiate.ts';
+import { requestTimeoutMs } from './wire/options.ts';
 import { orderedJson } from './wire/ordered-json.ts';
 import { warningHeaders } from './wire/warning.ts';
 
@@ -81,6 +82,7 @@ async function answer(deps: HandlerDeps, incoming: Incoming, url: Url, caller: C
 /** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
 function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: Url, caller: Caller): ApiRequest {
   const info = requestInfo(incoming.method, path, query);
+  if (info.verb !== 'watch') requestTimeoutMs(query);
   const credentials = { authorization: headerOf(incoming, 'authorization'), certificate: incoming.certificate };
   const { authenticators, policy } = deps;
   const authentication = authenticate(credentials, authenticators.audiences, authenticators, deps.now());

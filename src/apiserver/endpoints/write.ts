@@ -1,5 +1,6 @@
 // POST, PUT and DELETE.
 
+import { badRequest } from '../../api/status.ts';
 import type { Reply } from '../reply.ts';
 import { showList } from '../representation.ts';
 import type { Api, Target } from '../verbs/api.ts';
@@ -26,6 +27,7 @@ export async function createEndpoint(api: Api, request: KindRequest): Promise<Re
 }
 
 export async function updateEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  if (request.info.name === '') throw badRequest('name must be provided');
   const representation = representationOf(request);
   const body = await request.body();
   const options = writeOptions(request.query, 'UpdateOptions');

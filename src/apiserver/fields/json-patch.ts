@@ -2,6 +2,7 @@
 
 import { badRequest, statusError } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
+import { duplicateFields, type JsonEntry, type JsonNode } from '../wire/json-node.ts';
 import { jsonTypeName } from './json-type.ts';
 import { isFields, type JsonObject, sameValue } from './same-value.ts';
 
@@ -20,16 +21,25 @@ export function jsonPatch(document: unknown, patch: unknown, reading: PatchReadi
   return operations.reduce<unknown>((patched, operation) => applied(patched, operation), document);
 }
 
-/** What a strict reading objects to: `json patch unknown field "[0].extra"`. */
-export function jsonPatchProblems(patch: unknown): readonly string[] {
-  if (!Array.isArray(patch)) return [];
-  return patch.flatMap((operation: unknown, index) => {
-    const names = isFields(operation) ? Object.keys(operation) : [];
-    return names.filter((name) => !OPERATION_FIELDS.has(name)).map((name) => `json patch unknown field ${goQuote(`[${index}].${name}`)}`);
+/** What a strict reading objects to, in the order of the patch: `json patch unknown field "[0].extra"`. */
+export function jsonPatchProblems(patch: JsonNode): readonly string[] {
+  if (patch.type !== 'array') return [];
+  return patch.items.flatMap((operation, index) => {
+    if (operation.type !== 'object') return [];
+    return operationProblems(operation.entries).map(({ problem, path }) => `json patch ${problem} field ${goQuote(`[${index}].${path}`)}`);
   });
 }
 
 const OPERATION_FIELDS = new Set(['op', 'path', 'from', 'value']);
+
+function operationProblems(entries: readonly JsonEntry[]): readonly { problem: string; path: string }[] {
+  return entries.flatMap(({ key, value }, index) => {
+    const isRepeated = entries.slice(0, index).some((earlier) => earlier.key === key);
+    if (!OPERATION_FIELDS.has(key)) return isRepeated ? [] : [{ problem: 'unknown', path: key }];
+    const within = key === 'value' ? duplicateFields(value).map((path) => `${key}${path.startsWith('[') ? '' : '.'}${path}`) : [];
+    return [...(isRepeated ? [key] : []), ...within].map((path) => ({ problem: 'duplicate', path }));
+  });
+}
 
 function parseOperations(patch: unknown, reading: PatchReading): readonly JsonObject[] {
   const strict = reading === 'strict';

@@ -39,10 +39,13 @@ export function kubeObject({ value }: TypedObject): KubeObject {
   return object;
 }
 
+/** What an object that does not exist yet lacks. */
+const EMPTY = { apiVersion: '', kind: '' };
+
 /** The same object in another version, or undefined if there is none. */
 export function converted(object: TypedObject, apiVersion: string, { inVersion }: Typing): TypedObject | undefined {
   if (object.apiVersion === apiVersion) return object;
-  const other = inVersion?.(kubeObject(object), apiVersion);
+  const other = inVersion?.(kubeObject({ ...object, value: isFields(object.value) ? { ...EMPTY, ...object.value } : EMPTY }), apiVersion);
   return other && typedObject(other.object, { schema: other.schema, apiVersion });
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { jsonPatch, jsonPatchProblems } from '../../../src/apiserver/fields/json-patch.ts';
+import { parseJson } from '../../../src/apiserver/wire/json-parse.ts';
 
 const DOCUMENT = { kind: 'ConfigMap', data: { a: '1', 'x/y~z': '2' }, list: ['p', 'q'], empty: null };
 
@@ -93,7 +94,7 @@ describe('jsonPatch', () => {
   });
 
   it('reports unknown fields', () => {
-    expect(jsonPatchProblems([{ op: 'test', path: '/a', extra: 1 }, 5, { more: 1 }])).toEqual([
+    expect(jsonPatchProblems(parseJson(Buffer.from('[{"op":"test","path":"/a","extra":1},5,{"more":1}]')))).toEqual([
       'json patch unknown field "[0].extra"',
       'json patch unknown field "[2].more"',
     ]);
