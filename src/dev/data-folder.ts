@@ -2,7 +2,7 @@
 // Each API server keeps what it stores in a folder of its own inside.
 
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../config.ts';
 import { isDraft, writePrivate } from '../std/private-file.ts';
@@ -25,6 +25,11 @@ export class DataFolder {
   constructor(path: string, memory: Memory | undefined) {
     this.path = path;
     this.#memory = memory;
+  }
+
+  /** Whether nobody has marked the folder as ours yet. */
+  get isNew(): boolean {
+    return this.#memory === undefined;
   }
 
   get memory(): Memory {
@@ -58,7 +63,7 @@ export class DataFolder {
 export async function openDataFolder(path: string): Promise<DataFolder> {
   const folder = resolve(path);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     const entries = (await readdir(folder)).filter((name) => !isDraft(name));
     if (entries.includes(MEMORY))
       return new DataFolder(folder, parseMemory(join(folder, MEMORY), await readFile(join(folder, MEMORY), 'utf8')));
@@ -68,6 +73,20 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     return new DataFolder(folder, undefined);
   } catch (error) {
     throw unusable(folder, error);
+  }
+}
+
+/** Node's own recursive mkdir never ends where a folder exists and takes no others, such as /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const make = () => mkdir(path, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await make();
   }
 }
 

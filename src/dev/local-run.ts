@@ -58,11 +58,12 @@ const KUBECTL = 'kubectl';
 /** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
 async function startRememberedServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
-  const newToken = () => randomBytes(32).toString('base64url');
-  await folder.remember({ tokens: tokensFor([HUB, ...targetNames], folder.memory.tokens, newToken) });
-  const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, log, closing });
+  const tokens = tokensFor([HUB, ...targetNames], folder.memory.tokens, () => randomBytes(32).toString('base64url'));
+  // Marks a new folder as ours. One that is there may be in use by another run: that is known once our servers hold it.
+  if (folder.isNew) await folder.remember({ tokens });
+  const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
-  await folder.remember({ ports: { ...folder.memory.ports, ...ports } });
+  await folder.remember({ tokens, ports: { ...folder.memory.ports, ...ports } });
   return servers;
 }
 

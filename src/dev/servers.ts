@@ -26,6 +26,8 @@ export interface ServersOptions {
   readonly folder: DataFolder;
   readonly apiPort: number;
   readonly targets: readonly string[];
+  /** The tokens of every server's users. */
+  readonly tokens: Readonly<Record<string, Tokens>>;
   readonly log: Logger;
   /** Takes what must be closed in the end. */
   readonly closing: AsyncDisposableStack;
@@ -33,18 +35,18 @@ export interface ServersOptions {
 
 /** Starts the hub and all targets. Throws a StartError for a port or a folder that cannot be used. */
 export async function startServers(options: ServersOptions): Promise<{ hub: LocalServer; targets: readonly LocalServer[] }> {
-  const servers = await Promise.allSettled([HUB, ...options.targets].map((name) => startServer(name, options)));
-  const started = servers.filter((server) => server.status === 'fulfilled').map(({ value }) => value);
+  const attempts = await Promise.allSettled([HUB, ...options.targets].map((name) => startServer(name, options)));
+  const started = attempts.filter((attempt) => attempt.status === 'fulfilled').map(({ value }) => value);
   // All at once: each may take a moment to let its requests finish.
   options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
-  const failed = servers.find((server) => server.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+  const failed = attempts.find((attempt) => attempt.status === 'rejected');
+  if (failed !== undefined) throw explained(failed.reason, options.apiPort);
   const [hub, ...targets] = started.map(({ server }) => server);
   if (hub === undefined) throw new Error('there is no hub');
   return { hub, targets };
 }
 
-/** Makes a client for a server's administrator, whose fields are owned by `manager`. */
+/** Makes a client for a server's administrator; `manager` is to own the fields that it sets. */
 export function adminClient(server: LocalServer, manager: string, closing: AsyncDisposableStack): KubeClient {
   const transport = createTransport(server.admin, { clock: systemClock });
   closing.defer(() => transport.close());
@@ -54,9 +56,14 @@ export function adminClient(server: LocalServer, manager: string, closing: Async
 /** The audience of the samples: their tokens are accepted by the cluster that they are for. */
 const ISSUER = 'https://kubernetes.default.svc';
 
-async function startServer(name: string, options: ServersOptions): Promise<{ server: LocalServer; close: () => Promise<void> }> {
-  const tokens = options.folder.memory.tokens[name] ?? {};
-  const server = await (name === HUB ? listenOn(options.apiPort, name, options) : listenAgain(name, options));
+interface Started {
+  readonly server: LocalServer;
+  readonly close: () => Promise<void>;
+}
+
+async function startServer(name: string, options: ServersOptions): Promise<Started> {
+  const tokens = options.tokens[name] ?? {};
+  const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenAgain(name, options);
   const { url, port, ca } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
@@ -68,43 +75,24 @@ async function listenAgain(name: string, options: ServersOptions): Promise<ApiSe
   try {
     return await listenOn(options.folder.memory.ports[name] ?? 0, name, options);
   } catch (error) {
-    if (!isPortError(error)) throw error;
+    if (!isListenError(error)) throw error;
     return await listenOn(0, name, options);
   }
 }
 
-async function listenOn(port: number, name: string, { folder, log }: ServersOptions): Promise<ApiServer> {
+function listenOn(port: number, name: string, { folder, tokens, log }: ServersOptions): Promise<ApiServer> {
   const report = (error: unknown) => log.error({ server: name, error }, 'an API server met an error that it did not expect');
-  try {
-    return await startApiServer({
-      folder: folder.file(name),
-      port,
-      issuer: ISSUER,
-      tokens: usersByToken(folder.memory.tokens[name] ?? {}),
-      report,
-    });
-  } catch (error) {
-    if (error instanceof DataFolderError)
-      throw new StartError(`${error.message} (--data-dir DIR chooses another folder)`, { cause: error });
-    if (isPortError(error)) throw new PortError(port, error);
-    throw error;
-  }
+  return startApiServer({ folder: folder.file(name), port, issuer: ISSUER, tokens: usersByToken(tokens[name] ?? {}), report });
 }
 
-class PortError extends StartError {
-  constructor(port: number, cause: NodeJS.ErrnoException) {
-    const why = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${cause.message})`;
-    super(`port ${port} ${why}; choose another one with --api-port PORT, or --api-port 0 for any that is free`, { cause });
-  }
+/** What a person can put right, said so; anything else as it is. */
+function explained(error: unknown, apiPort: number): unknown {
+  if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
+  if (!isListenError(error)) return error;
+  const why = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.message})`;
+  return new StartError(`port ${apiPort} ${why}; choose another --api-port, 0 for any free one`, { cause: error });
 }
 
-function isPortError(error: unknown): error is NodeJS.ErrnoException {
-  if (error instanceof PortError) return true;
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    ['EADDRINUSE', 'EACCES'].includes(String(error.code)) &&
-    'syscall' in error &&
-    error.syscall === 'listen'
-  );
+function isListenError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
 }
