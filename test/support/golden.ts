@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
+import { asInOneSecond } from './golden-order.ts';
 import { type Match, matchTemplate, rewriteContinueToken, type Stand } from './golden-template.ts';
 
 /** One recorded exchange. */
@@ -74,7 +75,7 @@ export class Replay {
     const answer = await this.#ask(recording, wasCut ? { enough: body.length * 2 } : {});
     const came = summary ? summaryOf(answer.body) : wasCut ? firstLines(answer.body, recorded) : answer.body;
     this.#learnMetadata(metadataOf(recorded), metadataOf(came));
-    const [template, actual] = relax(recorded, came);
+    const [template, actual] = relax(asInOneSecond(recorded), asInOneSecond(came));
     const match = matchTemplate(template, actual);
     match.stands.forEach((stand) => this.#learn(stand));
     return {
