@@ -5,7 +5,7 @@ import { internalError, StatusError, unauthorized } from '../api/status.ts';
 import type { AccessAttributes, Policy } from '../domain/rbac.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { authorize } from './access/authorize.ts';
-import { impersonate } from './access/impersonate.ts';
+import type { Impersonation } from './access/impersonate.ts';
 import { plainText, type Reply } from './reply.ts';
 import type { ApiRequest, Incoming } from './request.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
@@ -18,6 +18,7 @@ import { warningHeaders } from './wire/warning.ts';
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
   readonly policy: Policy;
+  readonly impersonate: Impersonation;
   now(): number;
   /** Resolves when everything that an answer may show is on disk. */
   durable(): Promise<void>;
@@ -89,7 +90,7 @@ function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: Url, c
   authentication.warnings.forEach(caller.warn);
   if (authentication.type === 'refused') throw unauthorized();
   const attributes = attributesOf(info);
-  const user = impersonate(authentication.user, incoming.headers, attributes, policy);
+  const user = deps.impersonate(authentication.user, incoming.headers, attributes);
   authorize(user, attributes, policy);
   return {
     ...caller,

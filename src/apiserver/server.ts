@@ -3,6 +3,7 @@
 import { internalError } from '../api/status.ts';
 import { systemClock } from '../std/clock.ts';
 import { bootstrapPolicy } from './access/bootstrap-policy.ts';
+import { createImpersonation } from './access/impersonate.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
 import { pathEndpoint } from './endpoints/path.ts';
@@ -53,7 +54,13 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       const { info } = request;
       return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address, healthChecks });
     };
-    const deps = { ...api, endpoint, report: options.report, durable: () => store.durable().catch(unavailable) };
+    const deps = {
+      ...api,
+      impersonate: createImpersonation(api.policy),
+      endpoint,
+      report: options.report,
+      durable: () => store.durable().catch(unavailable),
+    };
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
     await store.durable();

@@ -13,20 +13,42 @@ import { nodeOf, serviceAccountGroups, serviceAccountOf, withGroup } from './use
  * The user that a request runs as: `requestor`, or whom its headers want if `requestor` may act as them while doing what `attributes` say.
  * Throws BadRequest when the headers lack a user name, and the first mode's Forbidden when no mode allows it.
  */
-export function impersonate(requestor: User, headers: Headers, attributes: AccessAttributes, policy: Policy): User {
-  const wanted = wantedUser(headers);
-  if (wanted === undefined) return requestor;
-  let firstRefusal: unknown;
-  for (const mode of MODES) {
-    if (!mode.applies(wanted, requestor)) continue;
-    try {
-      return impersonated({ requestor, policy, mode }, wanted, attributes);
-    } catch (error) {
-      if (!hasReason(error, 'Forbidden')) throw error;
-      firstRefusal ??= error;
+export type Impersonation = (requestor: User, headers: Headers, attributes: AccessAttributes) => User;
+
+/** Impersonation under a policy. The mode that last served a requestor is asked first, and so its refusal is the one to be told. */
+export function createImpersonation(policy: Policy): Impersonation {
+  const lastModes = new Map<string, Mode>();
+  return (requestor, headers, attributes) => {
+    const wanted = wantedUser(headers);
+    if (wanted === undefined) return requestor;
+    let firstRefusal: unknown;
+    for (const mode of modesFrom(lastModes.get(requestor.name))) {
+      if (!mode.applies(wanted, requestor)) continue;
+      try {
+        const user = impersonated({ requestor, policy, mode }, wanted, attributes);
+        remember(lastModes, requestor.name, mode);
+        return user;
+      } catch (error) {
+        if (!hasReason(error, 'Forbidden')) throw error;
+        firstRefusal ??= error;
+      }
     }
-  }
-  throw firstRefusal;
+    throw firstRefusal;
+  };
+}
+
+function modesFrom(last: Mode | undefined): readonly Mode[] {
+  return last === undefined ? MODES : [last, ...MODES.filter((mode) => mode !== last)];
+}
+
+/** So many requestors are remembered; whoever impersonated longest ago is forgotten. */
+const MEMORY = 10_000;
+
+function remember(lastModes: Map<string, Mode>, name: string, mode: Mode): void {
+  lastModes.delete(name);
+  lastModes.set(name, mode);
+  const [oldest] = lastModes.size > MEMORY ? lastModes.keys() : [];
+  if (oldest !== undefined) lastModes.delete(oldest);
 }
 
 interface Mode {

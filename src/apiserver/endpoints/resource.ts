@@ -1,7 +1,7 @@
 // From a request for a resource to the endpoint that answers it, or to the right kind of 404 and 405.
 // Built-in kinds have routes that say what is there; custom resources decide step by step. Their refusals differ.
 
-import { notFound, qualifiedName, statusError } from '../../api/status.ts';
+import { badRequest, notFound, qualifiedName, statusError } from '../../api/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { reviewKinds } from '../kinds/reviews.ts';
 import { plainText, type Reply } from '../reply.ts';
@@ -48,6 +48,7 @@ async function builtIn(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info, method } = request;
   const endpoints = routesOf(kind, info);
   if (endpoints === undefined) throw noRoute();
+  if (info.parts.length > 1 && info.name === '') throw badRequest('name must be provided');
   const isServed = info.subresource !== '' || kind.verbs.some((verb) => verb === info.verb);
   const endpoint = isServed && method !== 'HEAD' ? endpoints[info.verb] : undefined;
   if (endpoint === undefined) throw noMethod();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { impersonate } from '../../../src/apiserver/access/impersonate.ts';
+import { createImpersonation } from '../../../src/apiserver/access/impersonate.ts';
 import { storedPolicy } from '../../../src/apiserver/access/policy.ts';
 import type { AccessAttributes, PolicyRule } from '../../../src/domain/rbac.ts';
 import { exchange } from './golden.ts';
@@ -36,7 +36,7 @@ function headers(user: string, ...groups: readonly string[]): Readonly<Record<st
 
 describe('impersonate', () => {
   it('leaves the user alone without headers', () => {
-    expect(impersonate(alice, { accept: ['*/*'] }, listPods, policy())).toBe(alice);
+    expect(createImpersonation(policy())(alice, { accept: ['*/*'] }, listPods)).toBe(alice);
   });
 
   it('is refused as recorded', () => {
@@ -49,7 +49,7 @@ describe('impersonate', () => {
       name: 'builder',
       namespace: 'team-a',
     };
-    expect(() => impersonate(alice, headers('admin'), attributes, policy())).toThrow(
+    expect(() => createImpersonation(policy())(alice, headers('admin'), attributes)).toThrow(
       expect.objectContaining({ status: JSON.parse(response.body) }),
     );
   });
@@ -68,7 +68,7 @@ describe('impersonate', () => {
     ],
   ])('needs a user name beside %s', (_, given, printed) => {
     const message = `requested ${printed} without impersonating a user name`;
-    expect(() => impersonate(alice, given, listPods, policy())).toThrow(
+    expect(() => createImpersonation(policy())(alice, given, listPods)).toThrow(
       expect.objectContaining({ status: expect.objectContaining({ message, code: 400 }) }),
     );
   });
@@ -120,7 +120,7 @@ describe('impersonate', () => {
       { name: 'bob', groups: ['a', 'b', 'c', 'd', 'system:authenticated'] },
     ],
   ])('lets act as %s', (_, rules, given, user) => {
-    expect(impersonate(alice, given, listPods, policy(...rules))).toEqual(user);
+    expect(createImpersonation(policy(...rules))(alice, given, listPods)).toEqual(user);
   });
 
   it('lets a service account act as the node it runs on, whichever that is', () => {
@@ -131,12 +131,17 @@ describe('impersonate', () => {
     };
     const rules = [on('associated-node'), { ...may('associated-node', 'nodes'), resourceNames: ['*'] }];
     const granted = storedPolicy(storedObjects(role('r', rules), binding('r', robot.name)));
-    expect(impersonate(robot, headers('system:node:n1'), listPods, granted).groups).toEqual(['system:nodes', 'system:authenticated']);
-    expect(() => impersonate(robot, headers('system:node:n2'), listPods, granted)).toThrow('cannot impersonate-on:arbitrary-node:list');
+    expect(createImpersonation(granted)(robot, headers('system:node:n1'), listPods).groups).toEqual([
+      'system:nodes',
+      'system:authenticated',
+    ]);
+    expect(() => createImpersonation(granted)(robot, headers('system:node:n2'), listPods)).toThrow(
+      'cannot impersonate-on:arbitrary-node:list',
+    );
   });
 
   it('lets superusers act as anybody', () => {
-    expect(impersonate(admin, headers('bob', 'system:masters'), listPods, policy()).groups).toContain('system:masters');
+    expect(createImpersonation(policy())(admin, headers('bob', 'system:masters'), listPods).groups).toContain('system:masters');
   });
 
   const everything = [on('user-info'), may('user-info', '*')];
@@ -187,6 +192,14 @@ describe('impersonate', () => {
       'impersonating the empty string value in extra is not allowed',
     ],
   ])('refuses %s', (_, rules, given, message) => {
-    expect(() => impersonate(alice, given, listPods, policy(...rules))).toThrow(message);
+    expect(() => createImpersonation(policy(...rules))(alice, given, listPods)).toThrow(message);
+  });
+
+  it('tells the refusal of the mode that last served the requestor', () => {
+    const impersonate = createImpersonation(policy({ ...legacy('users'), resourceNames: ['bob'] }));
+    const asCarol = () => impersonate(alice, headers('carol'), listPods);
+    expect(asCarol).toThrow('cannot impersonate-on:user-info:list resource "pods"');
+    expect(impersonate(alice, headers('bob'), listPods).name).toBe('bob');
+    expect(asCarol).toThrow('cannot impersonate resource "users"');
   });
 });
