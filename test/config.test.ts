@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { helpText, parseConfig, StartError } from '../src/config.ts';
+
+describe('parseConfig', () => {
+  it('has a default for everything', () => {
+    expect(parseConfig([], {})).toEqual({
+      help: false,
+      kubeConfig: undefined,
+      dataDir: '.purser',
+      apiPort: 7443,
+      facadePort: 7444,
+      metricsPort: 7445,
+      clusters: 1,
+      samples: true,
+      readyFile: undefined,
+      logLevel: undefined,
+      localOnly: [],
+    });
+  });
+
+  it.each([
+    ['--data-dir', ['--data-dir', '/tmp/x'], { dataDir: '/tmp/x' }],
+    ['a value after an equals sign', ['--data-dir=a b'], { dataDir: 'a b' }],
+    ['a value that looks like an option, after an equals sign', ['--data-dir=--x'], { dataDir: '--x' }],
+    ['--api-port', ['--api-port', '65535'], { apiPort: 65_535 }],
+    ['any free ports', ['--api-port=0', '--facade-port=0', '--metrics-port=0'], { apiPort: 0, facadePort: 0, metricsPort: 0 }],
+    ['no clusters', ['--clusters', '0'], { clusters: 0 }],
+    ['--no-samples', ['--no-samples'], { samples: false }],
+    ['--ready-file', ['--ready-file', 'f.json'], { readyFile: 'f.json' }],
+    ['--help', ['--help'], { help: true }],
+    ['the last of several', ['--clusters', '2', '--clusters', '3'], { clusters: 3 }],
+  ])('takes %s', (_name, args, expected) => {
+    expect(parseConfig(args, {})).toMatchObject(expected);
+  });
+
+  it.each([
+    ['an unknown option', ['--nope'], 'unknown option --nope'],
+    ['a short option', ['-h'], 'unknown option -h'],
+    ["a name of JavaScript's own", ['--constructor'], 'unknown option --constructor'],
+    ['the negation of an option', ['--samples'], 'unknown option --samples'],
+    ['a missing value', ['--data-dir'], '--data-dir needs a value: --data-dir DIR'],
+    ['an empty value', ['--ready-file='], '--ready-file needs a value: --ready-file FILE'],
+    ['an option in place of a value', ['--ready-file', '--help'], '--ready-file needs a value: --ready-file FILE'],
+    ['a value too many', ['--no-samples=yes'], '--no-samples takes no value'],
+    ['an argument', ['2'], 'unexpected argument "2"; with npm, options follow after --'],
+    ['a port that is no number', ['--api-port', 'https'], '--api-port must be a number from 0 to 65535, not "https"'],
+    ['a port beyond all', ['--facade-port', '65536'], '--facade-port must be a number from 0 to 65535, not "65536"'],
+    ['a negative port', ['--metrics-port', '-1'], '--metrics-port must be a number from 0 to 65535, not "-1"'],
+    ['half a cluster', ['--clusters', '0.5'], '--clusters must be a number from 0 to 100, not "0.5"'],
+    ['a port given twice', ['--api-port', '9000', '--metrics-port', '9000'], '--api-port and --metrics-port are both 9000'],
+  ])('refuses %s', (_name, args, problem) => {
+    expect(() => parseConfig(args, {})).toThrow(new StartError(`${problem} (npm start -- --help lists the options)`));
+  });
+
+  it('names everything that is wrong in one line', () => {
+    expect(() => parseConfig(['--nope', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).toThrow(
+      'unknown option --nope; PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent; ' +
+        '--clusters must be a number from 0 to 100, not "x" (npm start -- --help lists the options)',
+    );
+  });
+
+  it('reads the cluster to run on, and its options without effect there', () => {
+    const config = parseConfig(['--clusters', '2', '--facade-port', '0', '--no-samples'], {
+      KUBECONFIG: '/a:/b',
+      PURSER_LOG_LEVEL: 'debug',
+    });
+
+    expect(config).toMatchObject({ kubeConfig: '/a:/b', logLevel: 'debug', localOnly: ['--clusters', '--no-samples'] });
+  });
+
+  it('takes an empty KUBECONFIG for none', () => {
+    expect(parseConfig([], { KUBECONFIG: '' }).kubeConfig).toBeUndefined();
+  });
+
+  it('cannot be changed afterwards', () => {
+    expect(Object.isFrozen(parseConfig([], {}))).toBe(true);
+  });
+});
+
+describe('helpText', () => {
+  it('names every option with its default', () => {
+    expect(helpText()).toContain('  --data-dir DIR        where everything is kept (default .purser)\n');
+    expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(
+      ['data-dir', 'api-port', 'facade-port', 'metrics-port', 'clusters', 'no-samples', 'ready-file', 'help'].map((name) => `  --${name}`),
+    );
+  });
+});

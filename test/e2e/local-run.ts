@@ -1,0 +1,89 @@
+// `npm start` as a process of its own, the way people and programs use it.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
+
+/** The ready file of a local run. */
+export interface Ready extends Place {
+  readonly clusters: Readonly<Record<string, Place>>;
+}
+
+export interface Place {
+  readonly kubeconfig: string;
+  readonly ca: string;
+  readonly api: string;
+  readonly tokens: Readonly<Record<string, string>>;
+}
+
+/** A local run that serves. */
+export interface LocalRun {
+  readonly ready: Ready;
+  readonly pid: number;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<Ended>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly tookMs: number;
+}
+
+/** Starts a local run and waits until it serves. Throws what it printed when it ends before. */
+export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
+  const readyFile = join(folder, 'ready.json');
+  const child = launch('--data-dir', join(folder, 'kept'), '--api-port', '0', '--ready-file', readyFile, ...args);
+  const ended = endOf(child);
+  const serves = new Promise<void>((resolve) => {
+    // Printed once everything serves.
+    child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C') && resolve());
+  });
+  const early = await Promise.race([serves, ended]);
+  if (early !== undefined) throw new Error(`the local run ended with ${early.code}: ${early.stderr}`);
+  return {
+    ready: JSON.parse(await readFile(readyFile, 'utf8')) as Ready,
+    pid: child.pid as number,
+    end: async (signal) => {
+      const sentAt = performance.now();
+      child.kill(signal);
+      return { ...(await ended), tookMs: performance.now() - sentAt };
+    },
+  };
+}
+
+/** Runs `npm start` with options that cannot work, and waits for its end. */
+export async function runToEnd(...args: readonly string[]): Promise<Ended> {
+  return await endOf(launch(...args));
+}
+
+/** Sends a request, such as `GET /readyz`, as a user of a place. */
+export async function ask(place: Place, user: string, line: string, body?: unknown): Promise<ApiAnswer> {
+  const [method = '', path = ''] = line.split(' ');
+  const agent = new Agent({ ca: await readFile(place.ca) });
+  try {
+    const headers = { authorization: `Bearer ${place.tokens[user]}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const request = { headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    return await sendRequest({ url: place.api, agent }, method, path, request);
+  } finally {
+    agent.destroy();
+  }
+}
+
+const START = join(import.meta.dirname, '../../src/start.mjs');
+
+function launch(...args: readonly string[]): ChildProcessWithoutNullStreams {
+  const { NODE_OPTIONS: _, KUBECONFIG: __, ...env } = process.env;
+  return spawn(process.execPath, [START, ...args], { env });
+}
+
+async function endOf(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+  const startedAt = performance.now();
+  const [[code], stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+  return { code: code as number | null, stdout, stderr, tookMs: performance.now() - startedAt };
+}

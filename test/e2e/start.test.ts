@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { newFolder } from '../support/folders.ts';
+import { ask, type LocalRun, runToEnd, startLocalRun } from './local-run.ts';
+
+const CLUSTER = '/apis/registry.purser.dev/v1alpha1/clusters/target-1';
+const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
+const CREDENTIAL = '/api/v1/namespaces/purser-system/secrets/target-1-credential';
+
+/** Runs `use` on a local run, and ends that whatever happens. */
+async function withLocalRun<T>(folder: string, args: readonly string[], use: (run: LocalRun) => Promise<T>): Promise<T> {
+  const run = await startLocalRun(folder, ...args);
+  try {
+    return await use(run);
+  } finally {
+    await run.end('SIGKILL');
+  }
+}
+
+const json = async (answer: ReturnType<typeof ask>) => JSON.parse((await answer).body);
+
+describe('npm start', () => {
+  it('serves a hub and a target, and says so in the ready file', async () => {
+    const folder = await newFolder();
+    await withLocalRun(folder, [], async ({ ready }) => {
+      const place = (name: string, users: readonly string[]) => ({
+        kubeconfig: join(folder, 'kept', `${name}kubeconfig`),
+        ca: join(folder, 'kept', `${name}ca.crt`),
+        api: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
+        tokens: Object.fromEntries(users.map((user) => [user, expect.stringMatching(/^[\w-]{43}$/)])),
+      });
+      expect(ready).toEqual({ ...place('', ['admin', 'alice', 'bob']), clusters: { 'target-1': place('target-1.', ['admin']) } });
+      expect((await stat(join(folder, 'ready.json'))).mode & 0o777).toBe(0o600);
+
+      const kubeconfig = await loadKubeConfig(ready.kubeconfig);
+      expect(kubeconfig.getCurrentCluster()?.server).toBe(ready.api);
+      expect(kubeconfig.getCurrentUser()?.token).toBe(ready.tokens['admin']);
+
+      expect((await ask(ready, 'admin', 'GET /readyz')).status).toBe(200);
+      expect((await ask(ready, 'alice', `GET ${TOKENS}`)).status).toBe(403);
+      expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(4);
+    });
+  });
+
+  it('registers the target with a credential that works there', async () => {
+    await withLocalRun(await newFolder(), [], async ({ ready }) => {
+      const target = ready.clusters['target-1'];
+      if (target === undefined) throw new Error('there is no target-1');
+      const { spec } = await json(ask(ready, 'admin', `GET ${CLUSTER}`));
+      expect(spec).toEqual({
+        orchestratorApiEndpoints: {
+          caBundle: (await readFile(target.ca)).toString('base64'),
+          serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: target.api }],
+        },
+        authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: 'target-1-credential' } },
+      });
+
+      const { data } = await json(ask(ready, 'admin', `GET ${CREDENTIAL}`));
+      expect(Buffer.from(data.server, 'base64').toString()).toBe(target.api);
+      const purser = { ...target, tokens: { purser: Buffer.from(data.token, 'base64').toString() } };
+      const path = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+      const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['x'], expirationSeconds: 600 } };
+      expect((await ask(purser, 'purser', `POST ${path}`, request)).status).toBe(201);
+      expect((await ask(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
+    });
+  });
+
+  it('goes on where the last run ended', async () => {
+    const folder = await newFolder();
+    const first = await withLocalRun(folder, [], async ({ ready }) => {
+      const configMap = { metadata: { name: 'mine' }, data: { key: 'value' } };
+      expect((await ask(ready, 'admin', 'POST /api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
+      expect(
+        (await ask(ready, 'admin', 'DELETE /apis/tokens.purser.dev/v1alpha1/namespaces/team-b/managedtokens/flux-target-1')).status,
+      ).toBe(200);
+      return { ready, cluster: await json(ask(ready, 'admin', `GET ${CLUSTER}`)) };
+    });
+    await withLocalRun(folder, [], async ({ ready }) => {
+      expect(ready.tokens).toEqual(first.ready.tokens);
+      expect(ready.clusters).toEqual(first.ready.clusters);
+      expect((await json(ask(ready, 'admin', 'GET /api/v1/namespaces/default/configmaps/mine'))).data).toEqual({ key: 'value' });
+      expect(await json(ask(ready, 'admin', `GET ${CLUSTER}`))).toEqual(first.cluster);
+      expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(3);
+    });
+  });
+
+  it('takes another port for a target whose port is taken, and registers it anew', async () => {
+    const folder = await newFolder();
+    const port = await withLocalRun(folder, [], async ({ ready }) => Number(new URL(ready.clusters['target-1']?.api ?? '').port));
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    await withLocalRun(folder, [], async ({ ready }) => {
+      const address = ready.clusters['target-1']?.api ?? '';
+      const { spec } = await json(ask(ready, 'admin', `GET ${CLUSTER}`));
+      const { data } = await json(ask(ready, 'admin', `GET ${CREDENTIAL}`));
+
+      expect(address).not.toContain(`:${port}`);
+      expect(spec.orchestratorApiEndpoints.serverEndpoints).toEqual([{ clientCIDR: '0.0.0.0/0', serverAddress: address }]);
+      expect(Buffer.from(data.server, 'base64').toString()).toBe(address);
+    }).finally(() => other.close());
+  });
+
+  it('can do without samples and targets', async () => {
+    await withLocalRun(await newFolder(), ['--no-samples', '--clusters', '0'], async ({ ready }) => {
+      expect(ready.clusters).toEqual({});
+      expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);
+      const { items } = await json(ask(ready, 'admin', 'GET /api/v1/namespaces'));
+      expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('purser-system');
+    });
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends within two seconds on %s, with 0 and without its ready file', async (signal) => {
+    const folder = await newFolder();
+    const run = await startLocalRun(folder);
+    const { code, stdout, stderr, tookMs } = await run.end(signal);
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(tookMs).toBeLessThan(2_000);
+    expect(existsSync(join(folder, 'ready.json'))).toBe(false);
+    expect(Object.values(run.ready.tokens).some((token) => stdout.includes(token))).toBe(false);
+  });
+
+  it('ends with 2 and one line where its port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { code, stdout, stderr } = await runToEnd('--data-dir', await newFolder(), '--api-port', String(port));
+    other.close();
+
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `purser: port ${port} is taken; choose another --api-port, 0 for any free one\n`,
+    });
+  });
+
+  it('ends with 2 and one line where its folder is in use', async () => {
+    const folder = await newFolder();
+    await withLocalRun(folder, [], async ({ ready }) => {
+      const { code, stderr } = await runToEnd('--data-dir', join(folder, 'kept'), '--api-port', '0', '--clusters', '2');
+
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is in use by another process.*\n$/) });
+      expect((await ask(ready, 'admin', 'GET /readyz')).status).toBe(200);
+      expect(existsSync(join(folder, 'kept', 'target-2.kubeconfig'))).toBe(false);
+    });
+  });
+
+  it('ends with 2 and one line where the folder is not its own, and leaves it untouched', async () => {
+    const folder = await newFolder();
+    await writeFile(join(folder, 'thesis.txt'), 'years of work');
+    const { code, stderr } = await runToEnd('--data-dir', folder);
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is not a data folder of Purser .+\n$/) });
+    expect(await readdir(folder)).toEqual(['thesis.txt']);
+  });
+
+  it('ends with 2 and one line for options that it does not know', async () => {
+    const { code, stderr } = await runToEnd('--nope');
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (npm start -- --help lists the options)\n' });
+  });
+
+  it('explains itself', async () => {
+    const { code, stdout, stderr } = await runToEnd('--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: npm start -- \[options\]\n/);
+  });
+});

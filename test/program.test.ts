@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { StartError } from '../src/config.ts';
+import { type Host, type Running, runProgram } from '../src/program.ts';
+import { FakeClock } from './support/clock.ts';
+
+type Signal = 'SIGINT' | 'SIGTERM';
+
+/** A process that notes how it ends. */
+class FakeHost implements Host {
+  readonly exits: number[] = [];
+  readonly #listeners = new Map<Signal, () => void>();
+  text = '';
+  readonly stderr = { write: (text: string) => (this.text += text) };
+
+  on(event: Signal, listener: () => void): void {
+    this.#listeners.set(event, listener);
+  }
+
+  exit(code: number): void {
+    this.exits.push(code);
+  }
+
+  send(signal: Signal): void {
+    this.#listeners.get(signal)?.();
+  }
+}
+
+function run(start: (stopped: AbortSignal) => Promise<Running | undefined>) {
+  const host = new FakeHost();
+  const clock = new FakeClock();
+  return { host, clock, ended: runProgram({ host, clock, patienceMs: 1_800 }, start) };
+}
+
+const never = new Promise<void>(() => {});
+
+describe('runProgram', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('stops on %s and exits with 0', async (signal) => {
+    const events: string[] = [];
+    const { host, ended } = run(async () => ({ stop: async () => void events.push('stopped') }));
+    host.send(signal);
+    await ended;
+
+    expect(events).toEqual(['stopped']);
+    expect(host.exits).toEqual([0]);
+  });
+
+  it('tells what must be put right in one line and exits with 2', async () => {
+    const { host, ended } = run(() => Promise.reject(new StartError('port 1 is taken')));
+    await ended;
+
+    expect(host.text).toBe('purser: port 1 is taken\n');
+    expect(host.exits).toEqual([2]);
+  });
+
+  it('exits with 1 for any other error', async () => {
+    const { host, ended } = run(() => Promise.reject(new TypeError('a defect')));
+    await ended;
+
+    expect(host.text).toMatch(/^purser: TypeError: a defect\n +at /);
+    expect(host.exits).toEqual([1]);
+  });
+
+  it('leaves the exit to Node where there is nothing to run', async () => {
+    const { host, ended } = run(async () => undefined);
+    await ended;
+
+    expect(host.exits).toEqual([]);
+  });
+
+  it('gives up a start that is under way, and exits with 0', async () => {
+    const { host, ended } = run(
+      (stopped) => new Promise((_, reject) => stopped.addEventListener('abort', () => reject(stopped.reason as Error))),
+    );
+    host.send('SIGINT');
+    await ended;
+
+    expect(host.text).toBe('');
+    expect(host.exits).toEqual([0]);
+  });
+
+  it('takes signals that come together for one', () => {
+    const { host, clock } = run(async () => ({ stop: () => never }));
+    host.send('SIGINT');
+    clock.advance(300);
+    host.send('SIGINT');
+
+    expect(host.exits).toEqual([]);
+  });
+
+  it('exits at once on a second signal', () => {
+    const { host, clock } = run(async () => ({ stop: () => never }));
+    host.send('SIGINT');
+    clock.advance(301);
+    host.send('SIGINT');
+
+    expect(host.exits).toEqual([130]);
+  });
+
+  it('does not wait for ever', () => {
+    const { host, clock } = run(async () => ({ stop: () => never }));
+    host.send('SIGTERM');
+    clock.advance(1_799);
+    expect(host.exits).toEqual([]);
+    clock.advance(1);
+
+    expect(host.exits).toEqual([0]);
+  });
+});

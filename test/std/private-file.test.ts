@@ -1,0 +1,37 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { isDraft, writePrivate } from '../../src/std/private-file.ts';
+import { newFolder } from '../support/folders.ts';
+
+describe('writePrivate', () => {
+  it('makes a file that only its owner may read', async () => {
+    const file = join(await newFolder(), 'secret');
+    await writePrivate(file, 'text');
+
+    expect(await readFile(file, 'utf8')).toBe('text');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('replaces a file as a whole, with its permissions', async () => {
+    const file = join(await newFolder(), 'secret');
+    await writeFile(file, 'a much longer text', { mode: 0o644 });
+    await writePrivate(file, 'text');
+
+    expect(await readFile(file, 'utf8')).toBe('text');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('leaves nothing behind where it fails', async () => {
+    const folder = await newFolder();
+    await mkdir(join(folder, 'taken'));
+
+    await expect(writePrivate(join(folder, 'taken'), 'text')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
+    expect(await readdir(folder)).toEqual(['taken']);
+  });
+
+  it('can tell drafts by their names', () => {
+    expect(isDraft('kubeconfig.0a1b2c.draft')).toBe(true);
+    expect(isDraft('kubeconfig')).toBe(false);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { Sensitive } from '../../src/std/sensitive.ts';
+import { createLogger, type LogLevel } from '../../src/telemetry/logger.ts';
+
+function logger(options: { readonly level?: LogLevel; readonly readable?: boolean } = {}) {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', readable: false, ...options, write: (line) => lines.push(line) });
+  return { lines, log };
+}
+
+describe('createLogger', () => {
+  it('writes a line of JSON', () => {
+    const { lines, log } = logger();
+    log.info({ clusters: 2 }, 'in sync');
+
+    expect(lines.map((line) => JSON.parse(line))).toEqual([{ level: 'info', time: expect.any(String), clusters: 2, msg: 'in sync' }]);
+  });
+
+  it('writes a readable line for people', () => {
+    const { lines, log } = logger({ readable: true });
+    log.warn({ error: new Error('too late'), server: 'hub', count: 2 }, 'failed');
+
+    expect(lines.join('')).toMatch(/^\d\d:\d\d:\d\d WARN {2}failed: too late\n[^]+ server=hub count=2\n$/);
+  });
+
+  it('leaves out what is below its level', () => {
+    const { lines, log } = logger({ level: 'warn' });
+    log.info('quiet');
+
+    expect(lines).toEqual([]);
+  });
+
+  it.each([
+    ['tokens', { token: 'hidden-value' }],
+    ['tokens inside of values', { request: { token: 'hidden-value' } }],
+    ['headers', { request: { headers: { authorization: 'Bearer hidden-value' } } }],
+    ['sensitive values', { key: new Sensitive('hidden-value') }],
+  ])('never prints %s', (_name, value) => {
+    const { lines, log } = logger();
+    log.info(value, 'request');
+
+    expect(lines.join('')).toContain('[redacted]');
+    expect(lines.join('')).not.toContain('hidden-value');
+  });
+
+  it('shows the stack of a defect and not that of a refusal', () => {
+    const { lines, log } = logger();
+    const refusal = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });
+    log.error({ error: new TypeError('oops') }, 'defect');
+    log.error({ error: refusal }, 'refusal');
+
+    const [defect, refused] = lines.map((line) => JSON.parse(line).error);
+    expect(defect).toEqual({ name: 'TypeError', message: 'oops', stack: expect.stringContaining('logger.test.ts') });
+    expect(refused).toEqual({ name: 'StatusError', message: 'no', code: 403 });
+  });
+});
