@@ -5,7 +5,6 @@ import { dns1035LabelProblems } from '../../domain/names.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { fieldPath } from '../schema/field-path.ts';
 import { type Schema, schemaOfField } from '../schema/schema.ts';
-import { typeOf } from '../schema/types.ts';
 import { validateMetadata } from './metadata.ts';
 import { pathSegmentName } from './name-rules.ts';
 
@@ -30,8 +29,7 @@ function resourceErrors(resource: Fields, path: string): readonly FieldError[] {
 }
 
 function textErrors(value: Value | undefined, field: string, problem: (text: string) => string | undefined): readonly FieldError[] {
-  if (value === undefined) return [requiredValue(field)];
-  if (typeof value !== 'string') return [invalidValue(field, value, 'must be a string')];
+  if (typeof value !== 'string') return [requiredValue(field)];
   const detail = value === '' ? 'must not be empty' : problem(value);
   return detail === undefined ? [] : [invalidValue(field, value, detail)];
 }
@@ -46,11 +44,7 @@ function kindProblem(kind: string): string | undefined {
 }
 
 function metadataErrors(metadata: Value, path: string): readonly FieldError[] {
-  if (metadata === null) return [];
-  if (!isFields(metadata)) {
-    const detail = `json: cannot unmarshal ${typeOf(metadata)} into Go value of type v1.ObjectMeta`;
-    return [invalidValue(`${path}.metadata`, metadata, detail.replace('integer', 'number').replace('boolean', 'bool'))];
-  }
+  if (!isFields(metadata)) return [];
   const named = { name: 'fakename', ...metadata };
   const rules = { namespaced: typeof metadata['namespace'] === 'string' && metadata['namespace'] !== '', nameProblems: pathSegmentName };
   const errors = validateMetadata({ apiVersion: '', kind: '', metadata: named }, rules);

@@ -1,11 +1,18 @@
 // A document that a patch or an apply has produced, as an object of its kind: pruned, typed, canonical.
 
+import { internalError } from '../../api/status.ts';
+import { conversionProblem } from '../fields/unstructured.ts';
 import { OBJECT_META } from '../kinds/go-struct.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Fields, isFields, type KubeObject, type ObjectMeta } from '../object.ts';
+import { type Fields, isFields, type KubeObject, type ObjectMeta, type Value } from '../object.ts';
 import { prune } from '../schema/prune.ts';
+import type { Schema } from '../schema/schema.ts';
+import { decodeEmbedded } from '../wire/decode-embedded.ts';
+import { typeProblem } from '../wire/decode-error.ts';
 import { decodeTyped } from '../wire/decode-typed.ts';
-import { toNode } from '../wire/json-node.ts';
+import { missingField, readDocument } from '../wire/document.ts';
+import { type JsonNode, toNode, toValue } from '../wire/json-node.ts';
+import { type TypeMeta, withDefaultType } from '../wire/type-meta.ts';
 import { apiVersionOf } from './api.ts';
 
 export interface DecodedDocument {
@@ -14,29 +21,58 @@ export interface DecodedDocument {
   readonly strictErrors: readonly string[];
 }
 
-/** Decodes a document, or throws an Error in Go's words when it is not of the kind. */
-export function decodeDocument(document: unknown, kind: Kind): DecodedDocument {
-  const fields: Fields = isFields(document) ? document : {};
-  return kind.builtIn ? decodeBuiltIn(fields, kind) : decodeCustom(fields, kind);
+export type IsRegistered = (group: string, version: string, kind: string) => boolean;
+
+/** Decodes the text that a JSON or merge patch has produced, or throws an Error in Go's words when it is not of the kind. */
+export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegistered): DecodedDocument {
+  const body = Buffer.from(text);
+  const { node, type } = readDocument(body, 'json');
+  if (kind.builtIn) return decodePatchedBuiltIn(node, withDefaultType(type, kind), { kind, isRegistered });
+  if (type.kind === '') throw new Error(missingField('Kind', body));
+  if (type.version === '') throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  return decodeCustom(toValue(node) as Fields, kind);
 }
 
-function decodeBuiltIn(fields: Fields, kind: Kind): DecodedDocument {
-  checkType(fields, kind);
-  const { value, strictErrors } = decodeTyped(toNode(fields), kind.schema);
+/** Decodes what a strategic merge has produced, whatever type it says it is. */
+export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
+  const problem = conversionProblem(document, kind.schema);
+  if (problem !== undefined) throw new Error(problem);
+  const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);
+  return { object, strictErrors: strictErrors.toSorted() };
+}
+
+/** Decodes what an apply has produced. */
+export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
+  const fields: Fields = isFields(document) ? document : {};
+  return (kind.builtIn ? decodeBuiltIn(toNode(fields), kind) : decodeCustom(fields, kind)).object;
+}
+
+function decodePatchedBuiltIn(
+  node: JsonNode,
+  type: TypeMeta,
+  { kind, isRegistered }: { readonly kind: Kind; readonly isRegistered: IsRegistered },
+): DecodedDocument {
+  const problem = typeProblem(type, kind, isRegistered);
+  if (problem !== undefined) throw new Error(problem);
+  return decodeBuiltIn(node, kind);
+}
+
+function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
+  const { value, strictErrors } = decodeTyped(node, kind.schema);
   const metadata = (value['metadata'] ?? {}) as ObjectMeta;
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, strictErrors };
 }
 
 function decodeCustom(fields: Fields, kind: Kind): DecodedDocument {
-  const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
-  const { value, unknown } = prune(fields, kind.schema);
-  const object = { ...value, metadata } as unknown as KubeObject;
+  const metadata = decodeTyped(toNode(fields['metadata'] as Value | undefined), OBJECT_META).value;
+  const { value, unknown } = prune(fields, isOtherVersion(fields, kind) ? NOTHING : kind.schema);
+  const object = { ...decodeEmbedded(value, kind.schema), metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
 }
 
-function checkType({ apiVersion, kind }: Fields, expected: Kind): void {
-  if (apiVersion === apiVersionOf(expected) && kind === expected.kind) return;
-  throw new Error(
-    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-  );
+/** Of a version that is not served, the server knows no field. */
+const NOTHING: Schema = { type: 'object', properties: { apiVersion: {}, kind: {}, metadata: {} } };
+
+function isOtherVersion({ apiVersion, kind: name }: Fields, kind: Kind): boolean {
+  return name === kind.kind && apiVersion !== apiVersionOf(kind) && String(apiVersion).startsWith(`${kind.group}/`);
 }

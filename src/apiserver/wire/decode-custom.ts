@@ -6,6 +6,7 @@ import { OBJECT_META } from '../kinds/go-struct.ts';
 import { type Fields, isFields, type KubeObject } from '../object.ts';
 import { prune } from '../schema/prune.ts';
 import type { DecodedObject, DecodeRequest } from './decode.ts';
+import { decodeEmbedded } from './decode-embedded.ts';
 import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
 import { decodeTyped } from './decode-typed.ts';
 import { missingField, type TypedDocument } from './document.ts';
@@ -23,10 +24,11 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
   const metadata = orRefuse(() => decodeTyped(toNode(object['metadata']), OBJECT_META), refuse).value;
   const isExpected = type.group === expected.group && type.kind === expected.kind;
   const { value, unknown } = isExpected ? prune(object, expected.schema) : { value: object, unknown: [] };
+  const decoded = isExpected ? orRefuse(() => decodeEmbedded(value, expected.schema), refuse) : value;
   const errors = [...duplicateErrors(document), ...unknown.map((path) => `unknown field "${path}"`)];
   const warnings = fieldWarnings(errors, fieldValidation, refuse);
   if (type.group !== expected.group || type.version !== expected.version) throw versionMismatch(type, expected);
-  return { object: { ...value, metadata } as unknown as KubeObject, warnings };
+  return { object: { ...decoded, metadata } as unknown as KubeObject, warnings };
 }
 
 /** The document as plain fields with a kind. */
