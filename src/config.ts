@@ -1,7 +1,6 @@
 // What a person can set: the options of the command line and the few environment variables that count.
 
 import { parseArgs } from 'node:util';
-import { isLogLevel, LOG_LEVELS, type LogLevel } from './telemetry/logger.ts';
 
 /** Settings of one run, checked and complete. */
 export interface Config {
@@ -21,6 +20,11 @@ export interface Config {
   readonly localOnly: readonly string[];
 }
 
+/** From the most to the least that is logged. */
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** What a person has to put right before Purser can start, in one line that says how. */
 export class StartError extends Error {
   override readonly name = 'StartError';
@@ -35,8 +39,9 @@ export function parseConfig(args: readonly string[], env: Readonly<Record<string
     if (!(value <= max)) problems.push(`--${name} must be a number from 0 to ${max}, not ${JSON.stringify(text(name))}`);
     return value;
   };
-  const logLevel = env['PURSER_LOG_LEVEL'] || undefined;
-  if (logLevel !== undefined && !isLogLevel(logLevel)) problems.push(`PURSER_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
+  const level = env['PURSER_LOG_LEVEL'] || undefined;
+  const logLevel = LOG_LEVELS.find((each) => each === level);
+  if (logLevel !== level) problems.push(`PURSER_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
   const config: Config = {
     help: values.has('help'),
     kubeConfig: env['KUBECONFIG'] || undefined,
@@ -47,7 +52,7 @@ export function parseConfig(args: readonly string[], env: Readonly<Record<string
     clusters: whole('clusters', MAX_CLUSTERS),
     samples: !values.has('no-samples'),
     readyFile: values.get('ready-file'),
-    logLevel: logLevel !== undefined && isLogLevel(logLevel) ? logLevel : undefined,
+    logLevel,
     localOnly: [...values.keys()].filter((name) => OPTIONS[name].local).map((name) => `--${name}`),
   };
   problems.push(...sharedPorts(config));

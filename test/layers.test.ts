@@ -31,9 +31,22 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'meets its clients only on the wire: never kube',
   },
-  dev: { imports: ['api', 'apiserver', 'app', 'config', 'kube', 'std', 'telemetry'], packages: ['rxjs', 'yaml'], node: true, why: 'the local run' },
+  main: {
+    imports: ['app', 'config', 'kube', 'program', 'ready-file', 'std', 'telemetry'],
+    packages: [],
+    node: false,
+    why: 'a process on a cluster',
+  },
+  dev: {
+    imports: ['api', 'apiserver', 'app', 'config', 'kube', 'program', 'ready-file', 'std', 'telemetry'],
+    packages: ['yaml'],
+    node: true,
+    why: 'the local run, and its process',
+  },
+  program: { imports: ['config', 'std'], packages: [], node: false, why: 'signals and exit codes' },
+  'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
   app: { imports: ['api', 'config', 'domain', 'kube', 'std', 'telemetry'], packages: ['rxjs'], node: true, why: 'the composition root' },
-  config: { imports: ['api', 'std'], packages: [], node: false, why: 'settings, checked once' },
+  config: { imports: [], packages: [], node: true, why: 'settings, checked once' },
 };
 
 /** Tools that run at development time only. */

@@ -1,16 +1,11 @@
 // Log lines: JSON for programs, one readable line each for a person at a terminal.
 
-import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
 
 export type { Logger };
 
-/** From the most to the least that is logged. */
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
 export interface LoggerOptions {
-  readonly level: LogLevel;
+  readonly level: LevelWithSilent;
   readonly readable: boolean;
   readonly write: (line: string) => unknown;
 }
@@ -26,11 +21,6 @@ export function createLogger({ level, readable, write }: LoggerOptions): Logger 
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
   };
   return pino(options, { write: readable ? (line: string) => write(readableLine(line)) : write });
-}
-
-/** Whether a text names a level. */
-export function isLogLevel(text: string): text is LogLevel {
-  return LOG_LEVELS.some((level) => level === text);
 }
 
 const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*.headers.authorization'];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Sensitive } from '../../src/std/sensitive.ts';
-import { createLogger, type LogLevel } from '../../src/telemetry/logger.ts';
+import { createLogger, type LoggerOptions } from '../../src/telemetry/logger.ts';
 
-function logger(options: { readonly level?: LogLevel; readonly readable?: boolean } = {}) {
+function logger(options: { readonly level?: LoggerOptions['level']; readonly readable?: boolean } = {}) {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', readable: false, ...options, write: (line) => lines.push(line) });
   return { lines, log };
