@@ -2,42 +2,62 @@
 
 /** The time, and a way to wait for it. */
 export interface Clock {
-  /** The present instant, in milliseconds since the epoch. */
+  /** The present instant, in milliseconds since the epoch. It jumps when the machine's clock is set. */
   now(): number;
+  /** Milliseconds since some moment. Never jumps, so durations are measured by it. */
+  monotonic(): number;
   /** Calls `wake` once, when `at` has come and never during this call. Returns how to call it off. */
   wakeAt(at: number, wake: () => void): () => void;
+  /** The same `ms` from now, however the machine's clock is set meanwhile. */
+  wakeAfter(ms: number, wake: () => void): () => void;
 }
-
-/** Timers overflow after 25 days and do not see the wall clock being set, so none is armed for longer. */
-const MAX_TIMER_MS = 3_600_000;
 
 /** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-
-  wakeAt(at, wake) {
-    let timer: NodeJS.Timeout;
-    const arm = (): void => {
-      timer = setTimeout(fire, Math.min(Math.max(at - Date.now(), 0), MAX_TIMER_MS));
-    };
-    const fire = (): void => {
-      if (Date.now() < at) arm();
-      else wake();
-    };
-    arm();
-    return () => clearTimeout(timer);
+  monotonic: () => performance.now(),
+  wakeAt: (at, wake) => arm(() => at - Date.now(), wake),
+  wakeAfter(ms, wake) {
+    const at = performance.now() + ms;
+    return arm(() => at - performance.now(), wake);
   },
 };
 
 /** Resolves when `at` has come. Rejects with the signal's reason when it is aborted before. */
 export function sleepUntil(clock: Clock, at: number, signal?: AbortSignal): Promise<void> {
+  return woken((wake) => clock.wakeAt(at, wake), signal);
+}
+
+/** Resolves `ms` from now. Rejects with the signal's reason when it is aborted before. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return woken((wake) => clock.wakeAfter(ms, wake), signal);
+}
+
+/** Timers overflow after 25 days and do not see the wall clock being set, so none is armed for longer. */
+const MAX_TIMER_MS = 3_600_000;
+
+function arm(leftMs: () => number, wake: () => void): () => void {
+  let timer = setTimeout(fire, clamped(leftMs()));
+  function fire(): void {
+    const ms = leftMs();
+    if (ms > 0) timer = setTimeout(fire, clamped(ms));
+    else wake();
+  }
+  return () => clearTimeout(timer);
+}
+
+function clamped(ms: number): number {
+  return Math.min(Math.max(ms, 0), MAX_TIMER_MS);
+}
+
+function woken(schedule: (wake: () => void) => () => void, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const abort = (): void => {
       cancel();
       reject(signal?.reason);
     };
-    const cancel = clock.wakeAt(at, () => {
+    const cancel = schedule(() => {
       signal?.removeEventListener('abort', abort);
       resolve();
     });

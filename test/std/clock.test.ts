@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { sleepUntil, systemClock } from '../../src/std/clock.ts';
+import { sleep, sleepUntil, systemClock } from '../../src/std/clock.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
@@ -72,6 +72,23 @@ describe('systemClock', () => {
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
+  it('measures durations by a clock that nobody sets', () => {
+    const start = systemClock.monotonic();
+    jest.setSystemTime(NOON - DAY_MS);
+    jest.advanceTimersByTime(1000);
+    expect(systemClock.monotonic() - start).toBe(1000);
+  });
+
+  it.each([-DAY_MS, DAY_MS])('wakes after a while, though the wall clock was set by %d ms', (setMs) => {
+    const wake = jest.fn();
+    systemClock.wakeAfter(2 * 3_600_000, wake);
+    jest.setSystemTime(NOON + setMs);
+    jest.advanceTimersByTime(2 * 3_600_000 - 1);
+    expect(wake).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(wake).toHaveBeenCalledTimes(1);
+  });
+
   it.each([0, 2 * 3_600_000])('can be called off after %d ms, and leaves no timer', (ms) => {
     const { wake, cancel } = alarm(NOON + DAY_MS);
     jest.advanceTimersByTime(ms);
@@ -79,6 +96,16 @@ describe('systemClock', () => {
     expect(jest.getTimerCount()).toBe(0);
     jest.advanceTimersByTime(2 * DAY_MS);
     expect(wake).not.toHaveBeenCalled();
+  });
+});
+
+describe('sleep', () => {
+  it('resolves after a while, whatever the wall clock says', async () => {
+    const clock = new FakeClock(NOON);
+    const slept = sleep(clock, 10);
+    clock.set(NOON - DAY_MS);
+    clock.advance(10);
+    await expect(slept).resolves.toBeUndefined();
   });
 });
 
@@ -132,6 +159,19 @@ describe('FakeClock', () => {
       ['third', 20],
     ]);
     expect(clock.now()).toBe(NOON + 30);
+  });
+
+  it('can be set, which moves instants and no durations', () => {
+    const clock = new FakeClock(NOON);
+    const woken: string[] = [];
+    clock.wakeAt(NOON + 10, () => void woken.push('at'));
+    clock.wakeAfter(10, () => void woken.push('after'));
+    clock.set(NOON - 10);
+    clock.advance(10);
+    expect(woken).toEqual(['after']);
+    clock.set(NOON + 10);
+    clock.advance(0);
+    expect(woken).toEqual(['after', 'at']);
   });
 
   it('wakes those that are armed on the way', () => {
