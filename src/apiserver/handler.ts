@@ -6,9 +6,10 @@ import type { AccessAttributes, Policy } from '../domain/rbac.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { authorize } from './access/authorize.ts';
 import type { Impersonation } from './access/impersonate.ts';
-import { plainText, type Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 import type { ApiRequest, Incoming } from './request.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
+import { parseUrl, type RequestUrl } from './request-url.ts';
 import { formatBody } from './wire/encode.ts';
 import { negotiateError, type Preferences } from './wire/negotiate.ts';
 import { requestTimeoutMs } from './wire/options.ts';
@@ -28,11 +29,13 @@ export interface HandlerDeps {
   report(error: unknown): void;
 }
 
+const BAD_URL: Reply = { status: 400, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: '400 Bad Request' };
+
 /** Answers one request; never rejects. */
 export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Reply> {
   const warnings: string[] = [];
   const url = parseUrl(incoming.url);
-  if (url === undefined) return plainText(400, '400 Bad Request');
+  if (url === undefined) return BAD_URL;
   const preferences = preferencesOf(incoming, url.query);
   const reply = await answer(deps, incoming, url, { preferences, warn: (text) => void warnings.push(text) });
   return {
@@ -49,7 +52,6 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
 /** An error as the caller wants to read it. */
 export function errorReply(error: StatusError, preferences: Preferences): Reply {
   const { mediaType, contentType, pretty } = negotiateError(preferences);
-  const isIndented = pretty || error.code === 406;
   return {
     status: error.code,
     headers: {
@@ -57,18 +59,13 @@ export function errorReply(error: StatusError, preferences: Preferences): Reply 
       ...((error.retryAfterSeconds ?? 0) > 0 && { 'retry-after': String(error.retryAfterSeconds) }),
       ...(error.code === 403 && { 'x-content-type-options': 'nosniff' }),
     },
-    body: formatBody(orderedJson(error.status), { mediaType, pretty: isIndented }),
+    body: formatBody(orderedJson(error.status), { mediaType, pretty }),
   };
-}
-
-interface Url {
-  readonly path: string;
-  readonly query: URLSearchParams;
 }
 
 type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
-async function answer(deps: HandlerDeps, incoming: Incoming, url: Url, caller: Caller): Promise<Reply> {
+async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
     const reply = await deps.endpoint(admitted(deps, incoming, url, caller));
     await deps.durable();
@@ -81,7 +78,7 @@ async function answer(deps: HandlerDeps, incoming: Incoming, url: Url, caller: C
 }
 
 /** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
-function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: Url, caller: Caller): ApiRequest {
+function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): ApiRequest {
   const info = requestInfo(incoming.method, path, query);
   if (info.verb !== 'watch') requestTimeoutMs(query);
   const credentials = { authorization: headerOf(incoming, 'authorization'), certificate: incoming.certificate };
@@ -124,14 +121,4 @@ function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences 
 
 function headerOf({ headers }: Incoming, name: string): string | undefined {
   return headers[name]?.[0];
-}
-
-/** The path is decoded byte by byte, as Go does, before anybody splits it; undefined where that is impossible. */
-function parseUrl(url: string): Url | undefined {
-  const [raw = '', ...rest] = url.split('?');
-  if (/%(?![0-9a-f]{2})/i.test(raw)) return undefined;
-  const bytes = raw.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
-    hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return { path: Buffer.from(bytes, 'latin1').toString('utf8'), query: new URLSearchParams(rest.join('?')) };
 }

@@ -1,6 +1,6 @@
 // Objects, lists and watch events in the form that the caller asked for: as they are, as a Table, or metadata only.
 
-import { badRequest, statusError } from '../api/status.ts';
+import { badRequest, statusError, unclassified } from '../api/status.ts';
 import { goQuote } from '../std/go-text.ts';
 import { objectStruct } from './kinds/go-struct.ts';
 import type { Kind } from './kinds/kind.ts';
@@ -20,8 +20,16 @@ export interface View {
   readonly now: number;
 }
 
-const META_V1 = 'meta.k8s.io/v1';
 const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
+
+const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
+
+/** Refuses, with 400, views that no object can be shown in. */
+export function checkView({ as, includeObject }: View): void {
+  if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
+  const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw badRequest(`Unable to convert to Table as requested: ${why}`);
+}
 
 /** The compact JSON of one object. */
 export function showObject(object: KubeObject, view: View): string {
@@ -31,9 +39,9 @@ export function showObject(object: KubeObject, view: View): string {
     case 'Table':
       return table({ resourceVersion: object.metadata.resourceVersion }, [object], view);
     case 'PartialObjectMetadata':
-      return metadataText(object);
+      return metadataText(object, view);
     case 'PartialObjectMetadataList':
-      throw notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(view.kind, '')})`);
+      throw notAList(view.kind);
   }
 }
 
@@ -57,7 +65,11 @@ export function showList(page: ListPage, view: View): string {
     case 'Table':
       return table(metadata, page.items, view);
     case 'PartialObjectMetadataList':
-      return listText({ apiVersion: META_V1, kind: 'PartialObjectMetadataList', metadata }, page.items.map(metadataText), true);
+      return listText(
+        { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata },
+        page.items.map((item) => metadataText(item, view)),
+        true,
+      );
     case 'PartialObjectMetadata':
       throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goType(kind, 'List')})`);
   }
@@ -80,7 +92,7 @@ function table(metadata: TableMetadata, objects: readonly KubeObject[], view: Vi
   const { continue: next = '', ...rest } = metadata;
   const head = orderedJson({
     kind: 'Table',
-    apiVersion: META_V1,
+    apiVersion: metaVersion(view),
     metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remaining(rest) },
     columnDefinitions: hasColumns ? columns : null,
   });
@@ -92,28 +104,32 @@ function remaining({ remainingItemCount }: TableMetadata): object {
 }
 
 function row(object: KubeObject, view: View): string {
-  const cells = orderedJson(view.kind.table.cells(object, view.now));
+  const cells = orderedJson(view.kind.table.cells(named(object), view.now));
   return `{"cells":${cells},"object":${rowObject(object, view)}}`;
 }
 
-function rowObject(object: KubeObject, { kind, includeObject }: View): string {
-  switch (includeObject) {
-    case '':
-    case 'Metadata':
-      return metadataText(object);
+/** Bookmarks have no name, which is an empty one to the cells of a table. */
+function named(object: KubeObject): KubeObject {
+  return object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: '' } } : object;
+}
+
+function rowObject(object: KubeObject, view: View): string {
+  switch (view.includeObject) {
     case 'Object':
-      return textOf(object, kind);
+      return textOf(object, view.kind);
     case 'None':
       return 'null';
-    default: {
-      const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
-      throw badRequest(`Unable to convert to Table as requested: ${why}`);
-    }
+    default:
+      return metadataText(object, view);
   }
 }
 
-function metadataText({ metadata }: KubeObject): string {
-  return objectText({ kind: 'PartialObjectMetadata', apiVersion: META_V1, metadata }, PARTIAL_OBJECT_METADATA);
+function metadataText({ metadata }: KubeObject, view: View): string {
+  return objectText({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
+}
+
+function metaVersion({ as }: View): string {
+  return `meta.k8s.io/${as?.version ?? 'v1'}`;
 }
 
 /** Stored objects never change, so the text of each is made once for all who get, list or watch it. */
@@ -134,6 +150,12 @@ function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, mak
   const text = make();
   memory.set(object, text);
   return text;
+}
+
+/** Custom resources claim to be lists until somebody asks for their items. */
+function notAList(kind: Kind): Error {
+  if (!kind.builtIn) return unclassified('content is not a list');
+  return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
 }
 
 function notAcceptable(message: string): Error {

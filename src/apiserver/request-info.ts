@@ -13,6 +13,8 @@ export interface ResourceRequest {
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
+  /** Whether the path leads through a namespace, named or not, rather than to it. */
+  readonly isInNamespace: boolean;
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
@@ -47,15 +49,17 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
   return { type: 'resource', group, version, ...place, ...verbAndName(VERBS[method] ?? '', place.name, query) };
 }
 
-function placeOf(below: readonly string[]): Pick<ResourceRequest, 'namespace' | 'resource' | 'name' | 'subresource' | 'parts'> {
+type Place = Pick<ResourceRequest, 'namespace' | 'isInNamespace' | 'resource' | 'name' | 'subresource' | 'parts'>;
+
+function placeOf(below: readonly string[]): Place {
   const namespace = below[0] === 'namespaces' ? (below[1] ?? '') : '';
-  const parts = isBelowNamespace(below) ? below.slice(2) : below;
+  const isInNamespace = leadsThroughNamespace(below);
+  const parts = isInNamespace ? below.slice(2) : below;
   const [resource = '', name = '', subresource = ''] = parts;
-  return { namespace, resource, name, subresource, parts };
+  return { namespace, isInNamespace, resource, name, subresource, parts };
 }
 
-/** Whether `namespaces/NS/…` speaks of something in the namespace rather than of the namespace itself. */
-function isBelowNamespace(parts: readonly string[]): boolean {
+function leadsThroughNamespace(parts: readonly string[]): boolean {
   return parts[0] === 'namespaces' && parts.length > 2 && parts[2] !== 'status' && parts[2] !== 'finalize';
 }
 

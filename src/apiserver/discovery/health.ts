@@ -11,13 +11,21 @@ export interface HealthCheck {
 
 const ENDPOINTS: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz']);
 
+/** Passes whenever the server answers at all. */
+const PING: HealthCheck = { name: 'ping', problem: () => undefined };
+
+/** The paths under which the checks are found. */
+export function healthPaths(checks: readonly HealthCheck[]): readonly string[] {
+  return [...ENDPOINTS].flatMap((endpoint) => [`/${endpoint}`, ...[PING, ...checks].map(({ name }) => `/${endpoint}/${name}`)]);
+}
+
 /** The answer of a health endpoint, or undefined if `path` is not one. */
 export function healthReply(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply | undefined {
   const [, endpoint = '', ...names] = path.split('/');
   if (!ENDPOINTS.has(endpoint)) return undefined;
-  const name = names.join('/');
-  if (name === '') return allReply(endpoint, query, checks);
-  const check = checks.find((each) => each.name === name);
+  const all = [PING, ...checks];
+  if (names.length === 0) return allReply(endpoint, query, all);
+  const check = all.find(({ name }) => name === names.join('/'));
   if (check === undefined) return plainText(404, '404 page not found\n');
   const problem = check.problem();
   if (problem !== undefined) return plainText(500, `internal server error: ${problem}\n`);

@@ -4,6 +4,7 @@ import type { Kind } from '../kinds/kind.ts';
 import type { HealthCheck } from './health.ts';
 
 export interface DiscoveryRequest {
+  readonly method: string;
   /** Decoded path, such as `/apis/rbac.authorization.k8s.io/v1`. */
   readonly path: string;
   readonly query: URLSearchParams;

@@ -1,31 +1,54 @@
 // Everything that clients ask about the server itself: which kinds there are, its version, its health, its schemas.
+// What go-restful routes in Kubernetes knows GET alone; the rest answers every method alike.
 
 import { createHash } from 'node:crypto';
-import { statusError } from '../../api/status.ts';
-import { goStructJson } from '../../std/go-text.ts';
+import { compareUtf8, goStructJson } from '../../std/go-text.ts';
+import { noMethod, noRoute } from '../endpoints/refusals.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Reply } from '../reply.ts';
 import { formatBody } from '../wire/encode.ts';
-import { negotiate } from '../wire/negotiate.ts';
+import { checkRoutable, isPretty, negotiateDocument } from '../wire/negotiate.ts';
 import { AGGREGATED_CONTENT_TYPE, groupDiscoveryList, wantsAggregated } from './aggregated.ts';
 import { type Group, groupsOf } from './groups.ts';
-import { healthReply } from './health.ts';
+import { healthPaths, healthReply } from './health.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy.ts';
 import { openApiReply } from './openapi.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
 import { VERSION } from './version.ts';
 
-/** The answer to a GET, or undefined if the path is nothing of discovery. Throws a StatusError (404, 406). */
+/** The answer, or undefined if the path is nothing of discovery. Throws a StatusError (404, 405, 406). */
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
-  const path = request.path.length > 1 && request.path.endsWith('/') ? request.path.slice(0, -1) : request.path;
-  if (path === '/version') return versionReply();
-  return healthReply(path, request.query, state.healthChecks) ?? openApiReply(request, state) ?? groupsReply({ ...request, path }, state);
+  const { path } = request;
+  if (path === '/' || path === '/index.html') return indexReply(state);
+  return (
+    healthReply(path, request.query, state.healthChecks) ??
+    openApiReply(request, state) ??
+    versionReply(request) ??
+    groupsReply(request, state)
+  );
 }
 
-const NOT_CACHED = { 'content-type': 'application/json' };
+const OTHER_PATHS = ['/.well-known/openid-configuration', '/apis', '/apis/', '/openapi/v3', '/openapi/v3/', '/openid/v1/jwks', '/version'];
 
-function versionReply(): Reply {
-  return { status: 200, headers: NOT_CACHED, body: JSON.stringify(VERSION, undefined, 2) };
+/** `/`: where there is something to be found. */
+function indexReply({ kinds, healthChecks }: DiscoveryState): Reply {
+  const groups = groupsNow(kinds).flatMap(({ name, versions }) => {
+    const root = name === '' ? '/api' : `/apis/${name}`;
+    return [root, ...versions.map(({ version }) => `${root}/${version}`)];
+  });
+  const paths = [...OTHER_PATHS, ...groups, ...healthPaths(healthChecks)].sort(compareUtf8);
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify({ paths }, undefined, 2) };
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undefined {
+  const [, root, ...below] = trimmed(path).split('/');
+  if (root !== 'version') return undefined;
+  if (below.length > 0) throw noRoute();
+  if (method !== 'GET') throw noMethod();
+  checkRoutable(accept, ['application/json']);
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(VERSION, undefined, 2) };
 }
 
 const remembered = new WeakMap<readonly Kind[], readonly Group[]>();
@@ -38,27 +61,32 @@ function groupsNow(kinds: readonly Kind[]): readonly Group[] {
 }
 
 function groupsReply(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
-  const [, root, ...parts] = request.path.split('/');
+  const [, root, ...parts] = trimmed(request.path).split('/');
   const isCore = root === 'api';
   if ((!isCore && root !== 'apis') || parts[0] === '') return undefined;
-  if (parts.length === 0) return rootReply(request, state, isCore);
+  if (parts.length === 0) return isCore || request.path.length <= '/apis/'.length ? rootReply(request, state, isCore) : undefined;
   const [group = '', version, ...more] = isCore ? ['', ...parts] : parts;
   return more.length > 0 ? undefined : groupReply(request, groupsNow(state.kinds), group, version);
+}
+
+function trimmed(path: string): string {
+  return path.replace(/\/+$/, '');
 }
 
 function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
   const groups = groupsNow(kinds).filter(({ name }) => (name === '') === isCore);
   if (wantsAggregated(request.accept)) return aggregatedReply(request, groupDiscoveryList(groups));
-  return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups));
+  return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { routed: isCore });
 }
 
 function groupReply(request: DiscoveryRequest, groups: readonly Group[], name: string, version?: string): Reply | undefined {
   const group = groups.find((each) => each.name === name);
   if (group === undefined) return undefined;
-  if (version === undefined) return documentReply(request, apiGroup(group));
+  if (version === undefined) return documentReply(request, apiGroup(group), { routed: false });
+  const routed = isBuiltIn(group);
   const groupVersion = group.versions.find((each) => each.version === version);
-  if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion));
-  if (isBuiltIn(group)) throw statusError('NotFound', 'the server could not find the requested resource', {});
+  if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion), { routed });
+  if (routed) throw noRoute();
   return undefined;
 }
 
@@ -66,8 +94,9 @@ function isBuiltIn({ versions }: Group): boolean {
   return versions.every(({ resources }) => resources.every(({ builtIn }) => builtIn));
 }
 
-function documentReply(request: DiscoveryRequest, document: object): Reply {
-  const representation = negotiate(preferencesOf(request), { builtIn: true, tables: false });
+function documentReply(request: DiscoveryRequest, document: object, { routed }: { readonly routed: boolean }): Reply {
+  if (routed && request.method !== 'GET') throw noMethod();
+  const representation = negotiateDocument(preferencesOf(request), { routed });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: formatBody(goStructJson(document), representation) };
 }
 
@@ -76,11 +105,10 @@ function aggregatedReply(request: DiscoveryRequest, document: object): Reply {
   const etag = `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"`;
   const headers = { 'cache-control': 'public', etag, vary: 'Accept' };
   if (request.ifNoneMatch === etag) return { status: 304, headers, body: '' };
-  const { pretty } = negotiate({ ...preferencesOf(request), accept: 'application/json' }, { builtIn: true, tables: false });
   return {
     status: 200,
     headers: { ...headers, 'content-type': AGGREGATED_CONTENT_TYPE },
-    body: formatBody(text, { mediaType: 'json', pretty }),
+    body: formatBody(text, { mediaType: 'json', pretty: isPretty(preferencesOf(request)) }),
   };
 }
 

@@ -3,7 +3,7 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
 import type { Reply } from '../reply.ts';
-import { showObject, type View } from '../representation.ts';
+import { checkView, showObject, type View } from '../representation.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ResourceRequest } from '../request-info.ts';
 import type { Api, Target, Writer } from '../verbs/api.ts';
@@ -22,8 +22,8 @@ export function targetOf({ kind, info }: KindRequest): Target {
 }
 
 /** The representation of the answer; 406. */
-export function representationOf({ preferences, kind }: KindRequest): Representation {
-  return negotiate(preferences, { builtIn: kind.builtIn, tables: true });
+export function representationOf({ preferences, kind, info }: KindRequest): Representation {
+  return negotiate(preferences, { builtIn: kind.builtIn, tables: true, watchable: info.verb === 'list' });
 }
 
 export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOptions): Writer {
@@ -32,8 +32,11 @@ export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOp
   return { user, dryRun, warn, manager, checkMayCreate: () => request.authorize('create') };
 }
 
+/** How the answer shows objects; 400. */
 export function viewOf(api: Api, request: KindRequest, as: Representation['as']): View {
-  return { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
+  const view = { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
+  checkView(view);
+  return view;
 }
 
 /** An answer that holds one object. */

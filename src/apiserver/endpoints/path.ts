@@ -1,10 +1,12 @@
 // Everything that is not a resource: discovery, schemas, version, health, and the keys that verify tokens.
 
-import { keySet, openIdConfiguration } from '../access/oidc.ts';
+import { keySet, type OidcDocument, openIdConfiguration } from '../access/oidc.ts';
 import type { HealthCheck } from '../discovery/health.ts';
 import { discoveryRoute } from '../discovery/route.ts';
 import { plainText, type Reply } from '../reply.ts';
 import type { ApiRequest } from '../request.ts';
+import { checkRoutable } from '../wire/negotiate.ts';
+import { noMethod } from './refusals.ts';
 import type { AccessApi } from './review.ts';
 
 export interface ServerFacts {
@@ -15,23 +17,26 @@ export interface ServerFacts {
 
 export async function pathEndpoint(api: AccessApi, request: ApiRequest, facts: ServerFacts): Promise<Reply> {
   const { path, query, method } = request;
-  const oidc = method === 'GET' ? oidcDocument(api, path, facts.address) : undefined;
-  if (oidc !== undefined) {
-    return { status: 200, headers: { 'content-type': oidc.contentType, 'cache-control': oidc.cacheControl }, body: oidc.body };
-  }
+  const oidc = oidcDocument(api, path.replace(/\/+$/, ''), facts.address);
+  if (oidc !== undefined) return oidcReply(request, oidc);
   const { accept, userAgent } = request.preferences;
-  const discovery = { path, query, accept, userAgent, ifNoneMatch: request.header('if-none-match') };
+  const discovery = { method, path, query, accept, userAgent, ifNoneMatch: request.header('if-none-match') };
   const state = {
     kinds: api.registry.all(),
     serverAddress: facts.address,
     healthChecks: facts.healthChecks,
     now: api.now(),
   };
-  const reply = method === 'GET' || method === 'HEAD' ? discoveryRoute(discovery, state) : undefined;
-  return reply ?? plainText(404, '404 page not found\n');
+  return discoveryRoute(discovery, state) ?? plainText(404, '404 page not found\n');
 }
 
-function oidcDocument({ issuance }: AccessApi, path: string, address: string) {
+function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheControl, body }: OidcDocument): Reply {
+  if (method !== 'GET') throw noMethod();
+  checkRoutable(preferences.accept, [contentType]);
+  return { status: 200, headers: { 'content-type': contentType, 'cache-control': cacheControl }, body };
+}
+
+function oidcDocument({ issuance }: AccessApi, path: string, address: string): OidcDocument | undefined {
   if (path === '/.well-known/openid-configuration') {
     return openIdConfiguration(issuance.issuer, `https://${address}/openid/v1/jwks`, [issuance.key]);
   }

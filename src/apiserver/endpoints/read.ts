@@ -1,10 +1,10 @@
 // GET: one object, a list, or a watch.
 
-import { notFound } from '../../api/status.ts';
+import { badRequest, notFound } from '../../api/status.ts';
 import type { Reply } from '../reply.ts';
 import { showEvent, showList, type View } from '../representation.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
-import { listObjects } from '../verbs/list.ts';
+import { listObjects, requestedRevision } from '../verbs/list.ts';
 import { parseSelectors, Selection } from '../verbs/selection.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
 import { watchEventText } from '../wire/encode.ts';
@@ -12,11 +12,13 @@ import { listOptions, validateListOptions } from '../wire/list-options.ts';
 import { negotiateWatch } from '../wire/negotiate.ts';
 import type { ListOptions } from '../wire/options.ts';
 import { orderedJson } from '../wire/ordered-json.ts';
+import { flag, text } from '../wire/query.ts';
 import { type KindRequest, objectReply, representationOf, targetOf, textReply, viewOf } from './endpoint.ts';
 
 export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
   const { kind, namespace, name } = targetOf(request);
+  await reachedRevision(api, request.query);
   const object = storeOf(api, kind).get(namespace, name);
   if (object === undefined) throw notFound(resourceName(kind), name);
   return objectReply(api, request, representation, { status: 200, object });
@@ -34,12 +36,16 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
   const { kind } = request;
   const representation = negotiateWatch(request.preferences, { builtIn: kind.builtIn, tables: true });
   const { options, selection } = selected(request, targetOf(request).namespace);
+  const view = viewOf(api, request, representation.as);
   const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
-  return {
-    status: 200,
-    headers: { 'content-type': representation.contentType },
-    body: lines(batches, viewOf(api, request, representation.as)),
-  };
+  return { status: 200, headers: { 'content-type': representation.contentType }, body: lines(batches, view) };
+}
+
+/** Waits for the revision that a get asks for at least; 400, 500, 504. */
+async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
+  if (flag(query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  const wanted = requestedRevision(text(query, 'resourceVersion'));
+  if (wanted > api.store.revision) await api.reached(wanted);
 }
 
 /** What the query selects; 400 and 422 in the order in which the API server looks. */
@@ -53,12 +59,14 @@ export function selected({ kind, query, info }: KindRequest, namespace: string):
 async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
   let isFirst = true;
   for await (const events of batches) {
-    let text = '';
+    // No event holds a list, so a watch that asks for lists ends where the first would stand.
+    if (view.as?.kind === 'PartialObjectMetadataList') return;
+    let batch = '';
     for (const event of events) {
-      text += eventLine(event, view, isFirst);
+      batch += eventLine(event, view, isFirst);
       isFirst = false;
     }
-    yield text;
+    yield batch;
   }
 }
 

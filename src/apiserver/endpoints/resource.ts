@@ -35,6 +35,7 @@ type ResourceApiRequest = ApiRequest & { readonly info: ResourceRequest };
 /** Answers a request for a resource. */
 export async function resourceEndpoint(api: AccessApi, request: ResourceApiRequest): Promise<Reply> {
   const { group, version, resource } = request.info;
+  if (!request.path.startsWith(group === '' ? '/api/' : `/apis/${group}/`)) return pageNotFound();
   const kind = api.registry.find(group, version, resource);
   if (kind !== undefined) return kind.builtIn ? builtIn(api, { ...request, kind }) : custom(api, { ...request, kind });
   const review = reviewKinds.find((each) => each.group === group && each.version === version && each.plural === resource);
@@ -55,10 +56,10 @@ async function builtIn(api: AccessApi, request: KindRequest): Promise<Reply> {
   return endpoint(api, request);
 }
 
-function routesOf(kind: Kind, { namespace, parts, subresource }: ResourceRequest): Endpoints | undefined {
+function routesOf(kind: Kind, { isInNamespace, parts, subresource }: ResourceRequest): Endpoints | undefined {
   const [, ...below] = parts;
-  if (kind.namespaced && namespace === '') return below.length === 0 ? ACROSS_NAMESPACES : undefined;
-  if (!kind.namespaced && namespace !== '' && kind.plural !== 'namespaces') return undefined;
+  if (kind.namespaced && !isInNamespace) return below.length === 0 ? ACROSS_NAMESPACES : undefined;
+  if (!kind.namespaced && isInNamespace) return undefined;
   if (below.length === 0) return COLLECTION;
   if (below.length === 1) return OBJECT;
   const isKnown = below.length === 2 && kind.subresources.some(({ name }) => name === subresource);
@@ -67,13 +68,18 @@ function routesOf(kind: Kind, { namespace, parts, subresource }: ResourceRequest
 
 async function custom(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info } = request;
-  const { verb, namespace, name, subresource } = info;
-  const isAcross = kind.namespaced && namespace === '';
-  if ((isAcross && ACROSS_NAMESPACES[verb] === undefined) || (!kind.namespaced && namespace !== '')) return pageNotFound();
+  const { verb, name, subresource } = info;
+  if (isElsewhere(kind, info)) return pageNotFound();
+  if (kind.deprecationWarning !== undefined) request.warn(kind.deprecationWarning);
   if (subresource !== '' && !kind.subresources.some((each) => each.name === subresource)) throw notFound(resourceName(kind), name);
   const endpoint = subresource === '' ? (COLLECTION[verb] ?? OBJECT[verb]) : SUBRESOURCES[subresource]?.[verb];
   if (endpoint === undefined) throw verbNotSupported(kind, verb);
   return endpoint(api, request);
+}
+
+/** Whether the objects of the kind are not where the path leads: in a namespace, or in none. */
+function isElsewhere({ namespaced }: Kind, { namespace, verb }: ResourceRequest): boolean {
+  return namespaced ? namespace === '' && ACROSS_NAMESPACES[verb] === undefined : namespace !== '';
 }
 
 function verbNotSupported({ group, plural }: Kind, verb: string): Error {

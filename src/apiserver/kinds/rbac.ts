@@ -126,9 +126,6 @@ function subjectNames({ subjects = [] }: Binding, kind: string): string {
   return names.map(({ namespace = '', name = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name)).join(', ');
 }
 
-/** Cluster-scoped kinds without fields of their own may still be asked for a namespace, and never have one. */
-const NO_NAMESPACE = { selectableFields: { 'metadata.namespace': () => '' }, fieldLabelErrors: 'generic' } as const;
-
 export const roleKind: Kind = builtInKind({
   group: RBAC_GROUP,
   kind: 'Role',
@@ -145,7 +142,6 @@ export const clusterRoleKind: Kind = builtInKind({
   schema: objectStruct('v1.ClusterRole', { rules: RULES, aggregationRule: pointer(AGGREGATION_RULE) }),
   table: DEFAULT_TABLE,
   strategy: roleStrategy(false),
-  ...NO_NAMESPACE,
 });
 
 export const roleBindingKind: Kind = builtInKind({
@@ -170,5 +166,4 @@ export const clusterRoleBindingKind: Kind = builtInKind({
     'RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.',
   ),
   strategy: bindingStrategy(false),
-  ...NO_NAMESPACE,
 });

@@ -23,10 +23,13 @@ const CREATION_TIMESTAMP =
 
 export const AGE_COLUMN: TableColumn = column('Age', CREATION_TIMESTAMP);
 
+/** Go's zero time, which bookmarks show. */
+const ZERO_TIME = '0001-01-01T00:00:00Z';
+
 /** The table of kinds without one of their own. */
 export const DEFAULT_TABLE: Table = {
   columns: [NAME_COLUMN, { name: 'Created At', type: 'date', format: '', description: CREATION_TIMESTAMP, priority: 0 }],
-  cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? null],
+  cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ZERO_TIME],
 };
 
 /** How old an object is. */

@@ -4,6 +4,7 @@ import { badRequest } from '../../api/status.ts';
 import { goJsonString } from '../../std/go-text.ts';
 import { int64, struct, text } from '../kinds/go-struct.ts';
 import { decodeTyped } from '../wire/decode-typed.ts';
+import type { JsonNode } from '../wire/json-node.ts';
 import { parseJson } from '../wire/json-parse.ts';
 
 const VERSION = 'meta.k8s.io/v1';
@@ -45,10 +46,16 @@ const TOKEN = struct('storage.continueToken', { v: text(), rv: int64(), start: t
 
 function parse(token: string): { readonly v?: string; readonly rv?: number; readonly start?: string } {
   try {
-    return decodeTyped(parseJson(decodeBase64Url(token)), TOKEN).value;
+    return decodeTyped(inLowerCase(parseJson(decodeBase64Url(token))), TOKEN).value;
   } catch (error) {
     throw invalidToken((error as Error).message);
   }
+}
+
+/** The names of a token's fields are all in lower case; Go finds them in any. */
+function inLowerCase(node: JsonNode): JsonNode {
+  if (node.type !== 'object') return node;
+  return { type: 'object', entries: node.entries.map(({ key, value }) => ({ key: key.toLowerCase(), value })) };
 }
 
 /** Go's decoder names the byte at which the text stops being base64url without padding. */

@@ -1,6 +1,6 @@
 // List: which revision, which objects, which page of them.
 
-import { badRequest, expired, StatusError, statusError } from '../../api/status.ts';
+import { badRequest, expired, StatusError, statusError, unclassified } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
@@ -32,7 +32,7 @@ export async function listObjects(
   options: ListOptions,
 ): Promise<ListPage> {
   const token = options.continue === '' ? undefined : continueToken(options);
-  const wanted = token === undefined ? parseRevision(options.resourceVersion, 'invalid resource version: ') : 0;
+  const wanted = token === undefined ? parseRevision(options.resourceVersion, 'invalid resource version: ') : token.revision;
   if (wanted > api.store.revision) await api.reached(wanted);
   const pinned = token === undefined ? pinnedRevision(options, wanted) : token.revision;
   const isPinned = pinned > 0;
@@ -42,12 +42,24 @@ export async function listObjects(
   return pageOf(objects, selection, range, isPinned ? pinned : api.store.revision);
 }
 
-/** A resource version as a number; empty and `0` both mean any. Throws 400. */
-export function parseRevision(text: string, prefix: string): number {
-  if (/^\d*$/.test(text)) return Number(text);
-  const syntax = `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
-  throw badRequest(`${prefix}resourceVersion: Invalid value: ${goQuote(text)}: ${syntax}`);
+/** The resource version of a get or a watch; they answer bad ones with 500, unlike a list. */
+export function requestedRevision(text: string): number {
+  try {
+    return parseRevision(text, '');
+  } catch (error) {
+    throw unclassified((error as Error).message);
+  }
 }
+
+/** A resource version as a number; empty and `0` both mean any. Throws 400. */
+function parseRevision(text: string, prefix: string): number {
+  const isNumber = /^\d*$/.test(text);
+  if (isNumber && BigInt(text) <= MAX_UINT64) return Number(text);
+  const problem = `strconv.ParseUint: parsing ${goQuote(text)}: ${isNumber ? 'value out of range' : 'invalid syntax'}`;
+  throw badRequest(`${prefix}resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
+}
+
+const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** The answer to a revision that lies in the future. */
 export function revisionTooLarge(wanted: number, current: number): StatusError {

@@ -49,7 +49,10 @@ export class Selection {
 }
 
 function isSelectable(kind: Kind, field: string): boolean {
-  return field === 'metadata.name' || (field === 'metadata.namespace' && kind.namespaced) || Object.hasOwn(kind.selectableFields, field);
+  if (field === 'metadata.name') return true;
+  // Kinds without fields of their own may be asked for a namespace even if they never have one.
+  if (field === 'metadata.namespace') return kind.namespaced || kind.fieldLabelErrors === 'generic';
+  return Object.hasOwn(kind.selectableFields, field);
 }
 
 function fieldOf(kind: Kind, object: KubeObject, field: string): string {

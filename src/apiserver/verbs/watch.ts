@@ -1,12 +1,12 @@
 // Watch: the state at the start, if wanted, and every change after it, as one caller's selection sees them.
 
-import { expired, hasReason, type Status, unclassified } from '../../api/status.ts';
+import { expired, hasReason, type Status } from '../../api/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
 import type { Change } from '../storage/object-store.ts';
 import type { ListOptions } from '../wire/options.ts';
 import { type Api, apiVersionOf, storeOf } from './api.ts';
-import { parseRevision } from './list.ts';
+import { requestedRevision } from './list.ts';
 import type { Selection } from './selection.ts';
 import { WatchQueue } from './watch-queue.ts';
 
@@ -31,7 +31,7 @@ const LAST_BOOKMARK_MS = 2_000;
 /** Events in batches. Bad versions fail before the first one; 410 and 504 come as an ERROR event and end it. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, options } = request;
-  const from = watchRevision(options.resourceVersion);
+  const from = requestedRevision(options.resourceVersion);
   try {
     if (options.sendInitialEvents === true && from > api.store.revision) await api.reached(from);
   } catch (error) {
@@ -97,7 +97,9 @@ function schedule(api: Api, { options, signal }: WatchRequest, act: { bookmark: 
   const endAt = api.now() + (timeoutSeconds === 0 ? 1_800_000 * (1 + api.random()) : timeoutSeconds * 1000);
   const cancels = [api.wakeAt(endAt, act.end)];
   if (options.allowWatchBookmarks) {
-    cancels.push(api.wakeAt(endAt - LAST_BOOKMARK_MS, act.bookmark), every(api, BOOKMARK_INTERVAL_MS, act.bookmark));
+    cancels.push(every(api, BOOKMARK_INTERVAL_MS, act.bookmark));
+    const lastBookmarkAt = endAt - LAST_BOOKMARK_MS;
+    if (lastBookmarkAt > api.now()) cancels.push(api.wakeAt(lastBookmarkAt, act.bookmark));
   }
   signal.addEventListener('abort', act.end, { once: true });
   if (signal.aborted) act.end();
@@ -140,13 +142,4 @@ function bookmarkAt(kind: Kind, revision: number, isInitialEnd = false): WatchEv
 function tooOld(api: Api, kind: Kind, from: number): Status {
   const oldest = Math.max(api.watchableSince(kind), api.store.oldest);
   return expired(`too old resource version: ${from} (${oldest})`).status;
-}
-
-/** A watch answers bad versions with 500, unlike a list. */
-function watchRevision(text: string): number {
-  try {
-    return parseRevision(text, '');
-  } catch (error) {
-    throw unclassified((error as Error).message);
-  }
 }

@@ -42,16 +42,26 @@ const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 
 /** Chooses the representation of an answer, or throws a StatusError (406). */
 export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
-  const { accept = '' } = preferences;
-  if (endpoint.builtIn && accept !== '' && !isRoutable(accept, PRODUCED)) {
-    const available = endpoint.watchable ? [...PRODUCED, ...STREAMED] : PRODUCED;
-    throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
-  }
+  if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...PRODUCED, ...STREAMED] : PRODUCED);
   const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
     return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
   });
   if (representation === undefined) throw notAcceptable(PRODUCED);
   return representation;
+}
+
+/** Chooses the representation of a document that comes in one form only, or throws a StatusError (406). */
+export function negotiateDocument(preferences: Preferences, { routed }: { readonly routed: boolean }): Representation {
+  if (routed) checkRoutable(preferences.accept, PRODUCED);
+  const representation = firstAcceptable(preferences, isPlain);
+  if (representation === undefined) throw notAcceptable(PRODUCED);
+  return representation;
+}
+
+/** Throws the 406 of go-restful, which routes requests for what is built in, unless one of the media types is asked for. */
+export function checkRoutable(accept: string | undefined, available: readonly string[]): void {
+  if (accept === undefined || accept === '' || isRoutable(accept, available)) return;
+  throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
 }
 
 /** Chooses the representation of a watch, or throws a StatusError (406). */
@@ -64,7 +74,7 @@ export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Re
 /** The representation of an error: conversions are skipped, and what cannot be satisfied is indented JSON. */
 export function negotiateError(preferences: Preferences): Representation {
   return (
-    firstAcceptable(preferences, ({ as, serverVersion }) => as === undefined && serverVersion === '') ?? {
+    firstAcceptable(preferences, isPlain) ?? {
       mediaType: 'json',
       contentType: 'application/json',
       pretty: true,
@@ -82,6 +92,10 @@ export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean 
 interface Requested {
   readonly as: RequestedConversion | undefined;
   readonly serverVersion: string;
+}
+
+function isPlain({ as, serverVersion }: Requested): boolean {
+  return as === undefined && serverVersion === '';
 }
 
 type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;

@@ -27,6 +27,7 @@ export function widgetKind(version = 'v1alpha1'): Kind {
 export const KINDS: readonly Kind[] = [...builtInKinds, widgetKind()];
 
 export interface Question {
+  readonly method?: string;
   readonly accept?: string;
   readonly userAgent?: string;
   readonly ifNoneMatch?: string;
@@ -35,14 +36,17 @@ export interface Question {
   readonly failing?: readonly string[];
 }
 
-export function discover(url: string, { accept, userAgent, ifNoneMatch, kinds = KINDS, failing = [] }: Question = {}): Reply | undefined {
+export function discover(
+  url: string,
+  { method = 'GET', accept, userAgent, ifNoneMatch, kinds = KINDS, failing = [] }: Question = {},
+): Reply | undefined {
   const { pathname, searchParams } = new URL(url, 'https://127.0.0.1');
   return discoveryRoute(
-    { path: pathname, query: searchParams, accept, userAgent, ifNoneMatch },
+    { method, path: pathname, query: searchParams, accept, userAgent, ifNoneMatch },
     {
       kinds,
       serverAddress: '127.0.0.1:6443',
-      healthChecks: ['ping', 'storage'].map((name) => ({ name, problem: () => (failing.includes(name) ? 'disk full' : undefined) })),
+      healthChecks: ['storage'].map((name) => ({ name, problem: () => (failing.includes(name) ? 'disk full' : undefined) })),
       now: NOW,
     },
   );

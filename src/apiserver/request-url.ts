@@ -1,0 +1,29 @@
+// The path and the query of a request, read as Go's net/url reads them.
+
+export interface RequestUrl {
+  /** Percent-decoded before anybody splits it. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+/** The parts of a request's target; undefined where the path cannot be decoded. */
+export function parseUrl(url: string): RequestUrl | undefined {
+  const [path = '', ...rest] = url.split('?');
+  return BAD_ESCAPE.test(path) ? undefined : { path: decoded(path), query: parseQuery(rest.join('?')) };
+}
+
+const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
+
+/** Byte by byte, so that what is not UTF-8 does no harm to the rest. */
+function decoded(text: string): string {
+  const bytes = text.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
+    hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+/** Parameters that Go cannot read are left out, without a word. */
+function parseQuery(text: string): URLSearchParams {
+  const readable = text.split('&').filter((pair) => !pair.includes(';') && !BAD_ESCAPE.test(pair));
+  return new URLSearchParams(readable.join('&'));
+}
