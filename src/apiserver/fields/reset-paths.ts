@@ -7,8 +7,10 @@ export function resetPathsOf(
   { subresources, builtIn }: Pick<Kind, 'subresources' | 'builtIn'>,
   subresource: string,
 ): readonly (readonly string[])[] {
-  if (!subresources.some(({ name }) => name === 'status')) return [];
+  const status = subresources.find(({ name }) => name === 'status');
+  if (status === undefined) return [];
   if (subresource !== 'status') return [['status']];
+  if (status.resets !== undefined) return status.resets;
   // The status endpoints of built-in kinds take changes of metadata, those of custom resources do not.
   return builtIn ? [['spec']] : [['metadata'], ['spec']];
 }

@@ -1,7 +1,7 @@
 // ConfigMaps.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidValue, tooLong } from '../../api/field-error.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject } from '../object.ts';
 import { builtInKind } from './built-in-kind.ts';
 import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-key.ts';
@@ -42,8 +42,8 @@ function frozenErrors(next: ConfigMap, old: ConfigMap): readonly FieldError[] {
   if (old.immutable !== true) return [];
   return [
     ...(next.immutable === true ? [] : [frozenError('immutable')]),
-    ...(isDeepStrictEqual(next.data, old.data) ? [] : [frozenError('data')]),
-    ...(isDeepStrictEqual(next.binaryData, old.binaryData) ? [] : [frozenError('binaryData')]),
+    ...(sameValue(next.data, old.data) ? [] : [frozenError('data')]),
+    ...(sameValue(next.binaryData, old.binaryData) ? [] : [frozenError('binaryData')]),
   ];
 }
 

@@ -1,9 +1,9 @@
 // When an event is valid: laxly for core/v1 events without eventTime, strictly for the new style.
 // Both APIs are checked in the core/v1 form, and errors name its fields.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidStruct, invalidValue, requiredValue } from '../../api/field-error.ts';
 import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../domain/names.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject } from '../object.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 import { subdomainName } from './name-rules.ts';
@@ -64,10 +64,8 @@ export function validateEventChange(next: Event, old: Event): readonly FieldErro
   const before = immutableFields(old);
   return [
     ...validateCoreMetadataUpdate(next, old),
-    ...(isDeepStrictEqual(next.series, old.series) ? [] : seriesErrors(next)),
-    ...immutableFields(next).flatMap(([field, value], index) =>
-      isDeepStrictEqual(value, before[index]?.[1]) ? [] : [immutable(field, value)],
-    ),
+    ...(sameValue(next.series, old.series) ? [] : seriesErrors(next)),
+    ...immutableFields(next).flatMap(([field, value], index) => (sameValue(value, before[index]?.[1]) ? [] : [immutable(field, value)])),
   ];
 }
 

@@ -25,7 +25,7 @@ export interface Kind {
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
   readonly table: Table;
-  /** Fields that a field selector may name, besides metadata.name and, if namespaced, metadata.namespace. */
+  /** Fields that a field selector may name, besides metadata.name and, where the kind knows it, metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
   /** The names under which this kind's errors list the fields that can be selected; Kubernetes words them by kind. */
   readonly fieldLabelErrors: 'generic' | 'named';
@@ -41,6 +41,8 @@ export interface Subresource {
   readonly name: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly verbs: readonly string[];
+  /** Paths of the fields that it does not write, where they are not those that its like does not write. */
+  readonly resets?: readonly (readonly string[])[];
 }
 
 /** The rules of an object's life; every function is pure. The validations are complete, metadata included. */

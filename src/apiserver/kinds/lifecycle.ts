@@ -1,8 +1,8 @@
 // Steps in the life of an object that all kinds share.
 
-import { isDeepStrictEqual } from 'node:util';
 import { qualifiedNameProblems } from '../../domain/names.ts';
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject, OwnerReference } from '../object.ts';
 
 /** Carries over what no update may change: generation, uid if none is given, and the times of creation and deletion. */
@@ -27,7 +27,7 @@ export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObjec
 export function withCountedGeneration(next: KubeObject, old: KubeObject): KubeObject {
   const { metadata: nextMetadata, ...nextRest } = next;
   const { metadata: oldMetadata, ...oldRest } = old;
-  if (isDeepStrictEqual(nextRest, oldRest)) return next;
+  if (sameValue(nextRest, oldRest)) return next;
   return { ...next, metadata: { ...nextMetadata, generation: (oldMetadata.generation ?? 0) + 1 } };
 }
 
@@ -60,7 +60,7 @@ export function deduplicateOwners(
   verb: 'create' | 'update' | 'patch',
 ): { object: KubeObject; warnings: readonly string[] } {
   const owners = object.metadata.ownerReferences ?? [];
-  const isRepeated = (owner: OwnerReference, index: number) => owners.slice(0, index).some((earlier) => isDeepStrictEqual(earlier, owner));
+  const isRepeated = (owner: OwnerReference, index: number) => owners.slice(0, index).some((earlier) => sameValue(earlier, owner));
   const duplicates = owners.filter(isRepeated);
   if (duplicates.length === 0) return { object, warnings: [] };
   const distinct = owners.filter((owner, index) => !isRepeated(owner, index));

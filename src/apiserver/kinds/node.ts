@@ -1,8 +1,8 @@
 // Nodes, which nothing runs on here: objects that tokens can be bound to.
 
-import { isDeepStrictEqual } from 'node:util';
 import { duplicateValue, type FieldError, forbiddenValue } from '../../api/field-error.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject } from '../object.ts';
 import { builtInKind } from './built-in-kind.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
@@ -65,11 +65,11 @@ function validateUpdate(next: Node, old: Node): readonly FieldError[] {
     ...validate(next),
     ...validateCoreMetadataUpdate(next, old),
     ...addresses.flatMap((address, index) =>
-      addresses.slice(0, index).some((earlier) => isDeepStrictEqual(earlier, address))
+      addresses.slice(0, index).some((earlier) => sameValue(earlier, address))
         ? [duplicateValue(`status.addresses[${index}]`, { Type: address.type, Address: address.address })]
         : [],
     ),
-    ...(cidrs.length > 0 && !isDeepStrictEqual(cidrs, next.spec?.podCIDRs) ? [onlyOnce('podCIDRs', 'podCIDR')] : []),
+    ...(cidrs.length > 0 && !sameValue(cidrs, next.spec?.podCIDRs) ? [onlyOnce('podCIDRs', 'podCIDR')] : []),
     ...(providerID && providerID !== next.spec?.providerID ? [onlyOnce('providerID', 'providerID')] : []),
   ];
 }

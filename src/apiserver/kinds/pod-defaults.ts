@@ -87,12 +87,16 @@ export function admittedPod(pod: Pod): KubeObject {
     ...pod,
     metadata: { ...pod.metadata, generation: 1 },
     spec: {
-      ...spec,
-      tolerations: [...(spec.tolerations ?? []), ...missingTolerations(spec)],
+      ...withTolerations(spec),
       ...absent(spec, { priority: 0, preemptionPolicy: 'PreemptLowerPriority' }),
     },
     status: { phase: 'Pending', qosClass: qosClass(spec) },
   };
+}
+
+/** The spec with the tolerations that every Pod gets, whenever it is written. */
+export function withTolerations(spec: PodSpec): PodSpec {
+  return { ...spec, tolerations: [...(spec.tolerations ?? []), ...missingTolerations(spec)] };
 }
 
 function defaultedContainer(container: Container): Container {
@@ -117,7 +121,7 @@ function pullsAlways(image: string): boolean {
 }
 
 /** Unless it says otherwise, a Pod stays for five minutes on a node that is in trouble. */
-function missingTolerations({ tolerations = [] }: PodSpec): readonly object[] {
+function missingTolerations({ tolerations = [] }: PodSpec): readonly Toleration[] {
   const isTolerated = (key: string) =>
     tolerations.some((each) => (each.key === key || !each.key) && (each.effect === 'NoExecute' || !each.effect));
   return ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']

@@ -1,7 +1,7 @@
 // What may change in the spec of a Pod once it exists: next to nothing.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, forbiddenValue, invalidValue } from '../../api/field-error.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { Container, Pod, PodSpec, Toleration } from './pod-defaults.ts';
 
 const UPDATABLE =
@@ -19,7 +19,7 @@ export function podChangeErrors({ spec: next = {} }: Pod, { spec: old = {} }: Po
     ...(keepsTolerations(next, old)
       ? []
       : [forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')]),
-    ...(isDeepStrictEqual(withoutUpdatable(next), withoutUpdatable(old))
+    ...(sameValue(withoutUpdatable(next), withoutUpdatable(old))
       ? []
       : [forbiddenValue('spec', `pod updates may not change fields other than ${UPDATABLE}\n`)]),
   ];
@@ -47,7 +47,7 @@ function badDeadline(seconds: number | null, why: string): FieldError {
 
 function keepsTolerations({ tolerations: next = [] }: PodSpec, { tolerations: old = [] }: PodSpec): boolean {
   const timeless = (toleration: Toleration) => ({ ...toleration, tolerationSeconds: undefined });
-  return old.every((each) => next.some((other) => isDeepStrictEqual(timeless(other), timeless(each))));
+  return old.every((each) => next.some((other) => sameValue(timeless(other), timeless(each))));
 }
 
 function withoutUpdatable(spec: PodSpec): object {

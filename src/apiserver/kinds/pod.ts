@@ -1,14 +1,14 @@
 // Pods, which nobody runs here: objects that tokens can be bound to.
 
-import { isDeepStrictEqual } from 'node:util';
 import { duplicateValue, type FieldError, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
 import { dns1123LabelProblems } from '../../domain/names.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject } from '../object.ts';
 import { builtInKind } from './built-in-kind.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 import type { Kind } from './kind.ts';
 import { subdomainName } from './name-rules.ts';
-import { admittedPod, type Container, defaultedPod, type Pod, type PodSpec } from './pod-defaults.ts';
+import { admittedPod, type Container, defaultedPod, type Pod, type PodSpec, withTolerations } from './pod-defaults.ts';
 import { POD_SCHEMA } from './pod-schema.ts';
 import { POD_TABLE } from './pod-table.ts';
 import { podChangeErrors } from './pod-update.ts';
@@ -51,7 +51,7 @@ function oneOf(field: string, value: string, supported: readonly string[]): read
 }
 
 function withNextGeneration(next: Pod, old: Pod): KubeObject {
-  if (isDeepStrictEqual(next.spec, old.spec)) return next;
+  if (sameValue(next.spec, old.spec)) return next;
   return { ...next, metadata: { ...next.metadata, generation: (old.metadata.generation ?? 0) + 1 } };
 }
 
@@ -69,13 +69,15 @@ function statusPrepared(next: Pod, old: Pod): KubeObject {
 
 const self = { group: '', version: 'v1', kind: 'Pod' };
 
+const STATUS_RESETS = [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']];
+
 export const podKind: Kind = builtInKind({
   kind: 'Pod',
   namespaced: true,
   shortNames: ['po'],
   categories: ['all'],
   schema: POD_SCHEMA,
-  subresources: [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }],
+  subresources: [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'], resets: STATUS_RESETS }],
   selectableFields: {
     'spec.nodeName': ({ spec }: Pod) => spec?.nodeName ?? '',
     'spec.host': ({ spec }: Pod) => spec?.nodeName ?? '',
@@ -94,7 +96,8 @@ export const podKind: Kind = builtInKind({
     hasGeneration: true,
     defaulted: defaultedPod,
     prepareForCreate: admittedPod,
-    prepareForUpdate: (next: Pod, old: Pod) => withNextGeneration({ ...next, status: old.status ?? {} }, old),
+    prepareForUpdate: (next: Pod, old: Pod) =>
+      withNextGeneration({ ...next, spec: withTolerations(next.spec ?? {}), status: old.status ?? {} }, old),
     prepareForStatusUpdate: statusPrepared,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...validate(next), ...podChangeErrors(next, old)],

@@ -1,7 +1,7 @@
 // Secrets: typed, and written through `stringData` as well as `data`.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidValue, requiredValue, tooLong } from '../../api/field-error.ts';
+import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject } from '../object.ts';
 import { parseJson } from '../wire/json-parse.ts';
 import { builtInKind } from './built-in-kind.ts';
@@ -94,7 +94,7 @@ function changeErrors(next: Secret, old: Secret): readonly FieldError[] {
   return [
     ...(next.type === old.type ? [] : [invalidValue('type', next.type, 'field is immutable')]),
     ...(isFrozen && next.immutable !== true ? [frozenError('immutable')] : []),
-    ...(isFrozen && !isDeepStrictEqual(next.data, old.data) ? [frozenError('data')] : []),
+    ...(isFrozen && !sameValue(next.data, old.data) ? [frozenError('data')] : []),
   ];
 }
 

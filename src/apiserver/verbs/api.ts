@@ -65,8 +65,13 @@ export function kindName(kind: Kind): { group: string; name: string } {
 /** Refuses an object that breaks its kind's rules. Events are called by their core name, whichever API they come through. */
 export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  const group = kind.conversion?.storedAs.group ?? kind.group;
+  const group = kind.builtIn ? (kind.conversion?.storedAs.group ?? kind.group) : groupOf(object);
   throw invalid({ group, name: object.kind }, object.metadata.name ?? '', errors);
+}
+
+/** The group that an object names, which need not be that of its kind. */
+function groupOf({ apiVersion }: KubeObject): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
 
 export function apiVersionOf({ group, version }: Kind): string {

@@ -28,13 +28,19 @@ export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Write
   admitCreate(api, kind, object);
   api.checkEscalation(writer.user, kind, object);
   const store = storeOf(api, kind);
-  const fresh = kind.rules.prepareForCreate(withSystemMetadata(withoutDeletion(named(object, store, api)), api.now()));
+  const fresh = kind.rules.prepareForCreate(withSystemMetadata(named(object, store, api), api.now()));
   checkValid(kind, fresh, kind.rules.validate(fresh));
   kind.rules.warnings(fresh).forEach(writer.warn);
   if (!writer.dryRun && namesVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
   const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
   if (existing !== undefined) throw exists(kind, existing);
   return writer.dryRun ? fresh : store.put(fresh);
+}
+
+/** The object without the version that it is based on: a create that an update or an apply turns into has none. */
+export function withoutVersion(object: KubeObject): KubeObject {
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 /** The object in the namespace of the URL, or in none; 400 if it says that it is in another. */
@@ -48,7 +54,7 @@ export function inNamespace(object: KubeObject, kind: Kind, namespace: string): 
 
 /** What only a deletion sets. */
 function withoutDeletion(object: KubeObject): KubeObject {
-  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata } = object.metadata;
+  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
@@ -63,7 +69,8 @@ function named(object: KubeObject, store: KindStore, api: Api): KubeObject {
 }
 
 function withSystemMetadata(object: KubeObject, now: number): KubeObject {
-  return { ...object, metadata: { ...object.metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
+  const { selfLink: _, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
 }
 
 /** A version that is no number, or zero, is as good as none. */

@@ -4,7 +4,7 @@ import { invalidValue } from '../../api/field-error.ts';
 import { badRequest, invalid, notFound, StatusError } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { goPrint } from '../fields/go-print.ts';
-import { jsonPatch, jsonPatchProblems } from '../fields/json-patch.ts';
+import { jsonPatch, jsonPatchProblems, type PatchReading } from '../fields/json-patch.ts';
 import { mergePatch } from '../fields/merge-patch.ts';
 import { strategicMerge } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -17,10 +17,10 @@ import { parseJson } from '../wire/json-parse.ts';
 import type { FieldValidation } from '../wire/options.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
-import { type DecodedDocument, decodeDocument } from './patched-object.ts';
+import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './patched-object.ts';
 import { patchedText } from './patched-text.ts';
 import { tracked } from './tracked.ts';
-import { checkName, checkUid, replaceObject } from './update.ts';
+import { checkName, replaceObject } from './update.ts';
 
 export interface Patch {
   readonly type: Exclude<PatchType, 'application/apply-patch+yaml'>;
@@ -32,69 +32,71 @@ export function patchObject(api: Api, target: Target, patch: Patch, writer: Writ
   const { kind, namespace, name } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
-  const decoded = decodePatched(kind, patched(kind, live, patch), patch.fieldValidation, writer);
+  const decoded = decodePatched(patched(api, kind, live, patch), patch.fieldValidation, writer);
   const named = inNamespace(checkName(kind.rules.defaulted(decoded), name), kind, namespace);
-  checkUid(target, named, live);
   const { object: next, warnings } = deduplicateOwners(named, 'patch');
   warnings.forEach(writer.warn);
   return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
 }
 
 interface Patched {
-  readonly value: unknown;
   /** What a strict reader objects to in the patch itself. */
   readonly problems: readonly string[];
   /** What the server shows when the outcome is no object of the kind. */
-  readonly shown: () => string;
+  readonly shown: string;
+  readonly decode: () => DecodedDocument;
 }
 
-function patched(kind: Kind, live: KubeObject, { type, body, fieldValidation }: Patch): Patched {
+function patched(api: Api, kind: Kind, live: KubeObject, { type, body, fieldValidation }: Patch): Patched {
   const reading = fieldValidation === 'Ignore' ? 'lax' : 'strict';
   const document = toValue(parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)))) as Fields;
-  const isStrategic = type === 'application/strategic-merge-patch+json';
-  const node = parsePatch(body, reading === 'strict' && !isStrategic ? 'error decoding patch: ' : '');
+  const node = parsePatch(body, type, reading);
   const change = toValue(node);
-  switch (type) {
-    case 'application/json-patch+json': {
-      const value = jsonPatch(document, change, reading);
-      return { value, problems: jsonPatchProblems(node), shown: () => patchedText(value, [document, change]) };
-    }
-    case 'application/merge-patch+json': {
-      const value = mergePatch(document, change, reading);
-      return { value, problems: repeatedFields(node), shown: () => patchedText(value, [document]) };
-    }
-    case 'application/strategic-merge-patch+json':
-      return { value: strategicMerge(document, change, kind.schema), problems: repeatedFields(node), shown: () => goPrint(change) };
+  if (type === 'application/strategic-merge-patch+json') {
+    const merged = strategicMerge(document, change, kind.schema) as Fields;
+    return { problems: repeatedFields(node), shown: goPrint(change), decode: () => decodeStrategic(merged, kind) };
   }
+  const isJsonPatch = type === 'application/json-patch+json';
+  const shown = isJsonPatch
+    ? patchedText(jsonPatch(document, change, reading), [document, change])
+    : patchedText(mergePatch(document, change, reading), [document]);
+  const isRegistered: IsRegistered = (group, version, name) => api.registry.isRegistered(group, version, name);
+  return {
+    problems: isJsonPatch ? jsonPatchProblems(node) : repeatedFields(node),
+    shown,
+    decode: () => decodePatchedText(shown, kind, isRegistered),
+  };
 }
 
 function repeatedFields(patch: JsonNode): readonly string[] {
   return duplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
-function parsePatch(body: Buffer, prefix: string) {
+function parsePatch(body: Buffer, type: Patch['type'], reading: PatchReading): JsonNode {
   try {
     return parseJson(body);
   } catch (error) {
-    throw badRequest(`${prefix}${(error as Error).message}`);
+    if (type === 'application/merge-patch+json' && reading === 'lax') throw badRequest('Invalid JSON Patch');
+    const isQuoted = reading === 'lax' || type === 'application/strategic-merge-patch+json';
+    throw badRequest(`${isQuoted ? '' : 'error decoding patch: '}${(error as Error).message}`);
   }
 }
 
 /** The patched document as an object of the kind; 422 about the whole patch when it is none. */
-function decodePatched(kind: Kind, { value, problems, shown }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
-  const { object, strictErrors } = decodedOr422(kind, value, shown);
+function decodePatched({ problems, shown, decode }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
+  const { object, strictErrors } = decodedOr422(decode, shown);
   const found = [...new Set([...problems, ...strictErrors])];
   if (validation === 'Warn') found.forEach(writer.warn);
-  if (validation === 'Strict' && found.length > 0) throw invalidPatch(shown(), `strict decoding error: ${found.join(', ')}`);
+  if (validation === 'Strict' && found.length > 0) throw invalidPatch(shown, `strict decoding error: ${found.join(', ')}`);
   return object;
 }
 
-function decodedOr422(kind: Kind, value: unknown, shown: () => string): DecodedDocument {
+function decodedOr422(decode: () => DecodedDocument, shown: string): DecodedDocument {
   try {
-    return decodeDocument(value, kind);
+    return decode();
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw invalidPatch(shown(), (error as Error).message);
+    throw invalidPatch(shown, (error as Error).message);
   }
 }
 

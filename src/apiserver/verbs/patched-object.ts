@@ -1,10 +1,10 @@
 // A document that a patch or an apply has produced, as an object of its kind: pruned, typed, canonical.
 
-import { internalError } from '../../api/status.ts';
+import { internalError, unclassified } from '../../api/status.ts';
 import { conversionProblem } from '../fields/unstructured.ts';
 import { OBJECT_META } from '../kinds/go-struct.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Fields, isFields, type KubeObject, type ObjectMeta, type Value } from '../object.ts';
+import { type Fields, type KubeObject, type ObjectMeta, type Value } from '../object.ts';
 import { prune } from '../schema/prune.ts';
 import type { Schema } from '../schema/schema.ts';
 import { decodeEmbedded } from '../wire/decode-embedded.ts';
@@ -43,8 +43,16 @@ export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
 
 /** Decodes what an apply has produced. */
 export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
-  const fields: Fields = isFields(document) ? document : {};
-  return (kind.builtIn ? decodeBuiltIn(toNode(fields), kind) : decodeCustom(fields, kind)).object;
+  const fields = document as unknown as Fields;
+  if (!kind.builtIn) return decodeCustom(fields, kind).object;
+  const problem = conversionProblem(fields, kind.schema);
+  if (problem !== undefined) {
+    const { namespace = '', name = '' } = document.metadata;
+    const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+    const conversion = `unable to convert unstructured object to ${type}: ${problem}`;
+    throw unclassified(`failed to convert new object (${namespace}/${name}; ${type}) to proper version: ${conversion}`);
+  }
+  return decodeBuiltIn(toNode(fields), kind).object;
 }
 
 function decodePatchedBuiltIn(

@@ -9,7 +9,7 @@ import { deduplicateOwners, keepSystemMetadata } from '../kinds/lifecycle.ts';
 import type { KubeObject } from '../object.ts';
 import { keyOf, resourceOf } from '../storage/kind-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { inNamespace, storeNew } from './create.ts';
+import { inNamespace, storeNew, withoutVersion } from './create.ts';
 import { tracked } from './tracked.ts';
 
 export interface Written {
@@ -25,8 +25,7 @@ export function updateObject(api: Api, target: Target, decoded: KubeObject, writ
   if (live === undefined) {
     if (!kind.rules.createOnUpdate || subresource !== '') throw notFound(resourceName(kind), name);
     writer.checkMayCreate();
-    const { resourceVersion: _, ...metadata } = next.metadata;
-    const fresh = tracked(api, target, { next: { ...next, metadata }, writer });
+    const fresh = tracked(api, target, { next: withoutVersion(next), writer });
     return { object: storeNew(api, kind, fresh, writer), created: true };
   }
   checkUid(target, next, live);

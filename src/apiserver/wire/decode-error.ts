@@ -23,6 +23,26 @@ export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta
   return badRequest(`the API version in the data ${versions}`);
 }
 
+/** Why an object of one type is not one of the expected kind; undefined if it is, if only in another version. */
+export function typeProblem(
+  type: TypeMeta,
+  expected: TypeMeta,
+  isRegistered: (group: string, version: string, kind: string) => boolean,
+): string | undefined {
+  const { group, version, kind } = type;
+  if (!isRegistered(group, version, kind)) {
+    const scheme = expected.group === 'apiextensions.k8s.io' ? 'pkg/runtime/scheme.go:111' : 'pkg/api/legacyscheme/scheme.go:30';
+    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersionOf(type))} in scheme ${goQuote(scheme)}`;
+  }
+  const target = `${internalPackage(expected.group)}.${expected.kind}`;
+  return kind === expected.kind ? undefined : `converting (${version}.${kind}) to (${target}): unknown conversion`;
+}
+
+/** The Go package of a group's internal types; events live in core whatever their group. */
+function internalPackage(group: string): string {
+  return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
+}
+
 /** Runs `decode`; its errors become those of the request, unless they already are. */
 export function orRefuse<T>(decode: () => T, refuse: (message: string) => StatusError): T {
   try {

@@ -1,12 +1,11 @@
 // Turns the body of a request into an object of the kind that its endpoint takes, or says in Kubernetes' words why it cannot.
 
 import type { StatusError } from '../../api/status.ts';
-import { goQuote } from '../../std/go-text.ts';
 import type { KubeObject, ObjectMeta } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type BodyMediaType, withoutProtobuf } from './content-type.ts';
 import { decodeCustom } from './decode-custom.ts';
-import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
+import { cannotBeHandled, fieldWarnings, orRefuse, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
 import { missingField, readDocument } from './document.ts';
 import type { FieldValidation } from './options.ts';
 import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
@@ -64,20 +63,6 @@ function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeReques
 
 /** The error for a body of another type than the endpoint takes. */
 function otherType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
-  const { group, version, kind } = type;
-  if (!isRegistered(group, version, kind)) {
-    const scheme = expected.group === 'apiextensions.k8s.io' ? 'pkg/runtime/scheme.go:111' : 'pkg/api/legacyscheme/scheme.go:30';
-    const message = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersionOf(type))} in scheme ${goQuote(scheme)}`;
-    return cannotBeHandled(type, expected, message);
-  }
-  if (kind !== expected.kind) {
-    const target = `${internalPackage(expected.group)}.${expected.kind}`;
-    return cannotBeHandled(type, expected, `converting (${version}.${kind}) to (${target}): unknown conversion`);
-  }
-  return versionMismatch(type, expected);
-}
-
-/** The Go package of a group's internal types; events live in core whatever their group. */
-function internalPackage(group: string): string {
-  return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
+  const problem = typeProblem(type, expected, isRegistered);
+  return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);
 }
