@@ -36,6 +36,7 @@ export class Credentials {
   readonly #cluster: Cluster;
   readonly #user: User;
   readonly #options: CredentialsOptions;
+  /** `loadedAt` is on the monotonic clock. */
   #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
   #loading: Promise<Identity> | undefined;
   #exec: ExecCredential | undefined;
@@ -61,16 +62,14 @@ export class Credentials {
   }
 
   #isFresh(loadedAt: number, refused: boolean): boolean {
-    const now = this.#options.clock.now();
-    const age = now - loadedAt;
-    if (age < 0 || isExpired(this.#exec, now)) return false;
-    return age < (refused ? REFUSED_REREAD_MS : this.#options.rereadMs);
+    const { clock, rereadMs } = this.#options;
+    return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (refused ? REFUSED_REREAD_MS : rereadMs);
   }
 
   async #load(refused: boolean): Promise<Identity> {
-    const loadedAt = this.#options.clock.now();
+    const loadedAt = this.#options.clock.monotonic();
     try {
-      const identity = await this.#read(refused, loadedAt);
+      const identity = await this.#read(refused);
       // Throws for a key that does not belong to its certificate.
       createSecureContext(identity.tls);
       this.#current = { identity, loadedAt };
@@ -81,9 +80,9 @@ export class Credentials {
     return this.#current.identity;
   }
 
-  async #read(refused: boolean, now: number): Promise<Identity> {
+  async #read(refused: boolean): Promise<Identity> {
     const user = this.#user;
-    await this.#runExec(refused, now);
+    await this.#runExec(refused);
     const [ca, cert, key, token] = await Promise.all([
       fileOrData(this.#cluster.caFile, this.#cluster.caData),
       this.#exec?.clientCertificateData ?? fileOrData(user.certFile, user.certData),
@@ -94,10 +93,11 @@ export class Credentials {
     return { ...authorization(user, token), tls, tlsDigest: createHash('sha256').update(JSON.stringify(tls)).digest('hex') };
   }
 
-  async #runExec(refused: boolean, now: number): Promise<void> {
+  async #runExec(refused: boolean): Promise<void> {
+    const { clock, execEnv = {} } = this.#options;
     const exec: ExecConfig | null | undefined = this.#user.exec;
-    if (!exec || (this.#exec !== undefined && !refused && !isExpired(this.#exec, now))) return;
-    this.#exec = await runExecPlugin(exec, this.#cluster, this.#options.execEnv ?? {});
+    if (!exec || (this.#exec !== undefined && !refused && !isExpired(this.#exec, clock.now()))) return;
+    this.#exec = await runExecPlugin(exec, this.#cluster, execEnv);
   }
 }
 

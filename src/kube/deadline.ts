@@ -2,10 +2,10 @@
 
 import type { Clock } from '../std/clock.ts';
 
-/** Aborts when its instant passes or the caller's signal aborts, whichever is first. Must be cleared when the work is done. */
+/** Aborts when its time is up or the caller's signal aborts, whichever is first. Must be cleared when the work is done. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** True once the instant has passed (and not when the caller aborted). */
+  /** True once the time is up (and not when the caller aborted). */
   readonly hasPassed: boolean;
   /** Moves the deadline to `ms` from now. */
   reset(ms: number): void;
@@ -16,26 +16,31 @@ export interface Deadline {
 export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): Deadline {
   const controller = new AbortController();
   let hasPassed = false;
-  let at = clock.now() + ms;
-  let armedAt = at;
-  let cancel = clock.wakeAt(at, wake);
-  const abort = () => controller.abort(caller?.reason);
+  let endsAt = clock.monotonic() + ms;
+  let armedAt = endsAt;
+  let cancel = clock.wakeAfter(ms, wake);
   if (caller?.aborted) abort();
   caller?.addEventListener('abort', abort, { once: true });
 
   function arm(): void {
     cancel();
-    armedAt = at;
-    cancel = clock.wakeAt(at, wake);
+    armedAt = endsAt;
+    cancel = clock.wakeAfter(endsAt - clock.monotonic(), wake);
   }
 
   function wake(): void {
-    if (clock.now() < at) {
+    if (clock.monotonic() < endsAt) {
       arm();
       return;
     }
     hasPassed = true;
     controller.abort();
+  }
+
+  function abort(): void {
+    // Whoever abandons a stream may never come to clear it.
+    cancel();
+    controller.abort(caller?.reason);
   }
 
   return {
@@ -44,9 +49,10 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
       return hasPassed;
     },
     reset(next) {
-      at = clock.now() + next;
-      // A later instant is armed when the present timer fires: a busy watch would otherwise replace it with every chunk.
-      if (at < armedAt) arm();
+      if (controller.signal.aborted) return;
+      endsAt = clock.monotonic() + next;
+      // A later end is armed when the present timer fires: a busy watch would otherwise replace it with every chunk.
+      if (endsAt < armedAt) arm();
     },
     clear() {
       cancel();

@@ -23,10 +23,10 @@ export interface Informer<T> {
   readonly problems$: Observable<Problem>;
 }
 
-/** A failed round of a list-watch; the next one starts at `retryAt`. An expired version is a normal one. */
+/** A failed round of a list-watch; the next one starts `retryMs` later. An expired version is a normal one. */
 export interface Problem {
   readonly error: unknown;
-  readonly retryAt: number;
+  readonly retryMs: number;
 }
 
 export interface InformerOptions<T extends ApiObject> {
@@ -78,10 +78,9 @@ function events<T extends ApiObject, S extends ApiObject>(
   const cursor = startCursor();
   const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random });
   const delay = (error: unknown) => {
-    const now = clock.now();
-    const retryAt = now + Math.max(backoff.nextMs(now), toldToWaitMs(error));
-    problems$.next({ error, retryAt });
-    return wakeUp(clock, retryAt);
+    const retryMs = Math.max(backoff.nextMs(clock.monotonic()), toldToWaitMs(error));
+    problems$.next({ error, retryMs });
+    return after(clock, retryMs);
   };
   return fromAbortable((signal) => listWatch(options, cursor, signal)).pipe(retry({ delay }));
 }
@@ -93,6 +92,6 @@ function toldToWaitMs(error: unknown): number {
   return error instanceof StatusError ? Math.min((error.retryAfterSeconds ?? 0) * 1_000, LONGEST_TOLD_MS) : 0;
 }
 
-function wakeUp(clock: Clock, at: number): Observable<void> {
-  return new Observable((subscriber) => clock.wakeAt(at, () => subscriber.next()));
+function after(clock: Clock, ms: number): Observable<void> {
+  return new Observable((subscriber) => clock.wakeAfter(ms, () => subscriber.next()));
 }

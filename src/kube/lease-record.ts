@@ -22,7 +22,7 @@ export class LeaseRecord {
   readonly #leaseMs: number;
   /** The object as we last wrote it; a renewal need not read it again. */
   #ours: Lease | undefined;
-  /** The record as we last saw it, and since when on our clock it has been so. */
+  /** The record as we last saw it, and since when on our monotonic clock it has been so. */
   #seen: { readonly spec: string; readonly at: number } | undefined;
 
   constructor(options: LeaseRecordOptions, leaseMs: number) {
@@ -96,13 +96,13 @@ export class LeaseRecord {
 
   #observe(spec: Spec): void {
     const text = JSON.stringify(spec);
-    if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.now() };
+    if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic() };
   }
 
   /** By the duration that the holder promised, counted from when we first saw this record. */
   #hasLapsed(spec: Spec): boolean {
     const promisedMs = spec.leaseDurationSeconds === undefined ? this.#leaseMs : spec.leaseDurationSeconds * 1_000;
-    return this.#seen !== undefined && this.#options.clock.now() >= this.#seen.at + promisedMs;
+    return this.#seen !== undefined && this.#options.clock.monotonic() >= this.#seen.at + promisedMs;
   }
 
   #renewed(spec: Spec): Spec {

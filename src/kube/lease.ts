@@ -1,8 +1,8 @@
 // Leadership by a Lease. Safe against clock skew: instants written in the record are never trusted, only that it changed,
-// and when we saw that on our own clock. No fencing: a leader that is stopped and continued may act for a moment too long.
+// and when we saw that on our own monotonic clock. No fencing: after its machine slept, a leader may act for a moment too long.
 
 import { distinctUntilChanged, type Observable, ReplaySubject, Subject, share, takeUntil } from 'rxjs';
-import { type Clock, sleepUntil } from '../std/clock.ts';
+import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { KubeClient } from './client.ts';
 import { startDeadline } from './deadline.ts';
@@ -75,7 +75,10 @@ function defined({ leaseMs, renewDeadlineMs, retryMs }: ElectionOptions): Partia
   return { ...(leaseMs && { leaseMs }), ...(renewDeadlineMs && { renewDeadlineMs }), ...(retryMs && { retryMs }) };
 }
 
-/** How long the lease is ours: from the start of the last request that renewed it, since others count from its end. */
+/**
+ * How long the lease is ours: from the start of the last request that renewed it, since others count from its end.
+ * On the monotonic clock: one that is set back would make a tenure longer than the lease.
+ */
 class Tenure {
   readonly #clock: Clock;
   readonly #lengthMs: number;
@@ -91,7 +94,7 @@ class Tenure {
   }
 
   get isOurs(): boolean {
-    return this.#clock.now() < this.#endsAt;
+    return this.#clock.monotonic() < this.#endsAt;
   }
 
   renew(startedAt: number): void {
@@ -113,8 +116,8 @@ async function* campaign(
     yield tenure.isOurs;
     await attempt(options, { record, tenure }, signal);
     yield tenure.isOurs;
-    const pauseMs = tenure.isOurs ? Math.min(retryMs, tenure.endsAt - clock.now()) : retryMs * (1 + JITTER * random());
-    await sleepUntil(clock, clock.now() + pauseMs, signal);
+    const pauseMs = tenure.isOurs ? Math.min(retryMs, tenure.endsAt - clock.monotonic()) : retryMs * (1 + JITTER * random());
+    await sleep(clock, pauseMs, signal);
   }
 }
 
@@ -124,7 +127,7 @@ async function attempt(
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): Promise<void> {
-  const startedAt = clock.now();
+  const startedAt = clock.monotonic();
   const longestMs = renewDeadlineMs / 2;
   const deadline = startDeadline(clock, tenure.isOurs ? Math.min(longestMs, tenure.endsAt - startedAt) : longestMs, signal);
   try {

@@ -47,9 +47,9 @@ export class Recorder {
 
   /** Says something about an object. Drops it when the object has been spoken of too often or too much is waiting. */
   record(object: ApiObject, note: Note): void {
-    const now = this.#options.clock.now();
     const subject = reference(object);
-    if (this.#due.size >= MAX_DUE || !this.#maySpeak(JSON.stringify(subject), now)) return;
+    if (this.#due.size >= MAX_DUE || !this.#maySpeak(JSON.stringify(subject))) return;
+    const now = this.#options.clock.now();
     const key = JSON.stringify([subject, note]);
     const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, written: undefined };
     series.count += 1;
@@ -64,7 +64,8 @@ export class Recorder {
     await this.#writing;
   }
 
-  #maySpeak(subject: string, now: number): boolean {
+  #maySpeak(subject: string): boolean {
+    const now = this.#options.clock.monotonic();
     const { tokens, at } = this.#budgets.get(subject) ?? { tokens: BURST, at: now };
     const available = Math.min(BURST, tokens + (now - at) / REFILL_MS);
     remember(this.#budgets, subject, { tokens: available >= 1 ? available - 1 : available, at: now });
@@ -138,6 +139,7 @@ interface Series {
 
 interface Budget {
   readonly tokens: number;
+  /** When they were counted, on the monotonic clock. */
   readonly at: number;
 }
 

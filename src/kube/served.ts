@@ -3,7 +3,7 @@
 import type { Resource } from '../api/resources.ts';
 import { hasReason } from '../api/status.ts';
 import { Backoff } from '../std/backoff.ts';
-import { type Clock, sleepUntil } from '../std/clock.ts';
+import { type Clock, sleep } from '../std/clock.ts';
 import type { KubeClient } from './client.ts';
 import { apiVersionOf } from './paths.ts';
 
@@ -33,8 +33,7 @@ export async function untilServed(
       signal.throwIfAborted();
       told.onProblem?.(error);
     }
-    const now = clock.now();
-    await sleepUntil(clock, now + backoff.nextMs(now), signal);
+    await sleep(clock, backoff.nextMs(clock.monotonic()), signal);
   }
 }
 

@@ -23,7 +23,7 @@ export class Backoff {
     this.#options = options;
   }
 
-  /** How long to wait after a failure that happens `now`. */
+  /** How long to wait after a failure that happens `now`, on a clock that is never set. */
   nextMs(now: number): number {
     const { calmMs, random } = this.#options;
     if (now - this.#failedAt > calmMs) this.#failures = 0;

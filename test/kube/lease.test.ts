@@ -239,6 +239,26 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
+  it('leads no longer when its wall clock is set back', async () => {
+    const a = campaign('a');
+    await leading(a);
+    server.handle(() => undefined);
+    a.clock.set(Date.parse('2026-03-01T11:00:00Z'));
+    await a.live(7_000);
+    expect(a.seen).toEqual([false, true, false]);
+  });
+
+  it('waits no less when its wall clock is set forward', async () => {
+    const a = campaign('a');
+    await leading(a);
+    a.subscription.unsubscribe();
+    const b = campaign('b');
+    await settled();
+    b.clock.set(Date.parse('2026-03-01T13:00:00Z'));
+    await b.live(9_900);
+    expect(b.seen).toEqual([false]);
+  });
+
   it('gives the lease back when released, so that another need not wait', async () => {
     const a = campaign('a');
     await leading(a);

@@ -119,6 +119,14 @@ describe('Recorder', () => {
     expect(sent()).toHaveLength(27);
   });
 
+  it('goes on speaking of an object when the wall clock is set back', async () => {
+    recorder.record(TOKEN, ISSUED);
+    clock.set(clock.now() - 86_400_000);
+    recorder.record(TOKEN, { ...ISSUED, message: 'other' });
+    await recorder.flush();
+    expect(sent()).toHaveLength(2);
+  });
+
   it('never fails its caller, and goes on after a problem', async () => {
     statuses = [500];
     recorder.record(TOKEN, ISSUED);

@@ -84,6 +84,15 @@ describe('transport', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('gives up no later when the wall clock is set back', async () => {
+    const server = await serve(() => undefined);
+    const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });
+    await eventually(() => expect(server.requests).toHaveLength(1));
+    clock.set(clock.now() - 3_600_000);
+    clock.advance(3_000);
+    await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  });
+
   it('gives up at the deadline when the server accepts and never shakes hands', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
@@ -228,6 +237,16 @@ describe('transport', () => {
         clock.advance(90_000);
       }
       await chunks.return?.(undefined);
+      expect(clock.pending).toBe(0);
+    });
+
+    it('leave no timer behind when their reader is aborted between two chunks', async () => {
+      const server = await serve((_, reply) => void reply.open().bytes('a'));
+      const controller = new AbortController();
+      const stream = await connect(server).stream({ ...GET, idleMs: 100_000, signal: controller.signal });
+      if (stream.type !== 'stream') throw new Error('refused');
+      await stream.chunks[Symbol.asyncIterator]().next();
+      controller.abort();
       expect(clock.pending).toBe(0);
     });
 
