@@ -20,7 +20,10 @@ export type ListWatchEvent<T> =
   /** Nothing has changed up to this version. */
   | { readonly type: 'bookmark'; readonly resourceVersion: string };
 
-/** How far a collection has been followed. Outlives connections: the next watch starts where the last one broke. */
+/**
+ * How far a collection has been followed. Outlives connections: the next watch starts where the last one broke.
+ * It moves only once an event was taken, so that one which was not is asked for again.
+ */
 export interface Cursor {
   /** The version up to which events were taken; undefined before the first list and after it expired. */
   resourceVersion: string | undefined;
@@ -59,7 +62,7 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   while (!signal.aborted) {
     try {
       if (cursor.resourceVersion !== undefined) yield* watchOn(options, cursor, signal);
-      else if (cursor.pagesOnly) yield await listPages(options, cursor, signal);
+      else if (cursor.pagesOnly) yield* listPages(options, cursor, signal);
       else yield* watchList(options, cursor, signal);
     } catch (error) {
       if (isExpired(error)) cursor.resourceVersion = undefined;
@@ -73,19 +76,19 @@ const WATCH_SECONDS = 300;
 /** A server that ends watches sooner than this, without an event, would otherwise be asked without end. */
 const SHORTEST_WATCH_MS = 1_000;
 
-async function listPages<T extends ApiObject, S>(
+async function* listPages<T extends ApiObject, S>(
   { client, resource, selection, transform }: ListWatchOptions<T, S>,
   cursor: Cursor,
   signal: AbortSignal,
-): Promise<ListWatchEvent<S>> {
+): AsyncGenerator<ListWatchEvent<S>> {
   const objects: S[] = [];
   let resourceVersion = '';
   for await (const page of client.pages(resource, { ...selection, signal })) {
     for (const item of page.items) objects.push(transform(item));
     resourceVersion = page.resourceVersion;
   }
+  yield { type: 'listed', objects, resourceVersion };
   cursor.resourceVersion = resourceVersion;
-  return { type: 'listed', objects, resourceVersion };
 }
 
 /** Gathers the initial events of a WatchList, then goes on as a watch on the same connection. */
@@ -99,15 +102,16 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
     const listed = await gatherInitial(events, options.transform);
     yield listed;
     cursor.resourceVersion = listed.resourceVersion;
+    yield* followed(events, options.transform, cursor);
   } catch (error) {
-    await events.return(undefined);
-    if (!cannotWatchList(error)) throw error;
+    const isListed = cursor.resourceVersion !== undefined;
+    if (isListed || !cannotWatchList(error)) throw error;
     cursor.pagesOnly = true;
     // A refusal costs nothing, so the pages may follow at once.
-    if (error instanceof StatusError) return;
-    throw error;
+    if (!(error instanceof StatusError)) throw error;
+  } finally {
+    await events.return(undefined);
   }
-  yield* followed(events, options.transform, cursor);
 }
 
 async function* watchOn<T extends ApiObject, S extends ApiObject>(
@@ -115,14 +119,14 @@ async function* watchOn<T extends ApiObject, S extends ApiObject>(
   cursor: Cursor,
   signal: AbortSignal,
 ): AsyncGenerator<ListWatchEvent<S>> {
-  const startedAt = options.clock.now();
+  const startedAt = options.clock.monotonic();
   const events = openWatch(options, { resourceVersion: cursor.resourceVersion ?? '' }, signal);
   let isEmpty = true;
   for await (const event of followed(events, options.transform, cursor)) {
     isEmpty &&= event.type === 'bookmark';
     yield event;
   }
-  if (isEmpty && options.clock.now() - startedAt < SHORTEST_WATCH_MS) {
+  if (isEmpty && options.clock.monotonic() - startedAt < SHORTEST_WATCH_MS) {
     throw new BrokenWatchError('the server ended the watch at once, without an event');
   }
 }
@@ -153,7 +157,6 @@ async function gatherInitial<T extends ApiObject, S extends ApiObject>(
   throw new BrokenWatchError('the watch ended before its initial events did');
 }
 
-/** The cursor moves only once an event was taken, so that one which was not is asked for again. */
 async function* followed<T extends ApiObject, S extends ApiObject>(
   events: AsyncIterable<WatchEvent<T>>,
   transform: (object: T) => S,

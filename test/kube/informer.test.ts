@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { Subscription } from 'rxjs';
+import { type Subscription, take } from 'rxjs';
 import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
 import { createInformer, createReducedInformer, type Informer } from '../../src/kube/informer.ts';
 import type { Change } from '../../src/kube/store.ts';
@@ -52,6 +52,16 @@ describe('createInformer', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it.each([1, 2])('leaves nothing behind when its subscriber leaves at change %d', async (changes) => {
+    collection.put('a', '1');
+    let seen = 0;
+    const informer = inform();
+    subscription = informer.changes$.pipe(take(changes)).subscribe(() => (seen += 1));
+    await eventually(() => expect(seen).toBe(1));
+    collection.put('b', '1');
+    await eventually(() => expect([seen, collection.watching, clock.pending]).toEqual([changes, 0, 0]));
+  });
+
   it('turns synced after the changes of the first list', async () => {
     collection.put('a', '1');
     collection.put('b', '1');
@@ -83,7 +93,7 @@ describe('createInformer', () => {
     collection.faults.push(reset, reset, reset, reset, answer(500, {}), answer(503, {}));
     const informer = inform();
     const waits: number[] = [];
-    informer.problems$.subscribe(({ retryAt }) => waits.push(retryAt - clock.now()));
+    informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
     // A read that is cut is tried once more, so two resets are one problem.
     for (const [problems, waitMs] of [
@@ -106,7 +116,7 @@ describe('createInformer', () => {
   it('does not forget failures when a list succeeds in between, only after two minutes of calm', async () => {
     const informer = inform();
     const waits: number[] = [];
-    informer.problems$.subscribe(({ retryAt }) => waits.push(retryAt - clock.now()));
+    informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
     // Only a change that arrived shows that the watch is open on both sides.
     const showOpen = async (value: string) => {
@@ -135,7 +145,7 @@ describe('createInformer', () => {
     collection.faults.push(answer(429, 'later', { 'retry-after': '20' }));
     const informer = inform(0.5);
     const waits: number[] = [];
-    informer.problems$.subscribe(({ retryAt }) => waits.push(retryAt - clock.now()));
+    informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
     await eventually(() => expect(waits).toEqual([20_000]));
   });
@@ -200,7 +210,7 @@ const CUTS: readonly ((watcher: WireReply) => void)[] = [
   (watcher) => watcher.bytes('\u0000\n').end(),
 ];
 
-function take(action: Step): void {
+function perform(action: Step): void {
   if (action.type === 'put') collection.put(action.name, action.value);
   else if (action.type === 'remove') collection.remove(action.name);
   else if (action.type === 'cut') collection.cut(CUTS[action.how] ?? (() => undefined));
@@ -249,7 +259,7 @@ describe('an informer and a server that fails at random', () => {
           const running = informer.changes$.subscribe((change) => changes.push(change));
           await eventually(() => expect(informer.synced).toBe(true), clock);
           for (const { action, turns } of steps) {
-            take(action);
+            perform(action);
             for (let n = 0; n < turns; n += 1) {
               await turn();
               clock.advance(100);
