@@ -21,14 +21,15 @@ export function eventError(object: unknown): StatusError {
 }
 
 interface SentStatus {
-  readonly metadata?: { readonly continue?: unknown };
   readonly message?: unknown;
   readonly reason?: unknown;
-  readonly details?: StatusDetails;
+  readonly details?: unknown;
   readonly code?: unknown;
 }
 
-const MAX_MESSAGE_CHARS = 4_096;
+const MAX_TEXT_CHARS = 4_096;
+const MAX_CAUSES = 32;
+const MAX_RETRY_AFTER_SECONDS = 999_999;
 const JWT = /eyJ[\w-]{5,}\.[\w-]+(\.[\w-]*)?/g;
 
 function parseStatus(body: string): SentStatus | undefined {
@@ -42,20 +43,43 @@ function parseStatus(body: string): SentStatus | undefined {
 
 /** A Status that passed through the timeout filter of kube-apiserver lacks its kind. */
 function isFailure(value: unknown): value is SentStatus {
-  return typeof value === 'object' && value !== null && 'status' in value && value.status === 'Failure';
+  return isRecord(value) && value['status'] === 'Failure';
 }
 
-function statusOf(sent: SentStatus, code: number): Status {
-  const { message, reason, metadata, details } = sent;
-  const cont = metadata?.continue;
+function statusOf({ message, reason, details }: SentStatus, code: number): Status {
   return {
     ...FAILURE,
-    metadata: typeof cont === 'string' ? { continue: cont } : {},
     message: typeof message === 'string' ? clean(message) : invented(code).message,
     ...(typeof reason === 'string' && isStatusReason(reason) && { reason }),
-    ...(typeof details === 'object' && details !== null && { details }),
+    ...(isRecord(details) && { details: detailsOf(details) }),
     code,
   };
+}
+
+function detailsOf(sent: Readonly<Record<string, unknown>>): StatusDetails {
+  const { causes, retryAfterSeconds } = sent;
+  return {
+    ...texts(sent, ['name', 'group', 'kind', 'uid']),
+    ...(Array.isArray(causes) && { causes: causes.slice(0, MAX_CAUSES).map((cause) => texts(cause, ['reason', 'message', 'field'])) }),
+    ...(isSeconds(retryAfterSeconds) && { retryAfterSeconds }),
+  };
+}
+
+function texts<Field extends string>(sent: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {
+  const record = isRecord(sent) ? sent : {};
+  const found = fields.flatMap((field) => {
+    const text = record[field];
+    return typeof text === 'string' ? [[field, clean(text)]] : [];
+  });
+  return Object.fromEntries(found);
+}
+
+function isSeconds(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_RETRY_AFTER_SECONDS;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 function invented(code: number): Status {
@@ -72,11 +96,12 @@ const MESSAGES: Readonly<Record<number, string>> = {
   429: 'the server has received too many requests and has asked us to try again later',
 };
 
-function clean(message: string): string {
-  return message.slice(0, MAX_MESSAGE_CHARS).replace(JWT, '[redacted]');
+function clean(text: string): string {
+  return text.slice(0, MAX_TEXT_CHARS).replace(JWT, '[redacted]');
 }
 
 function retryAfterOf(headers: ReplyHeaders): number | undefined {
   const text = headers['retry-after'];
-  return typeof text === 'string' && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
+  const seconds = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined;
+  return isSeconds(seconds) ? seconds : undefined;
 }

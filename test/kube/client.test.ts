@@ -158,6 +158,22 @@ describe('KubeClient', () => {
       expect(error).toMatchObject({ message: 'bad [redacted] and [redacted]' });
     });
 
+    it.each([
+      ['endless', { name: 'n'.repeat(9_000) }, { name: 'n'.repeat(4_096) }],
+      [
+        'a token',
+        { causes: [{ reason: 'r', message: `bad ${JWT}`, field: 'f', more: 'm' }] },
+        { causes: [{ reason: 'r', message: 'bad [redacted]', field: 'f' }] },
+      ],
+      ['of another type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
+      ['a negative pause', { retryAfterSeconds: -1 }, {}],
+      ['a list', [], {}],
+    ])('take no details that are %s', async (_, sent, details) => {
+      const error = await failure((_request, reply) => reply.json(500, { status: 'Failure', message: 'm', details: sent, code: 500 }));
+      expect(error).toMatchObject({ status: { message: 'm' } });
+      expect((error as StatusError).status.details).toEqual(details);
+    });
+
     it('never quote an answer that cannot be read', async () => {
       const error = await failure((_, reply) => reply.text(200, `{"status":{"token":"${JWT}`));
       expect(error).toMatchObject({ code: 'EBADMSG' });

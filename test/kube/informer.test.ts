@@ -150,6 +150,15 @@ describe('createInformer', () => {
     await eventually(() => expect(waits).toEqual([20_000]));
   });
 
+  it.each(['soon', null, -1, { seconds: 1 }])('is not hurried by a server that tells it to wait %j', async (retryAfterSeconds) => {
+    collection.faults.push(answer(503, { status: 'Failure', message: 'busy', details: { retryAfterSeconds }, code: 503 }));
+    const informer = inform();
+    const waits: number[] = [];
+    informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
+    follow(informer);
+    await eventually(() => expect(waits).toEqual([800]));
+  });
+
   it('keeps serving what it knows while the server is away', async () => {
     collection.put('a', '1');
     const informer = inform();
