@@ -41,7 +41,7 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
   return {
     ...reply,
     headers: {
-      'audit-id': headerOf(incoming, 'audit-id') ?? randomUUID(),
+      'audit-id': headerOf(incoming, 'audit-id') || randomUUID(),
       'cache-control': 'no-cache, private',
       ...reply.headers,
       ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),

@@ -59,6 +59,8 @@ async function serve(
 ): Promise<void> {
   try {
     const reply = await handle(incoming(message, gone));
+    // What is left of the body must be read, or the caller never gets to read the answer.
+    message.resume();
     if (isStream(reply.body)) await stream(reply, reply.body, response);
     else await send(reply, reply.body, message, response);
   } catch {
@@ -84,21 +86,27 @@ async function readBody(message: IncomingMessage): Promise<Buffer> {
   let size = 0;
   for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) {
-      // What is left must be read, or the caller never gets to read the answer.
-      message.resume();
-      throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
-    }
+    if (size > MAX_BODY_BYTES) throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
 async function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const isLarge = body.length > MIN_GZIP_BYTES && /\bgzip\b/.test(message.headersDistinct['accept-encoding']?.join() ?? '');
-  const bytes = isLarge ? await promisify(gzip)(body, { level: 1 }) : body;
-  writeHead(response, status, { ...headers, ...(isLarge && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }) });
+  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(message);
+  const bytes = isZipped ? await promisify(gzip)(body, { level: 1 }) : body;
+  writeHead(response, status, {
+    ...headers,
+    ...(isZipped && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }),
+    ...(status !== 304 && { 'content-length': String(Buffer.byteLength(bytes)) }),
+  });
   response.end(message.method === 'HEAD' ? undefined : bytes);
+}
+
+/** Kubernetes knows the bare word only, without a quality. */
+function acceptsGzip({ headersDistinct }: IncomingMessage): boolean {
+  const [encodings = ''] = headersDistinct['accept-encoding'] ?? [];
+  return encodings.split(',').some((encoding) => encoding.trim() === 'gzip');
 }
 
 /** Writes no faster than the caller reads. */

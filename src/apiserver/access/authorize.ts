@@ -21,7 +21,7 @@ export function accessForbidden(user: User, attributes: AccessAttributes, reason
 }
 
 function subjectText(group: string, resource: string, name: string): string {
-  if (resource === '') return 'forbidden: ';
+  if (resource === '' && group === '') return 'forbidden: ';
   return `${qualifiedName({ group, name: resource })}${name === '' ? '' : ` ${goQuote(name)}`} is forbidden: `;
 }
 

@@ -1,20 +1,17 @@
 // Discovery as one document for all groups (apidiscovery.k8s.io/v2), which kubectl asks for first.
 
 import { compareUtf8 } from '../../std/go-text.ts';
-import { parseAccept } from '../wire/accept.ts';
+import { negotiateConversion, type Preferences, type Representation } from '../wire/negotiate.ts';
 import type { Group, GroupVersion, Resource } from './groups.ts';
 
-export const AGGREGATED_CONTENT_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const FORM = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
 
-/** Whether the best clause of an Accept header that can be satisfied asks for the aggregated form. */
-export function wantsAggregated(accept: string | undefined): boolean {
-  for (const { type, subtype, params } of parseAccept(accept ?? '')) {
-    if (type !== 'application' && type !== '*') continue;
-    if (subtype !== 'json' && subtype !== '*') continue;
-    if (!params.has('as')) return false;
-    if (params.get('as') === 'APIGroupDiscoveryList' && params.get('g') === 'apidiscovery.k8s.io' && params.get('v') === 'v2') return true;
-  }
-  return false;
+/** The representation of the aggregated form if the caller takes it, even if it would rather have another. */
+export function aggregatedRepresentation(preferences: Preferences): Representation | undefined {
+  const representation = negotiateConversion(preferences, FORM);
+  return (
+    representation && { ...representation, contentType: `${representation.contentType};g=${FORM.group};v=${FORM.version};as=${FORM.kind}` }
+  );
 }
 
 /** The document for `/api` (the core group) or `/apis` (the others). */

@@ -7,8 +7,8 @@ import { noMethod, noRoute } from '../endpoints/refusals.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Reply } from '../reply.ts';
 import { formatBody } from '../wire/encode.ts';
-import { checkRoutable, isPretty, negotiateDocument } from '../wire/negotiate.ts';
-import { AGGREGATED_CONTENT_TYPE, groupDiscoveryList, wantsAggregated } from './aggregated.ts';
+import { checkRoutable, negotiateDocument, type Representation } from '../wire/negotiate.ts';
+import { aggregatedRepresentation, groupDiscoveryList } from './aggregated.ts';
 import { type Group, groupsOf } from './groups.ts';
 import { healthPaths, healthReply } from './health.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy.ts';
@@ -75,7 +75,9 @@ function trimmed(path: string): string {
 
 function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
   const groups = groupsNow(kinds).filter(({ name }) => (name === '') === isCore);
-  if (wantsAggregated(request.accept)) return aggregatedReply(request, groupDiscoveryList(groups));
+  if (isCore && request.method !== 'GET') throw noMethod();
+  const aggregated = aggregatedRepresentation(preferencesOf(request));
+  if (aggregated !== undefined) return aggregatedReply(request, groupDiscoveryList(groups), aggregated);
   return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { routed: isCore });
 }
 
@@ -100,15 +102,15 @@ function documentReply(request: DiscoveryRequest, document: object, { routed }: 
   return { status: 200, headers: { 'content-type': representation.contentType }, body: formatBody(goStructJson(document), representation) };
 }
 
-function aggregatedReply(request: DiscoveryRequest, document: object): Reply {
+function aggregatedReply(request: DiscoveryRequest, document: object, representation: Representation): Reply {
   const text = goStructJson(document);
   const etag = `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"`;
   const headers = { 'cache-control': 'public', etag, vary: 'Accept' };
   if (request.ifNoneMatch === etag) return { status: 304, headers, body: '' };
   return {
     status: 200,
-    headers: { ...headers, 'content-type': AGGREGATED_CONTENT_TYPE },
-    body: formatBody(text, { mediaType: 'json', pretty: isPretty(preferencesOf(request)) }),
+    headers: { ...headers, 'content-type': representation.contentType },
+    body: formatBody(text, representation),
   };
 }
 

@@ -150,4 +150,5 @@ const declared = builtInKind({
   strategy,
 });
 
-export const customResourceDefinitionKind: Kind = { ...declared, rules: { ...declared.rules, terminating } };
+/** Definitions are still stored as they were first published. */
+export const customResourceDefinitionKind: Kind = { ...declared, storageVersion: 'v1beta1', rules: { ...declared.rules, terminating } };

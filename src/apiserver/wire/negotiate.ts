@@ -58,6 +58,14 @@ export function negotiateDocument(preferences: Preferences, { routed }: { readon
   return representation;
 }
 
+/** The representation of a document in another form than its plain one, if the caller takes that form at all. */
+export function negotiateConversion(preferences: Preferences, form: RequestedConversion): Representation | undefined {
+  const { kind, version, group } = form;
+  return firstAcceptable(preferences, ({ as, serverVersion }) => {
+    return serverVersion === '' && as?.kind === kind && as.version === version && as.group === group;
+  });
+}
+
 /** Throws the 406 of go-restful, which routes requests for what is built in, unless one of the media types is asked for. */
 export function checkRoutable(accept: string | undefined, available: readonly string[]): void {
   if (accept === undefined || accept === '' || isRoutable(accept, available)) return;
@@ -98,7 +106,8 @@ function isPlain({ as, serverVersion }: Requested): boolean {
   return as === undefined && serverVersion === '';
 }
 
-type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
+/** A form that a clause asks for by name. */
+export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
 
 function firstAcceptable(preferences: Preferences, allows: (requested: Requested) => boolean): Representation | undefined {
   const { accept = '' } = preferences;
