@@ -39,8 +39,13 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   }
   const previous = target[name];
   const value = isPacked ? packed(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
-  if (isZero(value, schema)) delete target[name];
-  else target[name] = value;
+  if (!isCollection(schema) && isZero(value, schema)) delete target[name];
+  else if (value !== undefined) target[name] = value;
+}
+
+/** A list or a map that was sent is never empty; to count its entries each time would take forever. */
+function isCollection({ items, additionalProperties }: Schema): boolean {
+  return items !== undefined || typeof additionalProperties === 'object';
 }
 
 function wireTypeOf({ type, go }: Schema): number {

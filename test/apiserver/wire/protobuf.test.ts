@@ -201,6 +201,12 @@ describe('a protobuf message', () => {
     expect(decodeMessage(hex(message), SAMPLE)).toEqual(expected);
   });
 
+  it('may hold a map of many entries', () => {
+    const entries = Array.from({ length: 50_000 }, (_, index) => `32080a06${Buffer.from(String(index).padStart(6, '0')).toString('hex')}`);
+    const { labels } = decodeMessage(hex(entries.join('')), SAMPLE);
+    expect(Object.keys(labels ?? {})).toHaveLength(50_000);
+  });
+
   it('shows bytes that are no text as replacement characters', () => {
     expect(decodeMessage(hex('0a0361ff7a'), struct('v1.Text', { name: text() }))).toEqual({ name: 'a\ufffdz' });
   });
