@@ -38,7 +38,7 @@ export interface Ended {
 /** Starts a local run and waits until it serves. Throws what it printed when it ends before. */
 export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
   const readyFile = join(folder, 'ready.json');
-  const child = launch('--data-dir', join(folder, 'kept'), '--api-port', '0', '--ready-file', readyFile, ...args);
+  const child = launch({}, '--data-dir', join(folder, 'kept'), '--api-port', '0', '--ready-file', readyFile, ...args);
   const ended = endOf(child);
   const serves = new Promise<void>((resolve) => {
     // Printed once everything serves.
@@ -49,17 +49,37 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
   return {
     ready: JSON.parse(await readFile(readyFile, 'utf8')) as Ready,
     pid: child.pid as number,
-    end: async (signal) => {
-      const sentAt = performance.now();
-      child.kill(signal);
-      return { ...(await ended), tookMs: performance.now() - sentAt };
-    },
+    end: (signal) => endBy(child, ended, signal),
   };
 }
 
-/** Runs `npm start` with options that cannot work, and waits for its end. */
-export async function runToEnd(...args: readonly string[]): Promise<Ended> {
-  return await endOf(launch(...args));
+/** Purser on a cluster. */
+export interface ClusterRun {
+  /** Waits until a text is logged. */
+  logged(text: string): Promise<void>;
+  end(signal: NodeJS.Signals): Promise<Ended>;
+}
+
+/** Starts Purser on the cluster of a kubeconfig. */
+export function startOnCluster(kubeconfig: string, ...args: readonly string[]): ClusterRun {
+  const child = launch({ KUBECONFIG: kubeconfig }, ...args);
+  const ended = endOf(child);
+  let log = '';
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  return {
+    logged: async (wanted) => {
+      while (!log.includes(wanted)) {
+        const early = await Promise.race([once(child.stderr, 'data').then(() => undefined), ended]);
+        if (early !== undefined) throw new Error(`Purser ended with ${early.code}: ${early.stderr}`);
+      }
+    },
+    end: (signal) => endBy(child, ended, signal),
+  };
+}
+
+/** Runs `npm start` with settings that cannot work, and waits for its end. */
+export async function runToEnd(args: readonly string[], env: Env = {}): Promise<Ended> {
+  return await endOf(launch(env, ...args));
 }
 
 /** Sends a request, such as `GET /readyz`, as a user of a place. */
@@ -75,11 +95,19 @@ export async function ask(place: Place, user: string, line: string, body?: unkno
   }
 }
 
+type Env = Readonly<Record<string, string>>;
+
 const START = join(import.meta.dirname, '../../src/start.mjs');
 
-function launch(...args: readonly string[]): ChildProcessWithoutNullStreams {
-  const { NODE_OPTIONS: _, KUBECONFIG: __, ...env } = process.env;
-  return spawn(process.execPath, [START, ...args], { env });
+function launch(env: Env, ...args: readonly string[]): ChildProcessWithoutNullStreams {
+  const { NODE_OPTIONS: _, KUBECONFIG: __, ...inherited } = process.env;
+  return spawn(process.execPath, [START, ...args], { env: { ...inherited, ...env } });
+}
+
+async function endBy(child: ChildProcessWithoutNullStreams, ended: Promise<Ended>, signal: NodeJS.Signals): Promise<Ended> {
+  const sentAt = performance.now();
+  child.kill(signal);
+  return { ...(await ended), tookMs: performance.now() - sentAt };
 }
 
 async function endOf(child: ChildProcessWithoutNullStreams): Promise<Ended> {

@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { newFolder } from '../support/folders.ts';
-import { ask, type LocalRun, runToEnd, startLocalRun } from './local-run.ts';
+import { ask, type LocalRun, runToEnd, startLocalRun, startOnCluster } from './local-run.ts';
+
+/** Each test starts processes; a busy machine takes its time for them. */
+jest.setTimeout(60_000);
 
 const CLUSTER = '/apis/registry.purser.dev/v1alpha1/clusters/target-1';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
@@ -129,7 +132,7 @@ describe('npm start', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const { code, stdout, stderr } = await runToEnd('--data-dir', await newFolder(), '--api-port', String(port));
+    const { code, stdout, stderr } = await runToEnd(['--data-dir', await newFolder(), '--api-port', String(port)]);
     other.close();
 
     expect({ code, stdout, stderr }).toEqual({
@@ -142,7 +145,7 @@ describe('npm start', () => {
   it('ends with 2 and one line where its folder is in use', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
-      const { code, stderr } = await runToEnd('--data-dir', join(folder, 'kept'), '--api-port', '0', '--clusters', '2');
+      const { code, stderr } = await runToEnd(['--data-dir', join(folder, 'kept'), '--api-port', '0', '--clusters', '2']);
 
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is in use by another process.*\n$/) });
       expect((await ask(ready, 'admin', 'GET /readyz')).status).toBe(200);
@@ -153,20 +156,50 @@ describe('npm start', () => {
   it('ends with 2 and one line where the folder is not its own, and leaves it untouched', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
-    const { code, stderr } = await runToEnd('--data-dir', folder);
+    const { code, stderr } = await runToEnd(['--data-dir', folder]);
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is not a data folder of Purser .+\n$/) });
     expect(await readdir(folder)).toEqual(['thesis.txt']);
   });
 
   it('ends with 2 and one line for options that it does not know', async () => {
-    const { code, stderr } = await runToEnd('--nope');
+    const { code, stderr } = await runToEnd(['--nope']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (npm start -- --help lists the options)\n' });
   });
 
   it('explains itself', async () => {
-    const { code, stdout, stderr } = await runToEnd('--help');
+    const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: npm start -- \[options\]\n/);
+  });
+});
+
+describe('npm start with KUBECONFIG', () => {
+  it('waits for the custom resources, knows what is there, and ends with 0', async () => {
+    const folder = await newFolder();
+    await withLocalRun(folder, ['--clusters', '1'], async ({ ready }) => {
+      const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+      const { items } = await json(ask(ready, 'admin', `GET ${definitions}`));
+      for (const { metadata } of items) await ask(ready, 'admin', `DELETE ${definitions}/${metadata.name}`);
+
+      const readyFile = join(folder, 'on-cluster.json');
+      const purser = startOnCluster(ready.kubeconfig, '--ready-file', readyFile);
+      await purser.logged('kubectl apply -f crds');
+      expect(existsSync(readyFile)).toBe(false);
+
+      for (const { metadata, spec } of items) await ask(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
+      await purser.logged('"clusters":0,"managedTokens":0');
+      const { code, stdout, tookMs } = await purser.end('SIGINT');
+
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+      expect(tookMs).toBeLessThan(2_000);
+    });
+  });
+
+  it('ends with 2 and one line where the kubeconfig cannot be read', async () => {
+    const file = join(await newFolder(), 'missing');
+    const { code, stderr } = await runToEnd([], { KUBECONFIG: file });
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: KUBECONFIG=.+ cannot be used: ENOENT.+\n$/) });
   });
 });
