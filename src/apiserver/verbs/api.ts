@@ -10,7 +10,7 @@ import type { KubeObject } from '../object.ts';
 import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
-export interface Api extends Clock {
+export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   readonly store: ObjectStore;
   readonly registry: Registry;
   /** Between 0 and 1. */
