@@ -3,61 +3,13 @@
 
 import { type ApiObject, type Resource, ServiceAccounts } from '../api/resources.ts';
 import { StatusError } from '../api/status.ts';
+import type { CallOptions, DeleteOptions, ListOptions, Page, Patch, Selection, WatchOptions, WriteOptions } from './calls.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
 import { replyError } from './reply-error.ts';
 import type { TokenRequest } from './reviews.ts';
-import { type Transport, TransportError, type TransportRequest } from './transport.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+import { TransportError } from './transport-error.ts';
 import { decodeWatch, type WatchEvent } from './watch-events.ts';
-
-/** What every call may be given. */
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly maxBytes?: number | undefined;
-}
-
-export interface WriteOptions extends CallOptions {
-  readonly dryRun?: boolean;
-}
-
-export interface Selection {
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly fieldSelector?: string | undefined;
-}
-
-export interface ListOptions extends Selection, CallOptions {
-  readonly limit?: number;
-  readonly continue?: string | undefined;
-  readonly resourceVersion?: string;
-  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
-}
-
-export interface WatchOptions extends Selection, CallOptions {
-  readonly resourceVersion?: string;
-  /** Asks for all present objects first (WatchList), ended by a bookmark that says so. */
-  readonly sendInitialEvents?: boolean;
-  readonly timeoutSeconds: number;
-  /** A watch without a byte for this long is taken for dead. */
-  readonly idleMs: number;
-}
-
-export interface DeleteOptions extends WriteOptions {
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
-}
-
-/** One page of a list. */
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly resourceVersion: string;
-  /** Asks for the next page; undefined on the last. */
-  readonly continue?: string;
-}
-
-/** A merge patch (an object) or a JSON patch (a list of operations). */
-export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
 type Subresource = 'status' | undefined;
 
@@ -79,14 +31,10 @@ export class KubeClient {
   async list<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): Promise<Page<T>> {
     const { limit, continue: cont, resourceVersion, resourceVersionMatch } = options;
     const query = { ...selectors(options), limit: limit?.toString(), continue: cont, resourceVersion, resourceVersionMatch };
-    const list = await this.#call<RawList<T>>({ method: 'GET', path: collectionPath(resource, options.namespace), query }, options);
-    const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
-    return {
-      // Items of built-in lists come without their type; watches have it.
-      items: (list.items ?? []).map((item) => ({ ...type, ...item })),
-      resourceVersion: list.metadata?.resourceVersion ?? '',
-      ...(list.metadata?.continue && { continue: list.metadata.continue }),
-    };
+    const request = { method: 'GET', path: collectionPath(resource, options.namespace), query } as const;
+    const page = pageOf(resource, await this.#call(request, options));
+    if (page === undefined) throw this.#unreadable(request, 'a list');
+    return page;
   }
 
   /** A list page by page, all of one version. Throws 410 if that version expires on the way. */
@@ -168,7 +116,7 @@ export class KubeClient {
 
   /** Events as they happen, until the server ends the watch. Throws as soon as the watch is refused or breaks. */
   async *watch<T extends ApiObject>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
-    const { resourceVersion, sendInitialEvents, timeoutSeconds, maxBytes = MAX_EVENT_BYTES } = options;
+    const { resourceVersion, sendInitialEvents, timeoutSeconds } = options;
     const query = {
       ...selectors(options),
       watch: 'true',
@@ -178,9 +126,10 @@ export class KubeClient {
       ...(sendInitialEvents === true && { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }),
     };
     const path = collectionPath(resource, options.namespace);
-    const reply = await this.transport.stream({ ...options, method: 'GET', path, query, maxBytes });
+    const { signal, timeoutMs, idleMs } = options;
+    const reply = await this.transport.stream({ method: 'GET', path, query, signal, timeoutMs, idleMs });
     if (reply.type === 'refused') throw replyError(reply.reply);
-    yield* decodeWatch<T>(reply.chunks, maxBytes);
+    yield* decodeWatch<T>(reply.chunks);
   }
 
   /** The text at a path outside of the resources, such as `/version` or `/readyz`. */
@@ -210,12 +159,16 @@ export class KubeClient {
       return JSON.parse(body);
     } catch {
       // The parser's own message would quote the body, which may hold a token.
-      throw new TransportError('EBADMSG', `${request.method} ${this.transport.server}${request.path}: the answer is not JSON`);
+      throw this.#unreadable(request, 'JSON');
     }
   }
 
-  async #request(request: TransportRequest, { signal, timeoutMs, maxBytes }: CallOptions = {}): Promise<{ readonly body: string }> {
-    const reply = await this.transport.request({ ...request, signal, timeoutMs, maxBytes });
+  #unreadable({ method, path }: TransportRequest, wanted: string): TransportError {
+    return new TransportError('EBADMSG', `${method} ${this.transport.server}${path}: the answer is not ${wanted}`);
+  }
+
+  async #request(request: TransportRequest, { signal, timeoutMs }: CallOptions = {}): Promise<{ readonly body: string }> {
+    const reply = await this.transport.request({ ...request, signal, timeoutMs });
     if (reply.status < 200 || reply.status > 299) throw replyError(reply);
     return reply;
   }
@@ -231,6 +184,19 @@ interface RawList<T> {
   readonly items?: readonly T[] | null;
 }
 
+/** Undefined for what is no list of named objects: one bad item must not end up in a store. */
+function pageOf<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | null): Page<T> | undefined {
+  const items = list?.items ?? [];
+  if (!list?.metadata || !Array.isArray(items) || !items.every((item) => item?.metadata?.name)) return undefined;
+  const { resourceVersion = '', continue: cont } = list.metadata;
+  return {
+    // Items of built-in lists come without their type; watches have it.
+    items: items.map((item) => typed(resource, item)),
+    resourceVersion,
+    ...(cont && { continue: cont }),
+  };
+}
+
 interface WriteRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
@@ -240,7 +206,6 @@ interface WriteRequest {
 }
 
 const PAGE_LIMIT = 500;
-const MAX_EVENT_BYTES = 16 << 20;
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
 async function joined<T>(pages: AsyncIterable<Page<T>>): Promise<Page<T>> {

@@ -5,7 +5,8 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Cluster } from '@kubernetes/client-node';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import type { TlsIdentity } from './credentials.ts';
+import type { Identity, TlsIdentity } from './credentials.ts';
+import { TransportError } from './transport-error.ts';
 
 export interface DialOptions {
   /** Connections for requests; further requests wait. Watches have one each. */
@@ -15,30 +16,57 @@ export interface DialOptions {
 }
 
 /** The connections of one TLS identity. */
-export interface Connections {
+interface Connections {
+  readonly tlsDigest: string;
   readonly requests: Dispatcher;
   readonly watches: Dispatcher;
-  /** Ends idle connections now and the others when their requests end. */
-  retire(): Promise<void>;
-  /** Ends all at once; requests under way fail. */
-  destroy(): Promise<void>;
 }
 
-/** Makes pools for `cluster`; nothing is dialled before the first request. */
-export function createConnections(cluster: Cluster, tls: TlsIdentity, options: DialOptions): Connections {
-  const requests = createPool(cluster, tls, options, options.connections);
-  const watches = createPool(cluster, tls, options, null);
-  const pools = [requests, watches];
-  return {
-    requests,
-    watches,
-    retire: async () => void (await Promise.all(pools.map((pool) => pool.close()))),
-    destroy: async () => void (await Promise.all(pools.map((pool) => pool.destroy()))),
-  };
+/** Connects as who we are at present: a new TLS identity gets new connections, the old ones end with their requests. */
+export class Dialer {
+  readonly #cluster: Cluster;
+  readonly #options: DialOptions;
+  #current: Connections | undefined;
+  /** Every pool that may still have connections. */
+  readonly #pools = new Set<Dispatcher>();
+  #isClosed = false;
+
+  constructor(cluster: Cluster, options: DialOptions) {
+    this.#cluster = cluster;
+    this.#options = options;
+  }
+
+  /** Where to send as `identity`; nothing is dialled before the first request. */
+  connections({ tls, tlsDigest }: Identity): Connections {
+    if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
+    if (this.#current?.tlsDigest === tlsDigest) return this.#current;
+    if (this.#current !== undefined) this.#retire(this.#current);
+    this.#current = { tlsDigest, requests: this.#pool(tls, this.#options.connections), watches: this.#pool(tls, null) };
+    return this.#current;
+  }
+
+  /** Ends all connections at once; requests under way fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#pools].map((pool) => pool.destroy()));
+  }
+
+  #pool(tls: TlsIdentity, connections: number | null): Dispatcher {
+    const pool = createPool(this.#cluster, tls, this.#options, connections);
+    this.#pools.add(pool);
+    return pool;
+  }
+
+  #retire({ requests, watches }: Connections): void {
+    for (const pool of [requests, watches]) {
+      const forget = () => this.#pools.delete(pool);
+      pool.close().then(forget, forget);
+    }
+  }
 }
 
 /** Throws for a server that must not be spoken to: plain http beyond this machine, or a forbidden address. */
-export function rejectServer(cluster: Cluster, { mayDial }: Partial<DialOptions>): void {
+export function rejectServer(cluster: Cluster, mayDial: DialOptions['mayDial']): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
@@ -60,6 +88,7 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   const dial = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
   // Deadlines are ours (transport.ts): undici's own would end quiet watches.
   const limits = { connections, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
+  // A proxy resolves names itself; `mayDial` sees only addresses that are written out.
   if (cluster.proxyUrl) return new ProxyAgent({ ...limits, uri: cluster.proxyUrl, requestTls, connect: dial });
   const guard = options.mayDial && { lookup: guardedLookup(options.mayDial) };
   return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, ...guard } });

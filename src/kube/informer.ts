@@ -6,7 +6,8 @@ import { StatusError } from '../api/status.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
-import type { KubeClient, Selection } from './client.ts';
+import type { Selection } from './calls.ts';
+import type { KubeClient } from './client.ts';
 import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
 import { type Change, ObjectStore, reflect, type Store } from './store.ts';
 
@@ -36,7 +37,6 @@ export interface InformerOptions<T extends ApiObject> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly idleMs?: number;
-  readonly watchSeconds?: number;
 }
 
 /** Makes an informer of whole objects. */

@@ -7,9 +7,10 @@
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { StatusError } from '../api/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { isExpired, type KubeClient, type Selection } from './client.ts';
+import type { Selection } from './calls.ts';
+import { isExpired, type KubeClient } from './client.ts';
 import { objectKey } from './paths.ts';
-import { TransportError } from './transport.ts';
+import { TransportError } from './transport-error.ts';
 import { BrokenWatchError, type WatchEvent } from './watch-events.ts';
 
 export type ListWatchEvent<T> =
@@ -41,8 +42,6 @@ export interface ListWatchOptions<T extends ApiObject, S> {
   readonly random: () => number;
   /** A watch without a byte for this long is taken for dead. Servers send a bookmark about every minute. */
   readonly idleMs?: number;
-  /** The server ends each watch after this long, and up to twice as long. */
-  readonly watchSeconds?: number;
 }
 
 /** The cursor of a collection that has not been listed. */
@@ -72,6 +71,7 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
 }
 
 const IDLE_MS = 130_000;
+/** The server ends each watch after this long, and up to twice as long. */
 const WATCH_SECONDS = 300;
 /** A server that ends watches sooner than this, without an event, would otherwise be asked without end. */
 const SHORTEST_WATCH_MS = 1_000;
@@ -132,12 +132,12 @@ async function* watchOn<T extends ApiObject, S extends ApiObject>(
 }
 
 function openWatch<T extends ApiObject>(
-  { client, resource, selection, random, idleMs = IDLE_MS, watchSeconds = WATCH_SECONDS }: ListWatchOptions<T, unknown>,
+  { client, resource, selection, random, idleMs = IDLE_MS }: ListWatchOptions<T, unknown>,
   start: { readonly resourceVersion: string } | { readonly sendInitialEvents: true },
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>> {
   // Spread out, so that watches which began together do not end together.
-  const timeoutSeconds = watchSeconds + Math.floor(random() * watchSeconds);
+  const timeoutSeconds = WATCH_SECONDS + Math.floor(random() * WATCH_SECONDS);
   return client.watch(resource, { ...selection, ...start, timeoutSeconds, idleMs, signal });
 }
 

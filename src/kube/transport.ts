@@ -1,14 +1,14 @@
 // Bytes to and from one API server: credentials, connections, deadlines and size limits. Knows no Kubernetes object.
 // Redirects are never followed, so nothing that we send reaches a server that was not named.
 
-import type { Cluster } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
-import { type Connections, createConnections, type DialOptions, rejectServer } from './dial.ts';
+import { Dialer, type DialOptions, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
+import { codeOf, TransportError, transportError } from './transport-error.ts';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -20,8 +20,6 @@ export interface TransportRequest {
   readonly signal?: AbortSignal | undefined;
   /** From sending to the last byte of the answer; for streams, to the first. */
   readonly timeoutMs?: number | undefined;
-  /** Longest answer that is read; for streams, longest error answer. */
-  readonly maxBytes?: number | undefined;
 }
 
 export interface StreamRequest extends TransportRequest {
@@ -39,74 +37,56 @@ export interface Reply {
 
 /** A successful stream, or a whole answer that says why there is none. */
 export type StreamReply =
-  | { readonly type: 'stream'; readonly headers: ReplyHeaders; readonly chunks: AsyncIterable<Uint8Array> }
+  | { readonly type: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
   | { readonly type: 'refused'; readonly reply: Reply };
 
 export interface TransportOptions extends Partial<DialOptions> {
   readonly clock: Clock;
-  readonly userAgent?: string;
+  /** Of requests that do not name their own. */
   readonly timeoutMs?: number;
+  /** Longest answer that is read; streams have no end. */
   readonly maxBytes?: number;
+  /** How long credential files are believed before they are read again. */
   readonly rereadMs?: number;
   /** Environment of credential plugins; without it, none is run. */
   readonly execEnv?: Env;
-}
-
-/** A request that got no usable answer: refused, reset, too late, too large. */
-export class TransportError extends Error {
-  override readonly name = 'TransportError';
-  /** Such as `ECONNREFUSED`, `ETIMEDOUT` or `UND_ERR_SOCKET`. */
-  readonly code: string;
-
-  constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 /** Opens nothing before the first request. Throws if the configuration names no cluster or one that cannot be used. */
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig names no cluster');
-  const { clock, rereadMs = 5_000, execEnv } = options;
-  rejectServer(cluster, options);
+  const { clock, connections = 16, mayDial, rereadMs = 5_000, execEnv } = options;
+  rejectServer(cluster, mayDial);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, { clock, rereadMs, ...(execEnv && { execEnv }) });
-  return new Transport(cluster, credentials, options);
+  const dialer = new Dialer(cluster, { connections, ...(mayDial && { mayDial }) });
+  return new Transport(cluster.server, { credentials, dialer }, options);
 }
 
 /** Requests and streams to one API server. Made by `createTransport`. */
 export class Transport {
   readonly server: string;
-  readonly clock: Clock;
-  readonly #cluster: Cluster;
   readonly #credentials: Credentials;
-  readonly #options: Required<Pick<TransportOptions, 'timeoutMs' | 'maxBytes' | 'userAgent'>> & DialOptions;
-  readonly #basePath: string;
-  readonly #origin: string;
-  #connections: { readonly of: Connections; readonly tlsDigest: string } | undefined;
-  readonly #retired = new Set<Connections>();
-  #isClosed = false;
+  readonly #dialer: Dialer;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #maxBytes: number;
 
-  constructor(cluster: Cluster, credentials: Credentials, options: TransportOptions) {
-    this.server = cluster.server;
-    this.clock = options.clock;
-    this.#cluster = cluster;
-    this.#credentials = credentials;
-    this.#options = { connections: 16, timeoutMs: 30_000, maxBytes: 64 << 20, userAgent: 'purser', ...options };
-    const url = new URL(cluster.server);
-    this.#origin = url.origin;
-    this.#basePath = url.pathname.replace(/\/+$/, '');
+  constructor(server: string, parts: { readonly credentials: Credentials; readonly dialer: Dialer }, options: TransportOptions) {
+    this.server = server;
+    this.#credentials = parts.credentials;
+    this.#dialer = parts.dialer;
+    this.#clock = options.clock;
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#maxBytes = options.maxBytes ?? 64 << 20;
   }
 
   /** One answer, whatever its status. Throws `TransportError`, or the reason of `signal` when that aborts. */
   async request(request: TransportRequest): Promise<Reply> {
-    const deadline = startDeadline(this.clock, request.timeoutMs ?? this.#options.timeoutMs, request.signal);
+    const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
-      return await this.#withFreshCredentials(deadline, async (identity) => {
-        const answer = await this.#send('requests', request, identity, deadline);
-        return this.#whole(answer, request, identity);
-      });
+      return await this.#whole(await this.#exchange('requests', request, deadline));
     } catch (error) {
       throw this.#explained(error, request, deadline);
     } finally {
@@ -116,16 +96,11 @@ export class Transport {
 
   /** Like `request`, but hands out a successful answer as it comes in. Ending the iteration closes the connection. */
   async stream(request: StreamRequest): Promise<StreamReply> {
-    const deadline = startDeadline(this.clock, request.timeoutMs ?? this.#options.timeoutMs, request.signal);
+    const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
-      let stream: Dispatcher.ResponseData | undefined;
-      const reply = await this.#withFreshCredentials(deadline, async (identity) => {
-        const answer = await this.#send('watches', request, identity, deadline);
-        if (answer.statusCode === 200) stream = answer;
-        else return this.#whole(answer, request, identity);
-        return { status: 200, headers: answer.headers, body: '' };
-      });
-      if (stream !== undefined) return { type: 'stream', headers: stream.headers, chunks: this.#chunks(stream, request, deadline) };
+      const exchange = await this.#exchange('watches', request, deadline);
+      if (exchange.answer.statusCode === 200) return { type: 'stream', chunks: this.#chunks(exchange.answer, request, deadline) };
+      const reply = await this.#whole(exchange);
       deadline.clear();
       return { type: 'refused', reply };
     } catch (error) {
@@ -135,20 +110,20 @@ export class Transport {
   }
 
   /** Ends every connection; requests under way fail, later ones too. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const open = this.#connections === undefined ? [] : [this.#connections.of];
-    await Promise.all([...open, ...this.#retired].map((connections) => connections.destroy()));
+  close(): Promise<void> {
+    return this.#dialer.close();
   }
 
   /** A 401 may mean that our credentials were replaced since they were read: looks, and asks once more if so. */
-  async #withFreshCredentials({ signal }: Deadline, send: (identity: Identity) => Promise<Reply>): Promise<Reply> {
-    const identity = await untilAborted(this.#credentials.identity(), signal);
-    const reply = await send(identity);
-    if (reply.status !== 401) return reply;
-    const renewed = await untilAborted(this.#credentials.identity(true), signal);
-    const isSame = renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest;
-    return isSame ? reply : send(renewed);
+  async #exchange(kind: 'requests' | 'watches', request: TransportRequest, deadline: Deadline): Promise<Exchange> {
+    const identity = await untilAborted(this.#credentials.identity(), deadline.signal);
+    const answer = await this.#send(kind, request, identity, deadline);
+    if (answer.statusCode !== 401) return { answer, identity };
+    const renewed = await untilAborted(this.#credentials.identity(true), deadline.signal);
+    if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return { answer, identity };
+    // Nobody reads it, and its connection must not be kept waiting.
+    await answer.body.dump();
+    return { answer: await this.#send(kind, request, renewed, deadline), identity: renewed };
   }
 
   async #send(
@@ -157,15 +132,16 @@ export class Transport {
     identity: Identity,
     deadline: Deadline,
   ): Promise<Dispatcher.ResponseData> {
+    const { origin, pathname } = new URL(this.server);
     const options: Dispatcher.RequestOptions = {
-      origin: this.#origin,
+      origin,
       method: request.method,
-      path: `${this.#basePath}${request.path}${queryText(request.query)}`,
-      headers: { accept: 'application/json', 'user-agent': this.#options.userAgent, ...request.headers, ...identity.headers },
+      path: `${pathname.replace(/\/+$/, '')}${request.path}${queryText(request.query)}`,
+      headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...request.headers, ...identity.headers },
       body: request.body ?? null,
       signal: deadline.signal,
     };
-    const dispatcher = this.#connectionsFor(identity)[kind];
+    const dispatcher = this.#dialer.connections(identity)[kind];
     // undici does not hear of an abort while it still connects, and a silent server can make that last.
     try {
       return await untilAborted(dispatcher.request(options), deadline.signal);
@@ -176,23 +152,8 @@ export class Transport {
     }
   }
 
-  #connectionsFor(identity: Identity): Connections {
-    if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
-    if (this.#connections?.tlsDigest !== identity.tlsDigest) {
-      if (this.#connections !== undefined) this.#retire(this.#connections.of);
-      this.#connections = { of: createConnections(this.#cluster, identity.tls, this.#options), tlsDigest: identity.tlsDigest };
-    }
-    return this.#connections.of;
-  }
-
-  #retire(connections: Connections): void {
-    this.#retired.add(connections);
-    const forget = () => this.#retired.delete(connections);
-    connections.retire().then(forget, forget);
-  }
-
-  async #whole(answer: Dispatcher.ResponseData, request: TransportRequest, identity: Identity): Promise<Reply> {
-    const body = await readWhole(answer.body, request.maxBytes ?? this.#options.maxBytes);
+  async #whole({ answer, identity }: Exchange): Promise<Reply> {
+    const body = await readWhole(answer.body, this.#maxBytes);
     const { statusCode: status, headers } = answer;
     // Answers to failed requests end up in messages and logs; a server might echo what we sent.
     const isSafe = status < 400 || identity.secret === undefined;
@@ -218,23 +179,18 @@ export class Transport {
     if (request.signal?.aborted) return request.signal.reason;
     const what = `${request.method} ${this.server}${request.path}`;
     if (deadline.hasPassed) return new TransportError('ETIMEDOUT', `${what}: the server fell silent`);
-    if (error instanceof TransportError) return new TransportError(error.code, `${what}: ${error.message}`);
-    return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, { cause: error });
+    return transportError(what, error);
   }
 }
 
+/** An answer, and as whom we got it. */
+interface Exchange {
+  readonly answer: Dispatcher.ResponseData;
+  readonly identity: Identity;
+}
+
+const USER_AGENT = 'purser';
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
-
-function codeOf(error: unknown): string {
-  const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
-  return isCoded ? String(error.code) : 'UNKNOWN';
-}
-
-function messageOf(error: unknown): string {
-  const text = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
-  // Several failed addresses come as one error without a message.
-  return text === '' ? codeOf(error) : text;
-}
 
 function queryText(query: TransportRequest['query']): string {
   const given = Object.entries(query ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);

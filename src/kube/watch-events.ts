@@ -8,11 +8,8 @@ export type WatchEvent<T> =
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly endsInitialEvents: boolean };
 
 /** Decodes a watch. Throws StatusError for an ERROR event, and `BrokenWatchError` for anything that is no event. */
-export async function* decodeWatch<T extends ApiObject>(
-  chunks: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<WatchEvent<T>> {
-  for await (const line of lines(chunks, maxBytes)) yield decodeEvent(line);
+export async function* decodeWatch<T extends ApiObject>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>> {
+  for await (const line of lines(chunks)) yield decodeEvent(line);
 }
 
 /** A watch that carried something else than whole events. Never quotes it: it may be a Secret. */
@@ -21,8 +18,10 @@ export class BrokenWatchError extends Error {
 }
 
 const NEWLINE = 0x0a;
+/** An order of magnitude above what etcd stores. */
+const MAX_EVENT_BYTES = 16 << 20;
 
-async function* lines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
+async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   for await (const chunk of chunks) {
@@ -36,7 +35,7 @@ async function* lines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Asyn
     }
     if (start < chunk.length) pending.push(chunk.subarray(start));
     pendingBytes += chunk.length - start;
-    if (pendingBytes > maxBytes) throw new BrokenWatchError(`an event is longer than ${maxBytes} bytes`);
+    if (pendingBytes > MAX_EVENT_BYTES) throw new BrokenWatchError(`an event is longer than ${MAX_EVENT_BYTES} bytes`);
   }
   if (pendingBytes > 0) throw new BrokenWatchError('the watch ended within an event');
 }

@@ -19,7 +19,7 @@ async function start(handler: WireHandler): Promise<WireWorld> {
   return world;
 }
 
-const empty: WireHandler = (_, reply) => reply.json(200, {});
+const empty: WireHandler = (_, reply) => reply.json(200, { metadata: {} });
 
 async function failure(handler: WireHandler): Promise<unknown> {
   const { client } = await start(handler);
@@ -178,6 +178,25 @@ describe('KubeClient', () => {
       const error = await failure((_, reply) => reply.text(200, `{"status":{"token":"${JWT}`));
       expect(error).toMatchObject({ code: 'EBADMSG' });
       expect(inspect(error)).not.toContain('eyJ');
+    });
+  });
+
+  describe('list', () => {
+    it.each([
+      ['null', null],
+      ['another object', { status: 'Success' }],
+      ['items that are none', { metadata: {}, items: 'many' }],
+      ['an item that is none', { metadata: {}, items: [null] }],
+      ['an item without metadata', { metadata: {}, items: [{ data: {} }] }],
+      ['an item without a name', { metadata: {}, items: [{ metadata: { namespace: 'ns' } }] }],
+    ])('takes %s for no list', async (_, body) => {
+      const { client } = await start((_request, reply) => reply.json(200, body));
+      await expect(client.list(ConfigMaps)).rejects.toMatchObject({ name: 'TransportError', code: 'EBADMSG' });
+    });
+
+    it('takes a list without items for an empty one', async () => {
+      const { client } = await start((_, reply) => reply.json(200, { metadata: { resourceVersion: '7' }, items: null }));
+      expect(await client.list(ConfigMaps)).toEqual({ items: [], resourceVersion: '7' });
     });
   });
 

@@ -72,7 +72,7 @@ describe('transport', () => {
 
   it('refuses an answer that is longer than the limit', async () => {
     const server = await serve((_, reply) => void reply.open().bytes('x'.repeat(5_000)));
-    await expect(connect(server).request({ ...GET, maxBytes: 1_000 })).rejects.toMatchObject({ code: 'EMSGSIZE' });
+    await expect(connect(server, {}, { maxBytes: 1_000 }).request(GET)).rejects.toMatchObject({ code: 'EMSGSIZE' });
   });
 
   it('gives up at the deadline when the server accepts and never answers', async () => {

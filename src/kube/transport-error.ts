@@ -1,0 +1,30 @@
+// What goes wrong between us and an API server.
+
+/** A request that got no usable answer: refused, reset, too late, too large. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  /** Such as `ECONNREFUSED`, `ETIMEDOUT` or `UND_ERR_SOCKET`. */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Any error as a TransportError that says `what` was tried. */
+export function transportError(what: string, error: unknown): TransportError {
+  return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, { cause: error });
+}
+
+/** The code of a system or undici error; `UNKNOWN` if it has none. */
+export function codeOf(error: unknown): string {
+  const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
+  return isCoded ? String(error.code) : 'UNKNOWN';
+}
+
+function messageOf(error: unknown): string {
+  const text = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
+  // Several failed addresses come as one error without a message.
+  return text === '' ? codeOf(error) : text;
+}

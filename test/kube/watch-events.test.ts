@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { ConfigMap } from '../../src/api/resources.ts';
+import { decodeWatch, type WatchEvent } from '../../src/kube/watch-events.ts';
+
+async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenerator<Uint8Array> {
+  let start = 0;
+  for (const end of [...ends.toSorted((a, b) => a - b), bytes.length]) {
+    yield bytes.subarray(start, end);
+    start = end;
+  }
+}
+
+async function decoded(chunks: AsyncIterable<Uint8Array>): Promise<readonly WatchEvent<ConfigMap>[]> {
+  return Array.fromAsync(decodeWatch<ConfigMap>(chunks));
+}
+
+function added(name: string, value: string): WatchEvent<ConfigMap> {
+  return { type: 'ADDED', object: { metadata: { name, resourceVersion: '1' }, data: { value } } };
+}
+
+describe('decodeWatch', () => {
+  it('finds the same events wherever the bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }), fc.array(fc.nat(400)), async (values, cuts) => {
+        const events = values.map((value, index) => added(`n${index}`, value));
+        const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+        expect(
+          await decoded(
+            chunked(
+              bytes,
+              cuts.map((cut) => Math.min(cut, bytes.length)),
+            ),
+          ),
+        ).toEqual(events);
+      }),
+    );
+  });
+
+  it('takes bookmarks, also the one that ends the initial events', async () => {
+    const bookmark = (annotations?: object) =>
+      `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9', annotations } } })}\n`;
+    const bytes = Buffer.from(bookmark() + bookmark({ 'k8s.io/initial-events-end': 'true' }));
+    expect(await decoded(chunked(bytes, []))).toEqual([
+      { type: 'BOOKMARK', resourceVersion: '9', endsInitialEvents: false },
+      { type: 'BOOKMARK', resourceVersion: '9', endsInitialEvents: true },
+    ]);
+  });
+
+  it.each([
+    ['an event that says so', { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 }, 410],
+    ['an event that is no Status', { metadata: {} }, 500],
+    ['an event without an object', undefined, 500],
+    ['a code that is none', { status: 'Failure', message: 'm', code: 'x' }, 500],
+  ])('fails with the error of %s', async (_, object, code) => {
+    const bytes = Buffer.from(`${JSON.stringify({ type: 'ERROR', object })}\n`);
+    await expect(decoded(chunked(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
+  });
+
+  it('gives up on an event without end', async () => {
+    let sent = 0;
+    const endless = async function* () {
+      for (;;) {
+        sent += 1;
+        yield Buffer.alloc(1 << 20, 'x');
+      }
+    };
+    await expect(decoded(endless())).rejects.toThrow('longer than');
+    expect(sent).toBe(17);
+  });
+});
