@@ -9,7 +9,6 @@ import type { ApiRequest } from '../request.ts';
 import type { ResourceRequest } from '../request-info.ts';
 import { resourceName } from '../verbs/api.ts';
 import type { KindRequest } from './endpoint.ts';
-import { finalizeEndpoint } from './finalize.ts';
 import { patchEndpoint } from './patch.ts';
 import { getEndpoint, listEndpoint, watchEndpoint } from './read.ts';
 import { noMethod, noRoute } from './refusals.ts';
@@ -26,7 +25,7 @@ const COLLECTION: Endpoints = { ...ACROSS_NAMESPACES, create: createEndpoint, de
 const OBJECT: Endpoints = { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint, delete: deleteEndpoint };
 const SUBRESOURCES: Readonly<Record<string, Endpoints>> = {
   status: { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint },
-  finalize: { update: finalizeEndpoint },
+  finalize: { update: updateEndpoint },
   token: { create: tokenEndpoint },
 };
 

@@ -43,23 +43,24 @@ export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Re
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
   if (!deletion.gone || target.kind.rules.deleteReturnsObject) {
-    return objectReply(api, request, representation, { status: 200, object: deletion.object });
+    // Who asks for the dependents to go, too, in the old way is told that this takes time.
+    const status = !deletion.gone && options.orphanDependents === false ? 202 : 200;
+    return objectReply(api, request, representation, { status, object: deletion.object });
   }
   return textReply(200, orderedJson(success(target, deletion)), representation);
 }
 
-/** Deletes everything that is selected, one by one; the answer is the list of it. */
+/** Deletes everything that is selected, one by one; the answer is the list of it, as it was. */
 export async function deleteCollectionEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
   const target = targetOf(request);
   const { options, selection } = selected(request, target.namespace);
   const deletion = deleteOptions(request.query, await request.body(), request.contentType);
   const page = await listObjects(api, target, selection, options);
-  const items = page.items.map(
-    ({ metadata: { namespace = '', name = '' } }) => deleteObject(api, { ...target, namespace, name }, deletion).object,
-  );
-  const deleted = { ...page, items: page.items, revision: items.length === 0 ? page.revision : api.store.revision };
-  return textReply(200, showList(deleted, viewOf(api, request, representation.as)), representation);
+  for (const { metadata } of page.items) {
+    deleteObject(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
+  }
+  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
 }
 
 function success({ kind, name }: Target, { object }: Deletion): object {

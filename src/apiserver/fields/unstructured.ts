@@ -51,23 +51,19 @@ function codecProblem(value: Value, { go }: Schema): string | undefined {
 
 function scalarProblem(value: Value, { type = 'string', go }: Schema): string | undefined {
   const found = goKind(value);
-  const isNumber = found === 'int64' || found === 'float64';
-  switch (type) {
-    case 'integer':
-      if (isNumber) return found === 'int64' ? undefined : `cannot convert float64 to ${go?.type}`;
-      break;
-    case 'number':
-      if (isNumber) return undefined;
-      break;
-    case 'string':
-      if (found === 'int64') return `cannot convert int64 to ${go?.type}`;
-      if (found === 'string') return undefined;
-      break;
-    default:
-      if (found === 'bool') return undefined;
-  }
+  if (FITTING[type]?.includes(found)) return undefined;
+  // Go could convert these two, so that the converter gets further before it refuses.
+  const isConvertible = type === 'integer' ? found === 'float64' : type === 'string' && found === 'int64';
+  if (isConvertible) return `cannot convert ${found} to ${go?.type}`;
   return `unrecognized type: ${type === 'string' ? type : go?.type}`;
 }
+
+const FITTING: Readonly<Record<string, readonly string[]>> = {
+  string: ['string'],
+  boolean: ['bool'],
+  integer: ['int64'],
+  number: ['int64', 'float64'],
+};
 
 /** The kind of Go's value for a JSON value. */
 function goKind(value: Value): string {

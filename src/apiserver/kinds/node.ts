@@ -37,7 +37,7 @@ function defaulted(node: Node): KubeObject {
   const { spec, status } = node;
   return {
     ...node,
-    ...(spec?.podCIDR && { spec: { ...spec, podCIDRs: spec.podCIDRs ?? [spec.podCIDR] } }),
+    ...(spec?.podCIDR && { spec: { ...spec, podCIDRs: spec.podCIDRs?.[0] === spec.podCIDR ? spec.podCIDRs : [spec.podCIDR] } }),
     ...(status?.capacity && { status: { ...status, allocatable: status.allocatable ?? status.capacity } }),
   };
 }

@@ -42,6 +42,7 @@ function containerErrors(containers: readonly Container[], field: string): reado
         : dns1123LabelProblems(name).map((problem) => invalidValue(`${place}.name`, name, problem))),
       ...(isRepeated ? [duplicateValue(`${place}.name`, name)] : []),
       ...(image === '' ? [requiredValue(`${place}.image`)] : []),
+      ...(image === image.trim() ? [] : [invalidValue(`${place}.image`, image, 'must not have leading or trailing whitespace')]),
     ];
   });
 }
@@ -65,6 +66,14 @@ function statusPrepared(next: Pod, old: Pod): KubeObject {
     spec: old.spec ?? {},
     status: { ...next.status, ...(qosClass !== undefined && { qosClass }) },
   };
+}
+
+/** Only a Pod that runs somewhere has something to end. */
+function gracePeriodSeconds({ spec, status }: Pod, asked?: number): number {
+  const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  if (!spec?.nodeName || isOver) return 0;
+  const seconds = asked ?? spec.terminationGracePeriodSeconds ?? 0;
+  return seconds < 0 ? 1 : seconds;
 }
 
 const self = { group: '', version: 'v1', kind: 'Pod' };
@@ -95,6 +104,7 @@ export const podKind: Kind = builtInKind({
     deleteReturnsObject: true,
     hasGeneration: true,
     defaulted: defaultedPod,
+    gracePeriodSeconds,
     prepareForCreate: admittedPod,
     prepareForUpdate: (next: Pod, old: Pod) =>
       withNextGeneration({ ...next, spec: withTolerations(next.spec ?? {}), status: old.status ?? {} }, old),

@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 import { EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
-import { finalizeObject } from '../verbs/finalize.ts';
+import { updateObject } from '../verbs/update.ts';
 import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
 
 const WRITER = systemWriter('kube-controller-manager');
@@ -31,8 +31,11 @@ function terminate(api: Api, { metadata: { name: namespace = '' } }: KubeObject)
   const kind = api.registry.find('', 'v1', 'namespaces');
   const emptied = api.store.get('namespaces', namespace);
   if (kind === undefined || emptied === undefined || contentOf(api, namespace).length > 0) return;
-  const { finalizers: _, ...spec } = (emptied['spec'] ?? {}) as { finalizers?: readonly string[] };
-  finalizeObject(api, targetOf(kind, emptied, 'finalize'), { ...emptied, spec }, WRITER);
+  const { finalizers = [] } = (emptied['spec'] ?? {}) as { finalizers?: readonly string[] };
+  // Others may have finalizers of their own there; the namespace waits for them.
+  const others = finalizers.filter((name) => name !== 'kubernetes');
+  if (others.length === finalizers.length) return;
+  updateObject(api, targetOf(kind, emptied, 'finalize'), { ...emptied, spec: { finalizers: others } }, WRITER);
 }
 
 function contentOf(api: Api, namespace: string): readonly { resource: string; object: KubeObject }[] {

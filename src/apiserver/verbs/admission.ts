@@ -14,7 +14,7 @@ export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): voi
   const namespace = metadata.namespace ?? '';
   const found = api.store.get('namespaces', namespace);
   if (found === undefined) throw notFound(NAMESPACES, namespace);
-  if (found.metadata.deletionTimestamp !== undefined) throw terminating(kind, namespace, metadata.name ?? '');
+  if (found.metadata.deletionTimestamp !== undefined) throw terminating(kind, namespace, metadata.name || metadata.generateName || '');
 }
 
 /** The namespaces that the server itself relies on cannot be deleted. */

@@ -2,6 +2,7 @@
 
 import { conflict, notFound } from '../../api/status.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
 import type { DeleteOptions } from '../wire/options.ts';
 import { admitDelete } from './admission.ts';
@@ -24,32 +25,60 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
   const live = store.get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkPreconditions(target, live, options);
-  const marked = markForDeletion(api, target, live, options);
-  if (isFinished(kind, marked)) {
-    return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
+  if (isGivenTime(kind, live, options)) return { object: live, gone: false };
+  const next = markForDeletion(api, target, live, options);
+  if (!isFinished(kind, next)) {
+    return { object: next === live || options.dryRun ? next : store.put(next), gone: false };
   }
-  if (marked === live || options.dryRun) return { object: marked, gone: false };
-  return { object: store.put(marked), gone: false };
+  const isSeenToGo = kind.rules.gracePeriodSeconds !== undefined;
+  if (options.dryRun) return { object: isSeenToGo ? next : live, gone: true };
+  const last = isSeenToGo ? store.put(next) : live;
+  return { object: store.remove(last) ?? last, gone: true };
+}
+
+/** Whether the object has been given time to end, and is not told to hurry. */
+function isGivenTime({ rules }: Kind, { metadata }: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds: given } = metadata;
+  if (rules.gracePeriodSeconds === undefined || deletionTimestamp === undefined || given === undefined) return false;
+  return asked === undefined || asked >= given;
 }
 
 /** The object with its deletion time and the finalizers of the asked-for propagation; itself if it has both already. */
 function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: DeleteOptions): KubeObject {
-  const finalizers = propagationFinalizers(live.metadata.finalizers ?? [], options);
-  const isMarked = live.metadata.deletionTimestamp !== undefined;
-  if (isMarked && finalizers === live.metadata.finalizers) return live;
-  const withFinalizers = { ...live, metadata: withFinalizersOf(live, finalizers) };
-  if (isMarked) return withFinalizers;
-  const deletedAt = rfc3339(api.now());
-  if (kind.rules.terminating !== undefined) return kind.rules.terminating(withFinalizers, deletedAt);
-  const { generation = 0 } = live.metadata;
+  const { deletionTimestamp, finalizers: present = [] } = live.metadata;
+  const finalizers = propagationFinalizers(present, options);
+  const next = { ...live, metadata: withFinalizersOf(live, finalizers) };
+  if (deletionTimestamp === undefined) return marked(next, kind, api.now(), options);
+  if (kind.rules.gracePeriodSeconds !== undefined) return hurried(next, options.gracePeriodSeconds ?? 0);
+  return finalizers === present ? live : next;
+}
+
+function marked(object: KubeObject, { rules }: Kind, now: number, options: DeleteOptions): KubeObject {
+  if (rules.terminating !== undefined) return rules.terminating(object, rfc3339(now));
+  const graceSeconds = rules.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
+  const { generation = 0 } = object.metadata;
   return {
-    ...live,
+    ...object,
     metadata: {
-      ...withFinalizers.metadata,
-      deletionTimestamp: deletedAt,
-      deletionGracePeriodSeconds: 0,
+      ...object.metadata,
+      deletionTimestamp: rfc3339(now + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
       // Controllers that look at the generation notice the deletion, too.
       ...(generation > 0 && { generation: generation + 1 }),
+    },
+  };
+}
+
+/** The object with less time than it was given. */
+function hurried(object: KubeObject, graceSeconds: number): KubeObject {
+  const { deletionTimestamp = '', deletionGracePeriodSeconds = 0 } = object.metadata;
+  const sinceAt = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      deletionTimestamp: rfc3339(sinceAt + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
     },
   };
 }

@@ -4,7 +4,7 @@ import { internalError, unclassified } from '../../api/status.ts';
 import { conversionProblem } from '../fields/unstructured.ts';
 import { OBJECT_META } from '../kinds/go-struct.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Fields, type KubeObject, type ObjectMeta, type Value } from '../object.ts';
+import { type Fields, type KubeObject, type ObjectMeta } from '../object.ts';
 import { prune } from '../schema/prune.ts';
 import type { Schema } from '../schema/schema.ts';
 import { decodeEmbedded } from '../wire/decode-embedded.ts';
@@ -72,7 +72,7 @@ function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
 }
 
 function decodeCustom(fields: Fields, kind: Kind): DecodedDocument {
-  const metadata = decodeTyped(toNode(fields['metadata'] as Value | undefined), OBJECT_META).value;
+  const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
   const { value, unknown } = prune(fields, isOtherVersion(fields, kind) ? NOTHING : kind.schema);
   const object = { ...decodeEmbedded(value, kind.schema), metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
@@ -82,5 +82,6 @@ function decodeCustom(fields: Fields, kind: Kind): DecodedDocument {
 const NOTHING: Schema = { type: 'object', properties: { apiVersion: {}, kind: {}, metadata: {} } };
 
 function isOtherVersion({ apiVersion, kind: name }: Fields, kind: Kind): boolean {
-  return name === kind.kind && apiVersion !== apiVersionOf(kind) && String(apiVersion).startsWith(`${kind.group}/`);
+  if (name !== kind.kind || typeof apiVersion !== 'string') return false;
+  return apiVersion !== apiVersionOf(kind) && apiVersion.startsWith(`${kind.group}/`);
 }

@@ -3,11 +3,11 @@
 import { invalidValue } from '../../api/field-error.ts';
 import { badRequest, conflict, invalid, modified, notFound, unclassified } from '../../api/status.ts';
 import { withoutTimeChanges } from '../fields/managed-fields.ts';
-import { sameValue } from '../fields/same-value.ts';
-import type { Kind } from '../kinds/kind.ts';
+import type { Kind, Rules } from '../kinds/kind.ts';
 import { deduplicateOwners, keepSystemMetadata } from '../kinds/lifecycle.ts';
 import type { KubeObject } from '../object.ts';
-import { keyOf, resourceOf } from '../storage/kind-store.ts';
+import { keyOf } from '../storage/kind-store.ts';
+import { objectText } from '../wire/encode.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';
 import { tracked } from './tracked.ts';
@@ -24,6 +24,7 @@ export function updateObject(api: Api, target: Target, decoded: KubeObject, writ
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) {
     if (!kind.rules.createOnUpdate || subresource !== '') throw notFound(resourceName(kind), name);
+    checkUid(target, next);
     writer.checkMayCreate();
     const fresh = tracked(api, target, { next: withoutVersion(next), writer });
     return { object: storeNew(api, kind, fresh, writer), created: true };
@@ -45,14 +46,12 @@ export interface Replacement {
 export function replaceObject(api: Api, target: Target, { live, next }: Replacement, writer: Writer): KubeObject {
   const { kind, name, subresource } = target;
   const current = checkVersion(kind, name, next, live);
-  const isStatus = subresource === 'status';
-  if (!isStatus) api.checkEscalation(writer.user, kind, current, live);
-  const { rules } = kind;
-  const kept = keepSystemMetadata(current, live);
-  const prepared = withoutTimeChanges(isStatus ? rules.prepareForStatusUpdate(kept, live) : rules.prepareForUpdate(kept, live), live);
-  checkValid(kind, prepared, isStatus ? rules.validateStatusUpdate(prepared, live) : rules.validateUpdate(prepared, live));
-  rules.warnings(prepared, live).forEach(writer.warn);
-  if (sameValue(prepared, live)) return live;
+  if (subresource === '') api.checkEscalation(writer.user, kind, current, live);
+  const rules = updateRules(kind, subresource);
+  const prepared = withoutTimeChanges(rules.prepareForUpdate(keepSystemMetadata(current, live), live), live);
+  checkValid(kind, prepared, rules.validateUpdate(prepared, live));
+  kind.rules.warnings(prepared, live).forEach(writer.warn);
+  if (isSame(kind, prepared, live)) return live;
   if (writer.dryRun) return prepared;
   const store = storeOf(api, kind);
   if (!isFinished(kind, prepared)) return store.put(prepared);
@@ -61,22 +60,45 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
   return prepared;
 }
 
-/** Whether an object has only been waiting for its last finalizer. */
+/** Whether two objects are written in the same words: then there is nothing to store. */
+function isSame({ builtIn, schema }: Kind, next: KubeObject, live: KubeObject): boolean {
+  const text = (object: KubeObject) => objectText(object, builtIn ? schema : undefined);
+  return text(next) === text(live);
+}
+
+/** How the object itself or one of its subresources is updated. */
+function updateRules({ rules }: Kind, subresource: string): Pick<Rules, 'prepareForUpdate' | 'validateUpdate'> {
+  if (subresource === 'finalize' && rules.finalize !== undefined) return rules.finalize;
+  if (subresource !== 'status') return rules;
+  return {
+    prepareForUpdate: (next, old) => rules.prepareForStatusUpdate(next, old),
+    validateUpdate: (next, old) => rules.validateStatusUpdate(next, old),
+  };
+}
+
+/** Whether an object has only been waiting for its last finalizer, and has no time left. */
 export function isFinished({ rules }: Kind, object: KubeObject): boolean {
-  const { deletionTimestamp, finalizers = [] } = object.metadata;
-  return deletionTimestamp !== undefined && finalizers.length === 0 && (rules.ownFinalizers?.(object) ?? []).length === 0;
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0) return false;
+  return finalizers.length === 0 && (rules.ownFinalizers?.(object) ?? []).length === 0;
 }
 
 /** 409 when the writer means another object of the same name. */
-export function checkUid({ kind, namespace, name }: Target, { metadata: { uid } }: KubeObject, live: KubeObject): void {
-  if (uid === undefined || uid === live.metadata.uid) return;
-  const key = `/registry/${resourceOf(kind)}/${keyOf(kind, namespace, name)}`;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid}`;
+function checkUid({ kind, namespace, name }: Target, { metadata: { uid } }: KubeObject, live?: KubeObject): void {
+  if (uid === undefined || uid === live?.metadata.uid) return;
+  const key = `/registry/${registryOf(kind)}/${keyOf(kind, namespace, name)}`;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live?.metadata.uid ?? ''}`;
   throw conflict(
     resourceName(kind),
     name,
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
   );
+}
+
+/** Where etcd would keep the objects of a kind: the groups of Kubernetes' own kinds do not show. */
+function registryOf({ group, plural, builtIn }: Kind): string {
+  if (!builtIn || group === 'apiextensions.k8s.io') return `${group}/${plural}`;
+  return plural === 'nodes' ? 'minions' : plural;
 }
 
 export function checkName(object: KubeObject, name: string): KubeObject {
@@ -87,7 +109,7 @@ export function checkName(object: KubeObject, name: string): KubeObject {
 }
 
 /** The object at the version it is based on: the one it names, or the live one where the kind lets that pass. */
-export function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
+function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {
     throw unclassified(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);

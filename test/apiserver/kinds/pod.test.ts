@@ -51,6 +51,7 @@ describe('a pod', () => {
   });
 
   const stored = created(podKind, { spec: SPEC })['spec'] as object;
+  const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute', operator: 'Equal' };
 
   it('may get another image, which counts as a new generation', () => {
     const spec = { ...stored, containers: [{ name: 'c', image: 'nginx:1', imagePullPolicy: 'Always' }] };
@@ -62,7 +63,10 @@ describe('a pod', () => {
   it.each([
     [{ nodeName: 'n' }, /^spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`,/],
     [{ containers: [] }, /^spec\.containers: /],
-    [{ tolerations: [] }, /^spec\.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds$/],
+    [
+      { tolerations: [{ ...NOT_READY, value: 'x' }] },
+      /^spec\.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds$/,
+    ],
     [{ activeDeadlineSeconds: -1 }, /^spec\.activeDeadlineSeconds: Invalid value: -1: must be between 0 and 2147483647, inclusive$/],
   ])('may not change otherwise: %j', (change, expected) => {
     expect(updateErrors(podKind, { spec: { ...stored, ...change } }, { spec: SPEC })[0]).toMatch(expected);
