@@ -41,6 +41,26 @@ export const Annotation = {
   renewAt: `${TokensGroup}/renew-at`,
   /** On the Secret: the token's jti, which the target cluster's audit log names. */
   credentialId: `${TokensGroup}/credential-id`,
+  /** On the Secret: when the request for the token left, by Purser's clock. */
+  issuedAt: `${TokensGroup}/issued-at`,
+  /** On the Secret: how often the token has been renewed. */
+  rotations: `${TokensGroup}/rotations`,
+  /** On the Secret: the cluster, account, audiences and bound object of the token, as JSON. */
+  issuedFor: `${TokensGroup}/issued-for`,
+  /** On the Secret: `sha256:` and the digest of the token, so that another one is noticed. */
+  tokenDigest: `${TokensGroup}/token-digest`,
+  /** On the Secret: the value of `rotate` that was acted on. */
+  rotateRequest: `${TokensGroup}/rotate-request`,
+  /** On the Secret: the value of `revoke` that was acted on. */
+  revokeRequest: `${TokensGroup}/revoke-request`,
+  /** On the Secret: the names of the labels and annotations that the spec asked for, as JSON; they go when the spec drops them. */
+  template: `${TokensGroup}/template`,
+} as const;
+
+/** Types of a ManagedToken's conditions. */
+export const TokenConditionType = {
+  ready: 'Ready',
+  rotationFailing: 'RotationFailing',
 } as const;
 
 /** Keys of the Secret that holds a token. */

@@ -1,0 +1,66 @@
+// The one vocabulary of causes: reasons of conditions and events, fields of log lines, labels of metrics. They are API.
+// Each comes with the sentence that says when it occurs.
+
+/** What a ManagedToken's Ready condition says besides the failures below. */
+export const ReadyReason = {
+  Issued: 'the Secret holds a valid token for this spec',
+  Pending: 'the token for this spec is not there yet',
+  Expired: 'the token expired before it could be renewed',
+  Forbidden: 'the requester may not have this token',
+  SecretConflict: 'the Secret of that name belongs to somebody else',
+  Suspended: 'rotation is suspended',
+  InvalidSpec: 'the spec asks for something that cannot be had',
+} as const;
+
+/** Why a token is issued. */
+export const IssueReason = {
+  SecretMissing: 'there is no Secret',
+  TokenMissing: 'the Secret has no token',
+  TokenAltered: 'the Secret does not hold what was issued, or no longer says what that was',
+  SpecChanged: 'the token is for another cluster, account, audience or bound object than the spec names now',
+  ClusterReplaced: 'the Cluster was deleted and made anew under the same name',
+  RotationDue: 'the time for renewal has come',
+  RotationRequested: 'the annotation that asks for a rotation has a new value',
+  RevocationRequested: 'the annotation that asks for a revocation has a new value',
+  AccountRecreated: 'the service account was deleted and made anew under the same name',
+  TokenRefused: 'the target cluster no longer accepts the token',
+} as const;
+
+/** Why a token could not be issued, verified or written. */
+export const FailureReason = {
+  ClusterNotFound: 'there is no Cluster of that name',
+  ClusterUnreachable: 'no address of the cluster answers',
+  ClusterTimeout: 'the cluster did not answer in time',
+  TLSVerifyFailed: 'the certificate of the cluster is not vouched for by its CA bundle',
+  CredentialMissing: "Purser's credential for the cluster is not there or not usable",
+  CredentialRejected: "the cluster does not accept Purser's credential",
+  EndpointNotPinned: 'the credential does not name this address among those that it may be sent to',
+  AddressRefused: 'the address is one that Purser never connects to',
+  IdentityUnknown: 'Purser could not find out who it is on the cluster',
+  OwnAccount: 'the service account is the one that Purser itself uses',
+  TargetForbidden: "Purser's credential may not issue tokens for this service account",
+  ServiceAccountNotFound: 'the service account is not there',
+  BoundObjectNotFound: 'the object to bind the token to is not there, or is another one of the same name',
+  TargetRefused: 'the cluster finds fault with the request',
+  TargetThrottled: 'the cluster asks for fewer requests',
+  TargetFailed: 'the cluster answers with an error of its own',
+  AnswerUntrusted: 'the answer of the cluster is not the token that was asked for',
+  AuthorizationFailed: 'it could not be found out whether the requester may have this token',
+  SecretWriteFailed: 'the Secret could not be written',
+  CircuitOpen: 'the cluster failed so often that Purser pauses before it asks again',
+} as const;
+
+/** What operators are alerted to. */
+export const AlertReason = {
+  MassWithdrawal: 'so many tokens lost their permission at once that none is removed until somebody looks',
+  AnchorOrphaned: 'the Secret that tokens were bound to could not be deleted on the target cluster and stays behind',
+  RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is cut short',
+} as const;
+
+export type ReadyReason = keyof typeof ReadyReason;
+export type IssueReason = keyof typeof IssueReason;
+export type FailureReason = keyof typeof FailureReason;
+export type AlertReason = keyof typeof AlertReason;
+
+/** Any of them. */
+export type Reason = ReadyReason | IssueReason | FailureReason | AlertReason;

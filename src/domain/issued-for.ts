@@ -1,0 +1,88 @@
+// What a token was issued for, as it is written on its Secret, and whether that is still what is wanted.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { IssueReason } from '../api/reasons.ts';
+import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
+
+/** Everything that makes one token another one. */
+export interface IssuedFor {
+  readonly cluster: string;
+  readonly clusterUID: string;
+  /** The user name of the account. */
+  readonly subject: string;
+  /** Empty where an opaque token does not tell. */
+  readonly accountUID: string;
+  readonly audiences: readonly string[];
+  /** `kind/name/uid`; empty when the token is bound to nothing. */
+  readonly boundTo: string;
+}
+
+/** What only the grant tells. */
+export interface Granted {
+  readonly accountUID?: string | undefined;
+  readonly boundUID?: string | undefined;
+}
+
+/** What a token that is issued now is for. */
+export function issuedForOf(token: ManagedToken, cluster: Cluster, { accountUID = '', boundUID }: Granted): IssuedFor {
+  const { clusterName, serviceAccount, audiences } = token.spec;
+  const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
+  return {
+    cluster: clusterName,
+    clusterUID: cluster.metadata.uid ?? '',
+    subject: subjectOf(serviceAccount),
+    accountUID,
+    audiences,
+    boundTo: bound === undefined ? '' : boundText({ ...bound, ...(boundUID && { uid: boundUID }) }),
+  };
+}
+
+/** Compact JSON, for people and for `parseIssuedFor`. */
+export function issuedForText({ cluster, clusterUID, subject, accountUID, audiences, boundTo }: IssuedFor): string {
+  return JSON.stringify({ cluster, clusterUID, subject, accountUID, audiences, boundTo });
+}
+
+/** The inverse of `issuedForText`; undefined for anything else. */
+export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { cluster, clusterUID, subject, accountUID, audiences, boundTo } = value as Partial<Record<keyof IssuedFor, unknown>>;
+  if (!isText(cluster) || !isText(clusterUID) || !isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
+  if (!Array.isArray(audiences) || !audiences.every(isText)) return undefined;
+  return { cluster, clusterUID, subject, accountUID, audiences, boundTo };
+}
+
+/** Why a token that was issued for this is no longer the one that is wanted; without the Cluster, its UID is not compared. */
+export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
+  const { clusterName, serviceAccount, audiences } = token.spec;
+  const same =
+    issued.cluster === clusterName &&
+    issued.subject === subjectOf(serviceAccount) &&
+    new Set(issued.audiences).symmetricDifference(new Set(audiences)).size === 0 &&
+    isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
+  if (!same) return 'SpecChanged';
+  return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
+}
+
+function boundText({ kind, name, uid = '' }: BoundObject): string {
+  return `${kind}/${name}/${uid}`;
+}
+
+/** Without a UID, any object of that name will do. */
+function isBoundTo(boundTo: string, wanted: BoundObject | undefined): boolean {
+  if (wanted === undefined) return boundTo === '';
+  return wanted.uid === undefined ? boundTo.startsWith(boundText(wanted)) : boundTo === boundText(wanted);
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}

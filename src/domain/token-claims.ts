@@ -1,0 +1,84 @@
+// What a token says of itself. Nothing is verified here: whoever needs certainty asks the cluster that issued it.
+
+import { LATEST_AT } from './instant.ts';
+
+/** The claims of a JWT. Those that are missing or of the wrong type are absent. */
+export interface TokenClaims {
+  readonly subject?: string;
+  readonly audiences: readonly string[];
+  readonly issuedAt?: number;
+  readonly notBefore?: number;
+  readonly expiresAt?: number;
+  /** The jti, which the audit log of the cluster names. */
+  readonly id?: string;
+  readonly accountUID?: string;
+  readonly boundSecretUID?: string;
+  readonly boundPodUID?: string;
+}
+
+/** The claims of a token that looks like a JWT; undefined for any other text. Never throws. */
+export function tokenClaims(token: string): TokenClaims | undefined {
+  const payload = payloadOf(token);
+  if (payload === undefined) return undefined;
+  const kubernetes = fieldsOf(payload['kubernetes.io']);
+  return present({
+    subject: textOf(payload['sub']),
+    audiences: audiencesOf(payload['aud']),
+    issuedAt: numericDate(payload['iat']),
+    notBefore: numericDate(payload['nbf']),
+    expiresAt: numericDate(payload['exp']),
+    id: identifierOf(payload['jti']),
+    accountUID: identifierOf(fieldsOf(kubernetes['serviceaccount'])['uid']),
+    boundSecretUID: identifierOf(fieldsOf(kubernetes['secret'])['uid']),
+    boundPodUID: identifierOf(fieldsOf(kubernetes['pod'])['uid']),
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Longer texts are not looked into; the tokens of Kubernetes have about a thousand characters. */
+const MAX_LENGTH = 16_384;
+const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
+/** Identifiers end up in annotations and status, where a hostile issuer could otherwise put anything. */
+const IDENTIFIER = /^[\x21-\x7e]{1,128}$/;
+
+function payloadOf(token: string): Fields | undefined {
+  const payload = token.length > MAX_LENGTH ? undefined : JWT.exec(token)?.[1];
+  if (payload === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function identifierOf(value: unknown): string | undefined {
+  return typeof value === 'string' && IDENTIFIER.test(value) ? value : undefined;
+}
+
+function audiencesOf(value: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((audience) => typeof audience === 'string');
+}
+
+/** JWTs count seconds, possibly with a fraction. */
+function numericDate(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
+}
+
+function present<T extends object>(fields: { readonly [Name in keyof T]: T[Name] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

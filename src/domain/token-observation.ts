@@ -1,0 +1,40 @@
+// What is known when a ManagedToken is decided on: everything comes from informers, nothing is asked for.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { ObjectMeta } from '../api/wire.ts';
+import type { TokenClaims } from './token-claims.ts';
+
+/** A Secret without what is secret in it. */
+export interface StoredSecret {
+  readonly metadata: ObjectMeta;
+  readonly type: string;
+  readonly immutable: boolean;
+  /** `sha256:` and the digest of the key `token`; absent when there is no such key, or nothing in it. */
+  readonly tokenDigest?: string;
+  /** The same of `outputsText`: of all keys, with the token blanked out of them. */
+  readonly outputsDigest: string;
+  /** Absent when the token is opaque. */
+  readonly claims?: TokenClaims;
+}
+
+/** What the target cluster last said of a token. It counts for that token alone. */
+export interface Verdict {
+  readonly tokenDigest: string;
+  readonly accepted: boolean;
+}
+
+/** One ManagedToken and everything around it. */
+export interface TokenObservation {
+  readonly token: ManagedToken;
+  readonly cluster: Cluster | undefined;
+  /** The Secret of the wanted name, whoever owns it. */
+  readonly secret: StoredSecret | undefined;
+  /** Other Secrets that this ManagedToken owns: it had other names. */
+  readonly former: readonly StoredSecret[];
+  /** The digest of `outputsText` for what is wanted now; absent without the Cluster. */
+  readonly outputsDigest?: string;
+  readonly verdict?: Verdict;
+  /** When the token is next put to TokenReview; absent when it never is. */
+  readonly verifyAt?: number;
+}

@@ -1,0 +1,51 @@
+// What is to be done for a ManagedToken, decided from what is known of it.
+
+import type { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
+
+/** How the wanted Secret comes about: some changes of a Secret are only possible by making it anew. */
+export type SecretWrite = 'create' | 'update' | 'replace';
+
+/** The token in the Secret, if there is one, does no harm or no good any more. */
+export interface HoldPlan {
+  readonly type: 'hold';
+  readonly reason: ReadyReason | FailureReason;
+  /** What people can do about it. */
+  readonly message: string;
+  /** Whether the keys with the token are to be removed from the Secret. */
+  readonly strip: boolean;
+  /** When to look again; absent when only a change can help. */
+  readonly until?: number;
+}
+
+export interface IssuePlan {
+  readonly type: 'issue';
+  readonly reason: IssueReason;
+  readonly write: SecretWrite;
+  /** If no token can be had: whether the old one has to go all the same. */
+  readonly dropOld: boolean;
+  /** The account that the answer must be for; absent when any of that name will do. */
+  readonly accountUID?: string;
+  /** Whether an anchor that exists must be deleted first. */
+  readonly freshAnchor: boolean;
+}
+
+/** All that can be done; exactly one at a time, so that what comes next is decided on what came of it. */
+export type TokenPlan =
+  /** It is being deleted and nothing of ours is in the way. */
+  | { readonly type: 'none' }
+  /** Everything is as it should be. */
+  | { readonly type: 'wait'; readonly until: number }
+  /** Nothing can be done now. */
+  | HoldPlan
+  /** A token is issued and written. */
+  | IssuePlan
+  /** The token that is there is written anew, read from the Secret of this name. */
+  | { readonly type: 'rewrite'; readonly from: string; readonly write: SecretWrite }
+  /** Secrets of former names are deleted. */
+  | { readonly type: 'remove'; readonly names: readonly string[] }
+  /** The anchor and the Secret are deleted, because of this value of the annotation. */
+  | { readonly type: 'revoke'; readonly request: string }
+  /** The anchor is deleted, unless it is gone or given up, and then the finalizer dropped. */
+  | { readonly type: 'release'; readonly anchor: 'delete' | 'gone' | 'orphaned' }
+  /** The token is put to TokenReview. */
+  | { readonly type: 'verify' };
