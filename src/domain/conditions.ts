@@ -1,5 +1,7 @@
 // The conditions of a status: one for each type, each with the time at which its status last changed.
 
+import { rfc3339 } from '../std/timestamp.ts';
+
 /** What all our conditions share; kinds add fields such as observedGeneration or lastHeartbeatTime. */
 export interface Condition {
   readonly type: string;
@@ -19,7 +21,7 @@ export type NextCondition<C extends Condition> = Omit<C, 'lastTransitionTime'> &
 export function withCondition<C extends Condition>(conditions: readonly C[], next: NextCondition<C>, now: number): readonly C[] {
   const index = conditions.findIndex(({ type }) => type === next.type);
   const old = conditions[index];
-  const lastTransitionTime = old?.status === next.status && old.lastTransitionTime ? old.lastTransitionTime : timestamp(now);
+  const lastTransitionTime = old?.status === next.status && old.lastTransitionTime ? old.lastTransitionTime : rfc3339(now);
   const set = Object.assign({}, old, next, { lastTransitionTime });
   if (old === undefined) return [...conditions, set];
   return isSame(old, set) ? conditions : conditions.with(index, set);
@@ -28,8 +30,4 @@ export function withCondition<C extends Condition>(conditions: readonly C[], nex
 /** Both have their fields in the same order, since one was made from the other. */
 function isSame(old: unknown, set: unknown): boolean {
   return JSON.stringify(old) === JSON.stringify(set);
-}
-
-function timestamp(at: number): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }
