@@ -2,19 +2,18 @@
 
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Puts a file in place in one step; it survives a power failure once this resolves. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT}`;
   try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await using file = await open(draft, 'wx', 0o600);
+    await file.writeFile(text);
+    await file.sync();
     await rename(draft, path);
+    await using folder = await open(dirname(path));
+    await folder.sync();
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
