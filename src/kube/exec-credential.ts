@@ -1,4 +1,4 @@
-// Credentials from a plugin of the kubeconfig (client.authentication.k8s.io), kept until they expire.
+// Credentials from a plugin of the kubeconfig (client.authentication.k8s.io).
 
 import { execFile } from 'node:child_process';
 import type { Cluster } from '@kubernetes/client-node';
@@ -42,11 +42,13 @@ const MAX_OUTPUT_BYTES = 1 << 20;
 function run(exec: ExecConfig, env: Env): Promise<string> {
   const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
   return new Promise((resolve, reject) => {
-    execFile(exec.command, [...(exec.args ?? [])], options, (error, stdout) => {
+    const plugin = execFile(exec.command, [...(exec.args ?? [])], options, (error, stdout) => {
       // The error repeats arguments and output, which may hold secrets.
       if (error === null) resolve(stdout);
       else reject(new Error(`credential plugin ${exec.command} failed: ${error.code ?? error.signal ?? 'unknown'}`));
     });
+    // Nobody is there to answer: a plugin that asks is to fail instead of waiting.
+    plugin.stdin?.on('error', () => {}).end();
   });
 }
 

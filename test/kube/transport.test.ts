@@ -341,6 +341,12 @@ describe('transport', () => {
       await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     });
 
+    it('do not wait for a plugin that asks a person', async () => {
+      const server = await serve(echo);
+      const reply = connect(server, { exec: { command: 'cat' } }, { execEnv: { PATH: '/usr/bin:/bin' } }).request(GET);
+      await expect(reply).rejects.toThrow('did not print an ExecCredential');
+    });
+
     it('never come from a plugin that is not allowed', async () => {
       const server = await serve(echo);
       expect(() => connect(server, { exec: { command: 'touch' } })).toThrow('not allowed');
