@@ -179,5 +179,7 @@ function namespaceOf(subject: Subject): string {
 
 function eventName(name: string, at: number, random: number): string {
   const suffix = (BigInt(at) * 1_000_000n + BigInt(Math.floor(random * 1_000_000))).toString(16);
-  return `${name.slice(0, MAX_NAME_CHARS - suffix.length - 1)}.${suffix}`;
+  const cut = name.slice(0, MAX_NAME_CHARS - suffix.length - 1);
+  // A name may be cut behind a dash or a dot, where none may end.
+  return `${cut.replace(/[-.]+$/, '')}.${suffix}`;
 }

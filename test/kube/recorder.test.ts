@@ -136,6 +136,12 @@ describe('Recorder', () => {
     expect(sent()).toHaveLength(2);
   });
 
+  it('cuts no name behind a dash', async () => {
+    recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: `${'n'.repeat(230)}${'-'.repeat(20)}nnn` } }, ISSUED);
+    await recorder.flush();
+    expect(sent()[0]?.event.metadata?.name).toBe(`${'n'.repeat(230)}.1898b5d9b3de2120`);
+  });
+
   it('cuts messages and names to what an API server takes', async () => {
     recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: 'n'.repeat(253) } }, { ...ISSUED, message: 'm'.repeat(5_000) });
     await recorder.flush();
