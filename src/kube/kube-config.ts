@@ -69,6 +69,7 @@ function userOf(entry: Readonly<Record<string, unknown>>, at: (path: string | un
   const raw = record(entry['user']);
   const ignored = ['as-uid', 'as-groups', 'as-user-extra'].filter((field) => raw[field] !== undefined);
   if (ignored.length > 0) throw new Error(`user ${String(entry['name'])}: ${ignored.join(', ')} not supported`);
+  // Not a field of kubeconfigs, but client-node would read that file, once and now.
   const { 'token-file': _, ...known } = raw;
   const [user] = newUsers([{ ...entry, user: known }]);
   if (user === undefined) throw new Error('a user of the kubeconfig is not readable');
@@ -92,31 +93,14 @@ function tokenFileUser(user: User, tokenFile: string): User {
 function selected(parts: readonly Part[]): KubeConfigSource {
   const wanted = parts.find((part) => part.currentContext !== '')?.currentContext;
   if (wanted === undefined) throw new Error('the kubeconfig has no current-context');
-  const context = named(
-    parts.flatMap((part) => part.contexts),
-    wanted,
-    'context',
-  );
-  const user = context.user
-    ? named(
-        parts.flatMap((part) => part.users),
-        context.user,
-        'user',
-      )
-    : { name: '' };
-  return fixed(
-    named(
-      parts.flatMap((part) => part.clusters),
-      context.cluster,
-      'cluster',
-    ),
-    user,
-  );
+  const context = named(parts, 'contexts', wanted);
+  const user = context.user ? named(parts, 'users', context.user) : { name: '' };
+  return fixed(named(parts, 'clusters', context.cluster), user);
 }
 
-function named<T extends { readonly name: string }>(all: readonly T[], name: string, what: string): T {
-  const found = all.find((entry) => entry.name === name);
-  if (found === undefined) throw new Error(`the kubeconfig has no ${what} "${name}"`);
+function named<K extends 'clusters' | 'users' | 'contexts'>(parts: readonly Part[], field: K, name: string): Part[K][number] {
+  const found = parts.flatMap((part): readonly Part[K][number][] => part[field]).find((entry) => entry.name === name);
+  if (found === undefined) throw new Error(`the kubeconfig has no ${field.slice(0, -1)} "${name}"`);
   return found;
 }
 

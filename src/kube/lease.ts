@@ -41,14 +41,15 @@ export interface Election {
 
 /** Makes a candidate; it does nothing until subscribed to. Throws if a leader could outlive its lease. */
 export function createElection(options: ElectionOptions): Election {
-  const timing = { ...DEFAULTS, ...defined(options) };
-  if (timing.leaseMs <= timing.renewDeadlineMs || timing.renewDeadlineMs <= timing.retryMs * (1 + JITTER)) {
+  const timed = { ...DEFAULTS, ...options };
+  const { leaseMs, renewDeadlineMs, retryMs } = timed;
+  if (leaseMs <= renewDeadlineMs || renewDeadlineMs <= retryMs * (1 + JITTER)) {
     throw new Error('a lease must outlast its renew deadline, and that the pause between attempts');
   }
-  const record = new LeaseRecord(options, timing.leaseMs);
-  const tenure = new Tenure(options.clock, timing.renewDeadlineMs);
+  const record = new LeaseRecord(options, leaseMs);
+  const tenure = new Tenure(options.clock, renewDeadlineMs);
   const stop$ = new Subject<void>();
-  const leads$ = fromAbortable((signal) => campaign({ ...options, ...timing }, { record, tenure }, signal)).pipe(
+  const leads$ = fromAbortable((signal) => campaign(timed, { record, tenure }, signal)).pipe(
     takeUntil(stop$),
     distinctUntilChanged(),
     share({ connector: () => new ReplaySubject<boolean>(1) }),
@@ -61,7 +62,7 @@ export function createElection(options: ElectionOptions): Election {
     async release() {
       stop$.next();
       tenure.end();
-      await record.release(timing.renewDeadlineMs);
+      await record.release(renewDeadlineMs);
     },
   };
 }
@@ -69,11 +70,7 @@ export function createElection(options: ElectionOptions): Election {
 const DEFAULTS = { leaseMs: 10_000, renewDeadlineMs: 7_000, retryMs: 1_000 };
 const JITTER = 1.2;
 
-type Timing = typeof DEFAULTS;
-
-function defined({ leaseMs, renewDeadlineMs, retryMs }: ElectionOptions): Partial<Timing> {
-  return { ...(leaseMs && { leaseMs }), ...(renewDeadlineMs && { renewDeadlineMs }), ...(retryMs && { retryMs }) };
-}
+type Timed = ElectionOptions & typeof DEFAULTS;
 
 /**
  * How long the lease is ours: from the start of the last request that renewed it, since others count from its end.
@@ -107,7 +104,7 @@ class Tenure {
 }
 
 async function* campaign(
-  options: ElectionOptions & Timing,
+  options: Timed,
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): AsyncGenerator<boolean> {
@@ -123,7 +120,7 @@ async function* campaign(
 
 /** A request that hangs must leave time for another one before the tenure ends, and must not outlast it. */
 async function attempt(
-  { clock, renewDeadlineMs, onProblem }: ElectionOptions & Timing,
+  { clock, renewDeadlineMs, onProblem }: Timed,
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): Promise<void> {

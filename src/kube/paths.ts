@@ -8,7 +8,7 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** `/apis/group/version` or `/api/v1`. */
+/** What objects of a kind have as apiVersion: `group/version`, or `v1` in the core group. */
 export function apiVersionOf({ group, version }: Pick<Resource<unknown>, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`;
 }
