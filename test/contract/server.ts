@@ -19,6 +19,8 @@ export interface ContractServer {
   readonly tokens: { readonly admin: string; readonly alice: string; readonly bob: string };
   /** Sends a request as it is. */
   readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+  /** Restarts the server in a world without history: nothing before now can be listed or watched any more. */
+  readonly forget: () => Promise<void>;
 }
 
 export interface ContractServerOptions {
@@ -45,6 +47,7 @@ export function contractServer(options: ContractServerOptions = {}): ContractSer
     },
     tokens: { admin: 'admintoken', alice: 'alicetoken', bob: 'bobtoken' },
     request: (method, path, request) => sendRequest(running(started), method, path, request),
+    forget: () => running(started).forget(),
   };
 }
 
@@ -52,6 +55,7 @@ interface Started {
   readonly url: string;
   readonly ca: string;
   readonly agent: Agent;
+  readonly forget: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -63,8 +67,13 @@ function running(server: Started | undefined): Started {
 }
 
 async function startReal(issuer: string): Promise<Started> {
-  const { url, ca, stop } = await startRealCluster({ issuer });
-  return { url, ca, agent: new Agent({ ca, keepAlive: true }), stop };
+  const { url, ca, compact, restart, stop } = await startRealCluster({ issuer });
+  const forget = async () => {
+    await compact();
+    // What the API server remembers itself goes only with it.
+    await restart('kill');
+  };
+  return { url, ca, agent: new Agent({ ca, keepAlive: true }), forget, stop };
 }
 
 async function startEmbedded(issuer: string): Promise<Started> {
@@ -72,11 +81,16 @@ async function startEmbedded(issuer: string): Promise<Started> {
   const { startApiServer } = await import('../../src/apiserver/server.ts');
   const folder = await mkdtemp(join(tmpdir(), 'purser-embedded-'));
   const faults: unknown[] = [];
-  const server = await startApiServer({ folder, port: 0, issuer, tokens: TEST_USERS, report: (error) => faults.push(error) });
+  const start = (port: number) => startApiServer({ folder, port, issuer, tokens: TEST_USERS, report: (error) => faults.push(error) });
+  let server = await start(0);
+  const forget = async () => {
+    await server.close();
+    server = await start(server.port);
+  };
   const stop = async () => {
     await server.close();
     await rm(folder, { recursive: true, force: true });
     if (faults.length > 0) throw new AggregateError(faults, `the server reported ${faults.length} unexpected errors`);
   };
-  return { url: server.url, ca: server.ca, agent: new Agent({ ca: server.ca, keepAlive: true }), stop };
+  return { url: server.url, ca: server.ca, agent: new Agent({ ca: server.ca, keepAlive: true }), forget, stop };
 }

@@ -49,6 +49,8 @@ export interface RealCluster {
   readonly resume: () => void;
   /** Ends all programs and starts them again on the same ports and data. `kill` ends them with SIGKILL. */
   readonly restart: (how?: 'stop' | 'kill') => Promise<void>;
+  /** Lets etcd forget what there was before now. */
+  readonly compact: () => Promise<void>;
   /** Ends all programs and removes all data. */
   readonly stop: () => Promise<void>;
 }
@@ -114,11 +116,22 @@ function clusterOf(plan: Plan, started: Running): RealCluster {
       await endAll(running, how === 'stop' ? 10_000 : 0);
       running = await start(plan, running.ports);
     },
+    compact: () => compact(running.ports.etcd),
     stop: async () => {
       await endAll(running, 0);
       await plan.remove();
     },
   };
+}
+
+async function compact(port: number): Promise<void> {
+  const call = async (method: string, body: object) => {
+    const response = await fetch(`http://127.0.0.1:${port}/v3/kv/${method}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`etcd ${method} answered ${response.status}`);
+    return (await response.json()) as { readonly header: { readonly revision: string } };
+  };
+  const { header } = await call('range', { key: Buffer.from('/').toString('base64') });
+  await call('compaction', { revision: header.revision });
 }
 
 async function startOnFreePorts(plan: Plan): Promise<Running> {

@@ -23,7 +23,7 @@ export function encodeContinue(revision: number, lastKey: string): string {
 
 /** The same page at the latest revision: offered when the token's own revision is gone. */
 export function atLatest(token: ContinueToken): string {
-  return encode(-1, `/${token.start}`);
+  return encode(-1, token.start);
 }
 
 /** Throws 400 with the API server's words for tokens that it did not make. */

@@ -121,7 +121,8 @@ describe('aggregated discovery', () => {
 
   it.each([
     ['application/json', false],
-    [`application/json,${AGGREGATED}`, false],
+    [`application/json,${AGGREGATED};q=0.1`, true],
+    ['*/*;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList', true],
     [`${AGGREGATED};profile=nopeer,application/json`, true],
     ['application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json', false],
   ])('is served for Accept %s: %s', (accept, isAggregated) => {

@@ -1,0 +1,132 @@
+// What a server says once it has forgotten: lists that cannot be continued as they began, revisions and watches out of reach.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { adminOf, definition, type Listed, messageOf } from './admin.ts';
+import { eventually } from './eventually.ts';
+import { contractServer } from './server.ts';
+import { watch } from './watching.ts';
+
+const server = contractServer();
+const admin = adminOf(server);
+const MAPS = '/api/v1/namespaces/expired/configmaps';
+const WIDGETS = '/apis/expired.test/v1/widgets';
+const first = new Map<string, Listed>();
+
+const COLLECTIONS = [
+  ['configmaps', MAPS],
+  ['widgets', WIDGETS],
+] as const;
+
+beforeAll(async () => {
+  await admin.create('/api/v1/namespaces', { metadata: { name: 'expired' } });
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  await admin.define(definition('expired.test', 'Widget', 'Cluster', [{ name: 'v1', served: true, storage: true, schema }]), WIDGETS);
+  for (const [, path] of COLLECTIONS) {
+    const type = path === MAPS ? {} : { apiVersion: 'expired.test/v1', kind: 'Widget' };
+    for (const name of ['a', 'b', 'c', 'd']) await admin.create(path, { ...type, metadata: { name } });
+    first.set(path, await admin.list(`${path}?limit=2`));
+    await admin.delete(`${path}/c`);
+    await admin.create(path, { ...type, metadata: { name: 'e' } });
+  }
+  await server.forget();
+  for (const [, path] of COLLECTIONS) await eventually(async () => void (await admin.list(path)));
+}, 120_000);
+
+function firstPage(path: string): Listed['metadata'] {
+  return (first.get(path) as Listed).metadata;
+}
+
+const TOO_OLD =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, ' +
+  'or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an ' +
+  'inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+
+describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
+  it.each(['', '&limit=1', '&resourceVersion=0'])(
+    'the next page%s is gone, and a token for the rest as it is now is offered',
+    async (rest) => {
+      const answer = await admin.get(`${path}?continue=${firstPage(path).continue}${rest}`);
+      const status = JSON.parse(answer.body) as Listed;
+      expect([answer.status, status]).toEqual([
+        410,
+        {
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: { continue: expect.any(String) },
+          status: 'Failure',
+          message: TOO_OLD,
+          reason: 'Expired',
+          code: 410,
+        },
+      ]);
+      const token = Buffer.from(status.metadata.continue ?? '', 'base64url').toString();
+      expect(token).toBe(String.raw`{"v":"meta.k8s.io/v1","rv":-1,"start":"b\u0000"}`);
+    },
+  );
+
+  it('the offered token leads through the rest, at one new revision', async () => {
+    const { body } = await admin.get(`${path}?continue=${firstPage(path).continue}`);
+    const offered = (JSON.parse(body) as Listed).metadata.continue;
+    const second = await admin.list(`${path}?limit=1&continue=${offered}`);
+    const third = await admin.list(`${path}?limit=1&continue=${second.metadata.continue}`);
+    expect([second, third].map(({ items }) => items[0]?.metadata.name)).toEqual(['d', 'e']);
+    expect(second.metadata.remainingItemCount).toBe(1);
+    expect(third.metadata.resourceVersion).toBe(second.metadata.resourceVersion);
+    expect(Number(second.metadata.resourceVersion)).toBeGreaterThan(Number(firstPage(path).resourceVersion));
+  });
+
+  it.each(['resourceVersionMatch=Exact', 'limit=1'])('an old revision cannot be listed by %s', async (rest) => {
+    const answer = await admin.get(`${path}?resourceVersion=${firstPage(path).resourceVersion}&${rest}`);
+    expect([answer.status, messageOf(answer)]).toEqual([410, 'The resourceVersion for the provided list is too old.']);
+  });
+
+  it.each(['', 'resourceVersionMatch=NotOlderThan'])(
+    'a list that is not older than an old revision is the latest one (%s)',
+    async (rest) => {
+      expect(await admin.names(`${path}?resourceVersion=${firstPage(path).resourceVersion}&${rest}`)).toEqual(['a', 'b', 'd', 'e']);
+    },
+  );
+
+  it('a watch from then is answered, told that it is too old, and ended', async () => {
+    const old = firstPage(path).resourceVersion;
+    const watching = await watch(server, `${path}?watch=1&resourceVersion=${old}`);
+    expect(watching.status).toBe(200);
+    expect(await watching.all()).toEqual([
+      {
+        type: 'ERROR',
+        object: {
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Failure',
+          message: expect.stringMatching(new RegExp(`^too old resource version: ${old} \\(\\d+\\)$`)),
+          reason: 'Expired',
+          code: 410,
+        },
+      },
+    ]);
+  });
+
+  it('a watch from then that wants the state first gets it', async () => {
+    const query = `watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1`;
+    const watching = await watch(server, `${path}?${query}&resourceVersion=${firstPage(path).resourceVersion}`);
+    const events = await watching.events(5);
+    watching.close();
+    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+      'ADDED a',
+      'ADDED b',
+      'ADDED d',
+      'ADDED e',
+      'BOOKMARK undefined',
+    ]);
+  });
+
+  it('a watch from a new list goes on', async () => {
+    const { metadata } = await admin.list(path);
+    const watching = await watch(server, `${path}?watch=1&resourceVersion=${metadata.resourceVersion}`);
+    await admin.patch(`${path}/a`, { metadata: { labels: { seen: 'yes' } } });
+    const [event] = await watching.events(1);
+    watching.close();
+    expect(event).toMatchObject({ type: 'MODIFIED', object: { metadata: { name: 'a', labels: { seen: 'yes' } } } });
+  });
+});
