@@ -25,6 +25,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     why: 'the only folder that talks to a Kubernetes API',
   },
   telemetry: { imports: ['domain', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'what is told to the outside' },
+  runtime: {
+    imports: ['api', 'kube', 'std', 'telemetry'],
+    packages: ['rxjs'],
+    node: false,
+    why: 'controller machinery: knows keys, not our kinds; of kube the types, and the error of a request without answer',
+  },
   apiserver: {
     imports: ['api', 'domain', 'std'],
     packages: ['@marcbachmann/cel-js', 're2js', 'yaml'],

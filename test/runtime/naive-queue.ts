@@ -1,0 +1,74 @@
+// What a WorkQueue must do, said as plainly as possible and at any cost.
+
+import type { QueueOptions, Request } from '../../src/runtime/work-queue.ts';
+
+interface Item {
+  readonly key: string;
+  readonly order: number;
+  state: 'waiting' | 'ready' | 'running';
+  dueAt: number;
+  lane: string;
+  deadlineAt: number;
+  againAt: number;
+}
+
+export class NaiveQueue {
+  readonly #options: QueueOptions<string>;
+  #items: Item[] = [];
+  #orders = 0;
+
+  constructor(options: QueueOptions<string>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  laneOf(key: string): string {
+    return this.#find(key)?.lane ?? '';
+  }
+
+  add(key: string, dueAt: number): void {
+    const item = this.#find(key);
+    if (item === undefined) {
+      this.#items.push({ key, order: this.#orders++, state: 'waiting', dueAt, lane: '', deadlineAt: 0, againAt: Infinity });
+    } else if (item.state === 'running') {
+      item.againAt = Math.min(item.againAt, dueAt);
+    } else {
+      item.state = 'waiting';
+      item.dueAt = Math.min(item.dueAt, dueAt);
+    }
+  }
+
+  take(now: number): Request<string> | undefined {
+    const { placeOf, concurrency, concurrencyPerLane } = this.#options;
+    const running = this.#items.filter(({ state }) => state === 'running');
+    if (running.length >= concurrency) return undefined;
+    for (const item of this.#items) {
+      if (item.state === 'waiting' && item.dueAt <= now) Object.assign(item, { state: 'ready' }, placeOf(item.key), { key: item.key });
+    }
+    const [next] = this.#items
+      .filter(({ state, lane }) => state === 'ready' && running.filter((other) => other.lane === lane).length < concurrencyPerLane)
+      .sort((a, b) => Math.sign(a.deadlineAt - b.deadlineAt) || a.dueAt - b.dueAt || a.order - b.order);
+    if (next === undefined) return undefined;
+    next.state = 'running';
+    return { key: next.key, dueAt: next.dueAt };
+  }
+
+  done(key: string): void {
+    const item = this.#find(key);
+    this.#items = this.#items.filter((other) => other !== item);
+    if (item !== undefined && item.againAt < Infinity) this.add(key, item.againAt);
+  }
+
+  nextDueAt(): number | undefined {
+    if (this.#items.filter(({ state }) => state === 'running').length >= this.#options.concurrency) return undefined;
+    const dues = this.#items.filter(({ state }) => state === 'waiting').map(({ dueAt }) => dueAt);
+    return dues.length === 0 ? undefined : Math.min(...dues);
+  }
+
+  #find(key: string): Item | undefined {
+    return this.#items.find((item) => item.key === key);
+  }
+}

@@ -1,0 +1,272 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type Place, type QueueOptions, type Request, WorkQueue } from '../../src/runtime/work-queue.ts';
+import { NaiveQueue } from './naive-queue.ts';
+
+const WHENEVER = Infinity;
+
+/** A queue for keys such as `eu/ci`, whose lane is `eu`. */
+function queueOf(options: Partial<QueueOptions<string>> = {}): WorkQueue<string> {
+  const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: WHENEVER });
+  return new WorkQueue({ concurrency: 100, concurrencyPerLane: 100, placeOf, ...options });
+}
+
+function laneOf(key: string): string {
+  return key.split('/')[0] ?? '';
+}
+
+function takeAll(queue: WorkQueue<string>, now: number): string[] {
+  const keys: string[] = [];
+  for (let request = queue.take(now); request !== undefined; request = queue.take(now)) keys.push(request.key);
+  return keys;
+}
+
+/** Runs one after the other whatever is due. */
+function runAll(queue: WorkQueue<string>, now: number): string[] {
+  const keys: string[] = [];
+  for (let request = queue.take(now); request !== undefined; request = queue.take(now)) {
+    keys.push(request.key);
+    queue.done(request.key);
+  }
+  return keys;
+}
+
+describe('WorkQueue', () => {
+  it('yields a key when it is due, and not before', () => {
+    const queue = queueOf();
+    queue.add('a', 10);
+    expect([queue.take(9), queue.nextDueAt()]).toEqual([undefined, 10]);
+    expect([queue.take(10), queue.nextDueAt()]).toEqual([{ key: 'a', dueAt: 10 }, undefined]);
+  });
+
+  it('yields keys first in, first out by due time', () => {
+    const queue = queueOf();
+    for (const [key, dueAt] of [
+      ['c', 5],
+      ['d', 5],
+      ['a', 1],
+      ['e', 9],
+      ['b', 3],
+    ] as const)
+      queue.add(key, dueAt);
+    expect(takeAll(queue, 9)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it.each([
+    ['the first of two requests', [5, 20], 5],
+    ['the second of two requests', [20, 5], 5],
+  ] as const)('lets the earliest count: %s', (_case, dues, dueAt) => {
+    const queue = queueOf();
+    for (const due of dues) queue.add('a', due);
+    expect(queue.nextDueAt()).toBe(dueAt);
+    expect(takeAll(queue, 100)).toEqual(['a']);
+    queue.done('a');
+    expect(queue.take(100)).toBeUndefined();
+  });
+
+  it('runs a key exactly once more after two adds while it runs', () => {
+    const queue = queueOf();
+    queue.add('a', 0);
+    queue.take(0);
+    queue.add('a', 2);
+    queue.add('a', 1);
+    expect([queue.take(5), queue.nextDueAt()]).toEqual([undefined, undefined]);
+    queue.done('a');
+    expect(queue.take(5)).toEqual({ key: 'a', dueAt: 1 });
+    queue.done('a');
+    expect([queue.take(5), queue.nextDueAt()]).toEqual([undefined, undefined]);
+  });
+
+  it('lets a running key wait again for a later time', () => {
+    const queue = queueOf();
+    queue.add('a', 0);
+    queue.take(0);
+    queue.add('a', 50);
+    queue.done('a');
+    expect([queue.take(49), queue.nextDueAt()]).toEqual([undefined, 50]);
+  });
+
+  it('keeps the due time of a ready key that is asked for again', () => {
+    const queue = queueOf({ concurrency: 1 });
+    queue.add('a', 1);
+    queue.add('b', 2);
+    queue.take(5);
+    queue.done('a');
+    queue.add('b', 90);
+    expect(queue.take(5)).toEqual({ key: 'b', dueAt: 2 });
+  });
+
+  it('names no next time while as much runs as may', () => {
+    const queue = queueOf({ concurrency: 1 });
+    queue.add('a', 0);
+    queue.add('b', 5);
+    queue.take(0);
+    expect(queue.nextDueAt()).toBeUndefined();
+    queue.done('a');
+    expect(queue.nextDueAt()).toBe(5);
+  });
+
+  it('ignores the end of a run that never began', () => {
+    const queue = queueOf();
+    queue.done('a');
+    expect(queue.running).toBe(0);
+  });
+
+  it('refuses what is no instant, and limits under which nothing runs', () => {
+    expect(() => queueOf().add('a', Number.NaN)).toThrow(RangeError);
+    expect(() => queueOf({ concurrency: 0 })).toThrow('concurrency must be at least 1, not 0');
+    expect(() => queueOf({ concurrencyPerLane: Number.NaN })).toThrow(RangeError);
+  });
+});
+
+describe('lanes of a WorkQueue', () => {
+  it('respects both bounds', () => {
+    const queue = queueOf({ concurrency: 3, concurrencyPerLane: 2 });
+    for (const key of ['eu/1', 'eu/2', 'eu/3', 'us/1', 'us/2']) queue.add(key, 0);
+    expect(takeAll(queue, 0)).toEqual(['eu/1', 'eu/2', 'us/1']);
+    queue.done('us/1');
+    expect(takeAll(queue, 0)).toEqual(['us/2']);
+    queue.done('eu/2');
+    expect(takeAll(queue, 0)).toEqual(['eu/3']);
+  });
+
+  it('lets the earliest deadline go first, whatever its lane and however long others have waited', () => {
+    const deadlines: Readonly<Record<string, number>> = {
+      'eu/late': 900,
+      'eu/soon': 100,
+      'us/later': 950,
+      'us/sooner': 50,
+      'us/never': Infinity,
+    };
+    const queue = queueOf({ concurrency: 1, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: deadlines[key] ?? 0 }) });
+    Object.keys(deadlines).forEach((key, index) => queue.add(key, index));
+    expect(runAll(queue, 10)).toEqual(['us/sooner', 'eu/soon', 'eu/late', 'us/later', 'us/never']);
+  });
+
+  it('asks for the place of a key when it becomes ready, and again when it is asked for while ready', () => {
+    let place: Place = { lane: 'eu', deadlineAt: 1 };
+    const queue = queueOf({ concurrencyPerLane: 1, placeOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
+    queue.add('hangs', 0);
+    queue.add('moving', 0);
+    expect(takeAll(queue, 0)).toEqual(['hangs']);
+    place = { lane: 'us', deadlineAt: 1 };
+    expect(takeAll(queue, 0)).toEqual([]);
+    queue.add('moving', 5);
+    expect(takeAll(queue, 0)).toEqual(['moving']);
+    queue.done('moving');
+    expect(queue.lanes).toBe(1);
+  });
+
+  it('frees the lane in which a key ran, though it belongs to another by now', () => {
+    let lane = 'eu';
+    const queue = queueOf({ concurrencyPerLane: 1, placeOf: () => ({ lane, deadlineAt: 0 }) });
+    queue.add('a', 0);
+    queue.take(0);
+    lane = 'us';
+    queue.add('a', 0);
+    queue.done('a');
+    expect([queue.take(0)?.key, queue.lanes]).toEqual(['a', 1]);
+    lane = 'eu';
+    queue.add('b', 0);
+    expect(queue.take(0)?.key).toBe('b');
+  });
+
+  it('is fair between lanes: one with a thousand urgent keys that hang delays no other', () => {
+    const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: key.startsWith('dead/') ? 0 : WHENEVER });
+    const queue = queueOf({ concurrency: 10, concurrencyPerLane: 4, placeOf });
+    for (let index = 0; index < 1_000; index++) queue.add(`dead/${index}`, 0);
+    expect(takeAll(queue, 0)).toHaveLength(4);
+    for (let round = 1; round <= 50; round++) {
+      const lanes = ['eu', 'us', 'asia'].map((lane) => `${lane}/${round}`);
+      for (const key of lanes) queue.add(key, round);
+      expect(takeAll(queue, round)).toEqual(lanes);
+      for (const key of lanes) queue.done(key);
+    }
+  });
+
+  it('forgets idle lanes', () => {
+    const queue = queueOf();
+    for (let index = 0; index < 500; index++) queue.add(`lane-${index}/key`, index < 400 ? 0 : 10);
+    runAll(queue, 0);
+    expect(queue.lanes).toBe(0);
+    expect(runAll(queue, 10)).toHaveLength(100);
+    expect(queue.lanes).toBe(0);
+  });
+});
+
+describe('a WorkQueue in the long run', () => {
+  const key = fc.nat(24).map(String);
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ type: fc.constant('add' as const), key, delayMs: fc.integer({ min: -5, max: 40 }) }) },
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('take' as const) }) },
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('done' as const), which: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.nat(12) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        type: fc.constant('move' as const),
+        key,
+        lane: fc.nat(3).map(String),
+        deadlineAt: fc.constantFrom(1, 2, 3, Infinity),
+      }),
+    },
+  );
+  const limits = fc.record({ concurrency: fc.integer({ min: 1, max: 8 }), concurrencyPerLane: fc.integer({ min: 1, max: 4 }) });
+
+  it('never runs a key twice at once, respects its bounds, loses no key and takes the right one: 4,000 steps', () => {
+    fc.assert(
+      fc.property(limits, fc.array(step, { minLength: 4_000, maxLength: 4_000, size: 'max' }), (bounds, steps) => {
+        const places = new Map<string, Place>();
+        const placeOf = (name: string) => places.get(name) ?? { lane: 'first', deadlineAt: Infinity };
+        const queue = new WorkQueue<string>({ ...bounds, placeOf });
+        const model = new NaiveQueue({ ...bounds, placeOf });
+        const running = new Map<string, string>();
+        let now = 0;
+        const take = (): Request<string> | undefined => {
+          const request = queue.take(now);
+          expect(request).toEqual(model.take(now));
+          if (request === undefined) return undefined;
+          expect(running.has(request.key)).toBe(false);
+          running.set(request.key, model.laneOf(request.key));
+          expect(running.size).toBeLessThanOrEqual(bounds.concurrency);
+          for (const lane of running.values()) {
+            expect([...running.values()].filter((other) => other === lane).length).toBeLessThanOrEqual(bounds.concurrencyPerLane);
+          }
+          return request;
+        };
+        const done = (name: string): void => {
+          running.delete(name);
+          queue.done(name);
+          model.done(name);
+        };
+        for (const move of steps) {
+          if (move.type === 'add') {
+            queue.add(move.key, now + move.delayMs);
+            model.add(move.key, now + move.delayMs);
+          } else if (move.type === 'take') take();
+          else if (move.type === 'wait') now += move.ms;
+          else if (move.type === 'move') places.set(move.key, move);
+          else if (running.size > 0) done([...running.keys()][move.which % running.size] ?? '');
+          expect(queue.nextDueAt()).toBe(model.nextDueAt());
+        }
+        now += 1_000;
+        for (const name of running.keys()) done(name);
+        for (let request = take(); request !== undefined; request = take()) done(request.key);
+        expect([model.size, queue.running, queue.lanes, queue.nextDueAt()]).toEqual([0, 0, 0, undefined]);
+      }),
+      { numRuns: 4 },
+    );
+  });
+
+  it('looks at each of 10,000 keys once, however many are due together', () => {
+    let asked = 0;
+    const placeOf = (name: string) => {
+      asked += 1;
+      return { lane: name.slice(-2), deadlineAt: Number(name) % 997 };
+    };
+    const queue = queueOf({ concurrency: 50, concurrencyPerLane: 5, placeOf });
+    for (let index = 0; index < 10_000; index++) queue.add(String(index), index % 100);
+    expect(runAll(queue, 100)).toHaveLength(10_000);
+    expect(asked).toBe(10_000);
+  });
+});
