@@ -1,0 +1,113 @@
+// What becomes of a failed run: when the key is looked at again, if at all, and how much is made of it.
+
+import type { Resource } from '../api/resources.ts';
+import { hasReason, StatusError } from '../api/status.ts';
+import { doubledMs } from '../std/backoff.ts';
+
+/** A failure that no retry cures: only a change of what was asked for does. `reason` is that of the condition. */
+export class TerminalError extends Error {
+  override readonly name = 'TerminalError';
+  readonly reason: string;
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/**
+ * - `gone`: the object itself was deleted meanwhile.
+ * - `terminal`: see `TerminalError`.
+ * - `conflict`: a write was based on a state that had changed; nobody's failure.
+ * - `told-to-wait`: the server is busy and says so.
+ * - `transient`: everything else. An abort too, since those of our own end the controller and its outcomes with it.
+ */
+export type FailureClass = 'gone' | 'terminal' | 'conflict' | 'told-to-wait' | 'transient';
+
+/** A run that failed. */
+export interface Failure<K> {
+  readonly key: K;
+  readonly error: unknown;
+  /** Failures in a row, this one included. Conflicts before it do not count. */
+  readonly failures: number;
+  readonly now: number;
+}
+
+/** What follows a failed run. */
+export interface Retry {
+  readonly class: FailureClass;
+  /** Undefined: only a new request wakes the key. */
+  readonly retryAt: number | undefined;
+}
+
+export interface RetryTerms {
+  /** A number in [0, 1), so that keys which failed together do not return together. */
+  readonly random: number;
+  /** The kind that keys name: the server's word that such an object does not exist ends the matter. */
+  readonly resource?: Resource<unknown>;
+  /** A retry comes no later than this, whatever anybody asks for; see `latestRetryAt`. */
+  readonly latestAt?: number;
+}
+
+/** Decides what follows a failed run. */
+export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
+  const failureClass = classOf(failure, terms.resource);
+  const delayMs = delayOf(failureClass, failure, terms.random);
+  const retryAt = delayMs === undefined ? undefined : Math.min(failure.now + delayMs, terms.latestAt ?? Infinity);
+  return { class: failureClass, retryAt };
+}
+
+/**
+ * Until when a renewal that failed must be tried again: within a fifth of the remaining validity, but not more often than
+ * every 5 s. What has expired cannot be saved by haste, so it waits like anything else.
+ */
+export function latestRetryAt(expiresAt: number, now: number): number {
+  return expiresAt <= now ? Infinity : now + Math.max((expiresAt - now) / 5, 5_000);
+}
+
+const BACKOFF = { initialMs: 500, maxMs: 300_000 };
+/** Time for the store to hear of the write that was in the way. */
+const CONFLICT_MS = 200;
+const TOLD_MS = { least: 1_000, most: 300_000 };
+
+function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
+  if (error instanceof TerminalError) return 'terminal';
+  if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
+  if (hasReason(error, 'Conflict')) return 'conflict';
+  return error instanceof StatusError && (error.code === 429 || toldMs(error) !== undefined) ? 'told-to-wait' : 'transient';
+}
+
+/** A NotFound may speak of many things: an account, a namespace, a whole kind that was uninstalled. */
+function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boolean {
+  if (!hasReason(error, 'NotFound')) return false;
+  const { group = '', kind, name } = error.status.details ?? {};
+  return group === resource.group && kind === resource.plural && name === key.slice(key.lastIndexOf('/') + 1);
+}
+
+function delayOf(failureClass: FailureClass, { error, failures }: Failure<string>, random: number): number | undefined {
+  const backoffMs = jittered(doubledMs(failures - 1, BACKOFF), random);
+  switch (failureClass) {
+    case 'gone':
+    case 'terminal':
+      return undefined;
+    case 'conflict':
+      return jittered(CONFLICT_MS, random);
+    case 'told-to-wait':
+      // A server that asks for a second again and again is waited for ever longer.
+      return Math.max((toldMs(error) ?? TOLD_MS.least) * (1 + random / 10), backoffMs);
+    case 'transient':
+      return backoffMs;
+  }
+}
+
+/** Between half of it and all of it. */
+function jittered(ms: number, random: number): number {
+  return ms * (1 - random / 2);
+}
+
+/** How long the server asks us to wait, within bounds. What it wrote is not trusted to be a number. */
+function toldMs(error: unknown): number | undefined {
+  const seconds: unknown = error instanceof StatusError ? error.retryAfterSeconds : undefined;
+  if (typeof seconds !== 'number' || !(seconds > 0)) return undefined;
+  return Math.min(Math.max(seconds * 1_000, TOLD_MS.least), TOLD_MS.most);
+}

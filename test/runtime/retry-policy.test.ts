@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { ManagedTokens } from '../../src/api/resources.ts';
+import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/api/status.ts';
+import { TransportError } from '../../src/kube/transport-error.ts';
+import { type Failure, latestRetryAt, planRetry, type RetryTerms, TerminalError } from '../../src/runtime/retry-policy.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+const tokens = { group: 'tokens.purser.dev', name: 'managedtokens' };
+
+function plan(
+  error: unknown,
+  more: Partial<Failure<string> & RetryTerms> = {},
+): { readonly class: string; readonly waitMs: number | undefined } {
+  const { failures = 1, ...terms } = more;
+  const { class: failureClass, retryAt } = planRetry(
+    { key: 'team-a/ci', error, failures, now: NOW },
+    { random: 0, resource: ManagedTokens, ...terms },
+  );
+  return { class: failureClass, waitMs: retryAt === undefined ? undefined : retryAt - NOW };
+}
+
+function asking(retryAfterSeconds: unknown): StatusError {
+  return statusError('TooManyRequests', 'busy', { retryAfterSeconds: retryAfterSeconds as number });
+}
+
+describe('planRetry', () => {
+  it.each([
+    ['the object is gone', notFound(tokens, 'ci'), { class: 'gone', waitMs: undefined }],
+    ['a spec cannot work', new TerminalError('SecretConflict', 'the Secret is somebody else’s'), { class: 'terminal', waitMs: undefined }],
+    ['a write was stale', modified(tokens, 'ci'), { class: 'conflict', waitMs: 200 }],
+    ['the server says how long to wait', tooManyRequests('busy', 7), { class: 'told-to-wait', waitMs: 7_000 }],
+    ['the server says so with a 503', serviceUnavailable('soon', 30), { class: 'told-to-wait', waitMs: 30_000 }],
+    ['the server is busy and does not say how long', asking(undefined), { class: 'told-to-wait', waitMs: 1_000 }],
+    ['there is no answer', new TransportError('ECONNREFUSED', 'refused'), { class: 'transient', waitMs: 500 }],
+    ['the server fails', statusError('InternalError', 'oops'), { class: 'transient', waitMs: 500 }],
+    ['we are not allowed to', statusError('Forbidden', 'no'), { class: 'transient', waitMs: 500 }],
+    ['something is there already', statusError('AlreadyExists', 'yes'), { class: 'transient', waitMs: 500 }],
+    ['an abort that is not ours', new DOMException('aborted', 'AbortError'), { class: 'transient', waitMs: 500 }],
+    ['a defect', new TypeError('undefined is not a function'), { class: 'transient', waitMs: 500 }],
+    ['something that is no error', 'oops', { class: 'transient', waitMs: 500 }],
+    ['nothing at all', undefined, { class: 'transient', waitMs: 500 }],
+  ])('knows what to do when %s', (_case, error, expected) => {
+    expect(plan(error)).toEqual(expected);
+  });
+
+  it.each([
+    ['another object', notFound(tokens, 'cd')],
+    ['another kind', notFound({ group: '', name: 'serviceaccounts' }, 'ci')],
+    ['a kind that was uninstalled', statusError('NotFound', 'the server could not find the requested resource', {})],
+    ['nobody knows what', statusError('NotFound', 'not found')],
+  ])('does not take a key for gone because of %s', (_case, error) => {
+    expect(plan(error).class).toBe('transient');
+  });
+
+  it('does not take a key for gone when it does not know its kind', () => {
+    const failure = { key: 'team-a/ci', error: notFound(tokens, 'ci'), failures: 1, now: NOW };
+    expect(planRetry(failure, { random: 0 }).class).toBe('transient');
+  });
+
+  it('doubles the pause from 0.5 s to 5 min', () => {
+    const waits = Array.from({ length: 12 }, (_, index) => plan(new Error('x'), { failures: index + 1 }).waitMs);
+    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);
+  });
+
+  it('shortens pauses by up to a half, so that keys which failed together do not return together', () => {
+    expect(plan(new Error('x'), { random: 0.999_999, failures: 3 }).waitMs).toBeCloseTo(1_000, 1);
+    expect(plan(modified(tokens, 'ci'), { random: 0.5 }).waitMs).toBe(150);
+  });
+
+  it.each([
+    ['garbage', 'soon', 1_000],
+    ['nothing', 0, 1_000],
+    ['the past', -5, 1_000],
+    ['not a number', Number.NaN, 1_000],
+    ['less than a second', 0.01, 1_000],
+    ['a second', 1, 1_000],
+    ['a day', 86_400, 300_000],
+    ['for ever', Infinity, 300_000],
+  ])('waits between a second and five minutes for a server that asks for %s', (_case, seconds, waitMs) => {
+    expect(plan(asking(seconds)).waitMs).toBe(waitMs);
+  });
+
+  it('never comes back sooner than it was told to, and ever later to a server that goes on saying so', () => {
+    expect(plan(tooManyRequests('busy', 10), { random: 0.5 }).waitMs).toBe(10_500);
+    expect(plan(tooManyRequests('busy', 1), { failures: 8 }).waitMs).toBe(64_000);
+  });
+
+  it.each([
+    ['a backoff', new Error('x')],
+    ['what a server asks for', tooManyRequests('busy', 300)],
+  ])('comes no later than it must, whatever %s says', (_case, error) => {
+    expect(plan(error, { failures: 20, latestAt: NOW + 12_000 }).waitMs).toBe(12_000);
+    expect(plan(error, { failures: 20, latestAt: Infinity }).waitMs).toBe(300_000);
+  });
+
+  it('always names an instant between now and five and a half minutes', () => {
+    const error = fc.oneof(
+      fc.anything(),
+      fc.anything().map(asking),
+      fc.integer({ min: 400, max: 599 }).map((code) => new StatusError({ ...statusError('Timeout', '').status, code })),
+    );
+    fc.assert(
+      fc.property(
+        error,
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (thrown, failures, random) => {
+          const { waitMs = Number.NaN } = plan(thrown, { failures, random });
+          expect(waitMs).toBeGreaterThan(0);
+          expect(waitMs).toBeLessThanOrEqual(330_000);
+        },
+      ),
+    );
+  });
+});
+
+describe('latestRetryAt', () => {
+  it.each([
+    ['a fifth of a long validity', 600_000, 120_000],
+    ['5 s when a fifth is less', 20_000, 5_000],
+    ['5 s just before the end', 1, 5_000],
+    ['no bound after the end', 0, Infinity],
+    ['no bound long after the end', -60_000, Infinity],
+  ])('is %s', (_case, remainingMs, waitMs) => {
+    expect(latestRetryAt(NOW + remainingMs, NOW) - NOW).toBe(waitMs);
+  });
+});
+
+describe('TerminalError', () => {
+  it('carries a reason for people and programs, and its cause', () => {
+    const cause = new Error('why');
+    expect(new TerminalError('SpecInvalid', 'no such output', { cause })).toMatchObject({
+      name: 'TerminalError',
+      reason: 'SpecInvalid',
+      message: 'no such output',
+      cause,
+    });
+  });
+});
