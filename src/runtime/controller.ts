@@ -1,0 +1,182 @@
+// The pump between requests and reconciles: runs each key when it is due, never twice at once, and looks again when told to.
+
+import { Observable, type Subscriber } from 'rxjs';
+import type { Clock } from '../std/clock.ts';
+import type { Failure, Retry } from './retry-policy.ts';
+import { type Place, type Request, WorkQueue } from './work-queue.ts';
+
+/** What a reconcile that succeeded asks for. */
+export interface Result {
+  /** When to look at the key again, if nothing else wakes it before. */
+  readonly requeueAt?: number | undefined;
+}
+
+export interface ControllerOptions<K> {
+  /** Brings the world in line with what is asked for under `key`. Whatever it throws is a failure of this run alone. */
+  readonly reconcile: (key: K, signal: AbortSignal) => Promise<Result>;
+  readonly retryPolicy: (failure: Failure<K>) => Retry;
+  readonly clock: Clock;
+  readonly concurrency: number;
+  /** How many keys of one lane may run at once; all by default. */
+  readonly concurrencyPerLane?: number;
+  /** The lane and the deadline of a key when it becomes ready; the same for all by default. */
+  readonly placeOf?: (key: K) => Place;
+}
+
+interface Run<K> {
+  readonly key: K;
+  /** Failures in a row up to now, this run included. */
+  readonly failures: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  /** How long after the key was due the run began. */
+  readonly latenessMs: number;
+}
+
+/** How one run ended, and what follows. */
+export type Outcome<K> =
+  | (Run<K> & { readonly type: 'reconciled'; readonly result: Result })
+  | (Run<K> & { readonly type: 'failed'; readonly error: unknown; readonly retry: Retry });
+
+/**
+ * Runs what is requested and tells how each run ended; failed runs are outcomes, never errors of the stream.
+ * When the requests end, running work is drained and the rest dropped. Unsubscribing aborts running work at once, and how
+ * that ends is told to nobody.
+ */
+export function runController<K>(requests$: Observable<Request<K>>, options: ControllerOptions<K>): Observable<Outcome<K>> {
+  return new Observable((subscriber) => {
+    const pump = new Pump(options, subscriber);
+    subscriber.add(() => pump.abort());
+    subscriber.add(
+      requests$.subscribe({
+        next: ({ key, dueAt }) => pump.request(key, dueAt),
+        error: (error) => subscriber.error(error),
+        complete: () => pump.drain(),
+      }),
+    );
+  });
+}
+
+const SOLE_PLACE: Place = { lane: '', deadlineAt: Infinity };
+
+class Pump<K> {
+  readonly #options: ControllerOptions<K>;
+  readonly #outcomes: Subscriber<Outcome<K>>;
+  readonly #queue: WorkQueue<K>;
+  readonly #aborting = new AbortController();
+  /** Failures in a row of each key that is to be tried again. */
+  readonly #failures = new Map<K, number>();
+  /** The one wake-up that is armed. */
+  #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
+  #isScheduled = false;
+  #isDraining = false;
+
+  constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
+    const { concurrency, concurrencyPerLane = concurrency, placeOf = () => SOLE_PLACE } = options;
+    this.#options = options;
+    this.#outcomes = outcomes;
+    this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, placeOf });
+  }
+
+  /** Starts nothing before the caller has finished, so that of many requests made together the most urgent runs first. */
+  request(key: K, dueAt: number): void {
+    this.#queue.add(key, dueAt);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.#startDue();
+    });
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+    this.#arm(undefined);
+    this.#endIfDrained();
+  }
+
+  abort(): void {
+    this.#arm(undefined);
+    this.#aborting.abort();
+  }
+
+  #startDue(): void {
+    try {
+      for (let request = this.#take(); request !== undefined; request = this.#take()) {
+        this.#run(request).catch((defect: unknown) => this.#outcomes.error(defect));
+      }
+      this.#arm(this.#isEnding ? undefined : this.#queue.nextDueAt());
+    } catch (defect) {
+      this.#outcomes.error(defect);
+    }
+  }
+
+  /** Asks anew whether it is over each time: a reconcile may end the controller that runs it. */
+  #take(): Request<K> | undefined {
+    return this.#isEnding ? undefined : this.#queue.take(this.#options.clock.now());
+  }
+
+  get #isEnding(): boolean {
+    return this.#isDraining || this.#aborting.signal.aborted;
+  }
+
+  async #run({ key, dueAt }: Request<K>): Promise<void> {
+    const { clock } = this.#options;
+    const startedAt = clock.now();
+    const ending = await this.#reconcile(key);
+    if (this.#aborting.signal.aborted) return;
+    const finishedAt = clock.now();
+    const run = { key, startedAt, finishedAt, latenessMs: startedAt - dueAt };
+    this.#queue.done(key);
+    this.#outcomes.next(ending.type === 'reconciled' ? this.#reconciled(run, ending.result) : this.#failed(run, ending.error));
+    this.#endIfDrained();
+    this.#startDue();
+  }
+
+  /** Never rejects: a throw, also of something that is no error, ends the run and nothing else. */
+  async #reconcile(key: K): Promise<Ending> {
+    try {
+      const result = await this.#options.reconcile(key, this.#aborting.signal);
+      if (Number.isNaN(result.requeueAt)) throw new RangeError('a reconcile asked to look again at no instant');
+      return { type: 'reconciled', result };
+    } catch (error) {
+      return { type: 'failed', error };
+    }
+  }
+
+  #reconciled(run: Omit<Run<K>, 'failures'>, result: Result): Outcome<K> {
+    this.#failures.delete(run.key);
+    if (result.requeueAt !== undefined) this.#queue.add(run.key, result.requeueAt);
+    return { type: 'reconciled', ...run, failures: 0, result };
+  }
+
+  #failed(run: Omit<Run<K>, 'failures'>, error: unknown): Outcome<K> {
+    const { key, finishedAt } = run;
+    const before = this.#failures.get(key) ?? 0;
+    const retry = this.#options.retryPolicy({ key, error, failures: before + 1, now: finishedAt });
+    const failures = retry.class === 'conflict' ? before : before + 1;
+    if (retry.retryAt === undefined) this.#failures.delete(key);
+    else {
+      this.#failures.set(key, failures);
+      this.#queue.add(key, retry.retryAt);
+    }
+    return { type: 'failed', ...run, failures, error, retry };
+  }
+
+  #endIfDrained(): void {
+    if (this.#isDraining && this.#queue.running === 0) this.#outcomes.complete();
+  }
+
+  #arm(at: number | undefined): void {
+    if (this.#wakeUp?.at === at) return;
+    this.#wakeUp?.cancel();
+    this.#wakeUp = at === undefined ? undefined : { at, cancel: this.#options.clock.wakeAt(at, () => this.#wake()) };
+  }
+
+  #wake(): void {
+    this.#wakeUp = undefined;
+    this.#startDue();
+  }
+}
+
+type Ending = { readonly type: 'reconciled'; readonly result: Result } | { readonly type: 'failed'; readonly error: unknown };

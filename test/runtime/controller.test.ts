@@ -1,0 +1,388 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Subject, type Subscription } from 'rxjs';
+import { type ControllerOptions, type Outcome, runController } from '../../src/runtime/controller.ts';
+import type { Failure, Retry } from '../../src/runtime/retry-policy.ts';
+import type { Request } from '../../src/runtime/work-queue.ts';
+import { turn } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
+import { Runs } from './runs.ts';
+
+const START = Date.parse('2026-03-01T12:00:00Z');
+
+let clock: FakeClock;
+let runs: Runs;
+let requests$: Subject<Request<string>>;
+let outcomes: Outcome<string>[];
+let endings: unknown[];
+let subscription: Subscription;
+
+beforeEach(() => {
+  clock = new FakeClock(START);
+  runs = new Runs();
+  requests$ = new Subject();
+  outcomes = [];
+  endings = [];
+});
+
+afterEach(() => subscription.unsubscribe());
+
+/** 100 ms, 200 ms, 400 ms… */
+function doubling({ failures, now }: Failure<string>): Retry {
+  return { class: 'transient', retryAt: now + 100 * 2 ** (failures - 1) };
+}
+
+function start(options: Partial<ControllerOptions<string>> = {}): void {
+  const defaults = { reconcile: runs.reconcile, retryPolicy: doubling, concurrency: 10, clock };
+  subscription = runController(requests$, { ...defaults, ...options }).subscribe({
+    next: (outcome) => outcomes.push(outcome),
+    error: (error) => endings.push(error),
+    complete: () => endings.push('complete'),
+  });
+}
+
+async function request(...keys: readonly string[]): Promise<void> {
+  for (const key of keys) requests$.next({ key, dueAt: clock.now() });
+  await turn();
+}
+
+async function succeed(key: string, requeueAt?: number): Promise<void> {
+  runs.succeed(key, { requeueAt });
+  await turn();
+}
+
+async function fail(key: string, error?: unknown): Promise<void> {
+  runs.fail(key, error);
+  await turn();
+}
+
+async function advance(ms: number): Promise<void> {
+  clock.advance(ms);
+  await turn();
+}
+
+describe('runController', () => {
+  it('runs a key when it is requested and tells how that went', async () => {
+    start();
+    await request('a');
+    clock.advance(30);
+    await succeed('a', START + 5_000);
+    expect(outcomes).toEqual([
+      {
+        type: 'reconciled',
+        key: 'a',
+        failures: 0,
+        startedAt: START,
+        finishedAt: START + 30,
+        latenessMs: 0,
+        result: { requeueAt: START + 5_000 },
+      },
+    ]);
+  });
+
+  it('runs a key exactly once more after two requests while it runs', async () => {
+    start();
+    await request('a');
+    await request('a', 'a');
+    expect(runs.started).toEqual(['a']);
+    await succeed('a');
+    expect(runs.started).toEqual(['a', 'a']);
+    await succeed('a');
+    expect(runs.started).toEqual(['a', 'a']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('respects the bound', async () => {
+    start({ concurrency: 2 });
+    await request('a', 'b', 'c', 'd');
+    expect(runs.running).toEqual(['a', 'b']);
+    await succeed('b');
+    expect(runs.running).toEqual(['a', 'c']);
+  });
+
+  it('runs first in, first out by due time', async () => {
+    start({ concurrency: 1 });
+    for (const [key, lateMs] of [
+      ['b', 10],
+      ['c', 10],
+      ['a', 20],
+    ] as const)
+      requests$.next({ key, dueAt: START - lateMs });
+    await turn();
+    for (const key of ['a', 'b', 'c']) await succeed(key);
+    expect(outcomes.map(({ key, latenessMs }) => [key, latenessMs])).toEqual([
+      ['a', 20],
+      ['b', 10],
+      ['c', 10],
+    ]);
+  });
+
+  it('runs the most urgent of many requests made together first', async () => {
+    const deadlines: Readonly<Record<string, number>> = { idle: Infinity, tomorrow: 2, today: 1 };
+    start({ concurrency: 1, placeOf: (key) => ({ lane: 'eu', deadlineAt: deadlines[key] ?? 0 }) });
+    await request(...Object.keys(deadlines));
+    for (const key of ['today', 'tomorrow', 'idle']) await succeed(key);
+    expect(outcomes).toHaveLength(3);
+  });
+
+  it('bounds each lane, so that one that hangs delays no other', async () => {
+    start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: key.charAt(0), deadlineAt: 0 }) });
+    await request('x1', 'x2', 'x3', 'x4', 'y1', 'z1');
+    expect(runs.running).toEqual(['x1', 'x2', 'y1', 'z1']);
+    await succeed('y1');
+    await request('z2');
+    expect(runs.running).toEqual(['x1', 'x2', 'z1', 'z2']);
+  });
+
+  it('looks at a key again when its reconcile asked for it, with one wake-up for all keys', async () => {
+    start();
+    await request('a', 'b');
+    await succeed('a', START + 2_000);
+    await succeed('b', START + 1_000);
+    expect(clock.pending).toBe(1);
+    await advance(1_000);
+    expect(runs.running).toEqual(['b']);
+    expect(clock.pending).toBe(1);
+    await advance(1_000);
+    expect(runs.running).toEqual(['b', 'a']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('lets an event expedite a far requeue, and the old wake-up dies', async () => {
+    start();
+    await request('a');
+    await succeed('a', START + 288 * 86_400_000);
+    expect(clock.pending).toBe(1);
+    await request('a');
+    expect(runs.running).toEqual(['a']);
+    expect(clock.pending).toBe(0);
+    await succeed('a', START + 500);
+    await advance(500);
+    expect(runs.started).toHaveLength(3);
+  });
+
+  it('lets a request made during a run count before a later requeue', async () => {
+    start();
+    await request('a');
+    await request('a');
+    await succeed('a', START + 60_000);
+    expect(runs.running).toEqual(['a']);
+    await succeed('a');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('backs off 100, 200, 400 ms and forgets that on success', async () => {
+    start();
+    await request('a');
+    for (const waitMs of [100, 200, 400]) {
+      await fail('a');
+      await advance(waitMs - 1);
+      expect(runs.running).toEqual([]);
+      await advance(1);
+      expect(runs.running).toEqual(['a']);
+    }
+    await succeed('a', clock.now() + 1);
+    await advance(1);
+    await fail('a');
+    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 2, 3, 0, 1]);
+    await advance(100);
+    expect(runs.running).toEqual(['a']);
+  });
+
+  it('goes on counting failures when an event expedites a retry', async () => {
+    start();
+    await request('a');
+    await fail('a');
+    await request('a');
+    await fail('a');
+    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 2]);
+  });
+
+  it('does not retry a terminal failure until a new request, and counts anew from there', async () => {
+    start({ retryPolicy: () => ({ class: 'terminal', retryAt: undefined }) });
+    await request('a');
+    await fail('a');
+    expect(clock.pending).toBe(0);
+    await request('a');
+    expect(runs.running).toEqual(['a']);
+    await fail('a');
+    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1]);
+  });
+
+  it('does not count a conflict', async () => {
+    start({
+      retryPolicy: (failure) => (failure.error === 'conflict' ? { class: 'conflict', retryAt: failure.now + 1 } : doubling(failure)),
+    });
+    await request('a');
+    for (const error of ['broken', 'conflict', 'conflict', 'broken']) {
+      await fail('a', error);
+      await advance(1_000);
+    }
+    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1, 1, 2]);
+  });
+
+  it.each([
+    ['a rejected promise', () => Promise.reject(new Error('no')), new Error('no')],
+    [
+      'a synchronous throw',
+      () => {
+        throw new Error('no');
+      },
+      new Error('no'),
+    ],
+    ['a rejection with something that is no error', () => Promise.reject('no'), 'no'],
+    ['a rejection with nothing', () => Promise.reject(undefined), undefined],
+    ['a result that is none', () => Promise.resolve(undefined as never), expect.any(TypeError)],
+    ['a requeue at no instant', () => Promise.resolve({ requeueAt: Number.NaN }), expect.any(RangeError)],
+  ])('tells of %s as an outcome, not as an error of the stream', async (_case, reconcile, error) => {
+    start({ reconcile });
+    await request('a');
+    expect(outcomes).toEqual([
+      {
+        type: 'failed',
+        key: 'a',
+        error,
+        failures: 1,
+        retry: { class: 'transient', retryAt: START + 100 },
+        startedAt: START,
+        finishedAt: START,
+        latenessMs: 0,
+      },
+    ]);
+    expect(endings).toEqual([]);
+  });
+
+  it('drains running work when the requests end, drops the rest and leaves no timer', async () => {
+    start({ concurrency: 2 });
+    await request('a', 'b', 'dropped');
+    requests$.next({ key: 'later', dueAt: START + 1_000 });
+    requests$.complete();
+    await succeed('a', START + 1);
+    expect(endings).toEqual([]);
+    await fail('b');
+    expect(outcomes.map(({ key, type }) => `${key} ${type}`)).toEqual(['a reconciled', 'b failed']);
+    expect(endings).toEqual(['complete']);
+    expect(runs.started).toEqual(['a', 'b']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('ends at once when the requests end and nothing runs', async () => {
+    start();
+    await request('a');
+    await succeed('a', START + 1_000);
+    requests$.complete();
+    expect([endings, clock.pending]).toEqual([['complete'], 0]);
+  });
+
+  it('aborts the signal when it is unsubscribed from, leaves no timer and drops what arrives later', async () => {
+    start();
+    await request('a', 'b');
+    await succeed('b', START + 1_000);
+    const signal = runs.signalOf('a');
+    subscription.unsubscribe();
+    expect([signal.aborted, clock.pending, requests$.observed]).toEqual([true, 0, false]);
+    await succeed('a', START + 1);
+    expect([outcomes.length, clock.pending, endings]).toEqual([1, 0, []]);
+  });
+
+  it('starts nothing more once a reconcile has ended it', async () => {
+    start({
+      reconcile: (key, signal) => {
+        subscription.unsubscribe();
+        return runs.reconcile(key, signal);
+      },
+    });
+    await request('a', 'b');
+    expect(runs.started).toEqual(['a']);
+  });
+
+  it('passes on an error of the requests, and aborts', async () => {
+    start();
+    await request('a');
+    const signal = runs.signalOf('a');
+    requests$.error(new Error('defect'));
+    expect([endings, signal.aborted]).toEqual([[new Error('defect')], true]);
+  });
+
+  it.each([
+    ['the place of a key', { placeOf: () => broken() }],
+    ['the retry policy', { retryPolicy: () => broken() }],
+  ])('ends with a defect of %s, and leaves no timer', async (_case, options) => {
+    start(options);
+    await request('a');
+    if (runs.running.length > 0) await fail('a');
+    expect([endings, clock.pending]).toEqual([[new Error('broken')], 0]);
+  });
+
+  it('drops what was requested in the very turn in which the requests end', async () => {
+    start();
+    requests$.next({ key: 'a', dueAt: START });
+    requests$.complete();
+    await turn();
+    expect([runs.started, endings]).toEqual([[], ['complete']]);
+  });
+
+  it('wakes up once for 10,000 keys that are due together', async () => {
+    start({ concurrency: 10_000, reconcile: () => Promise.resolve({}) });
+    for (let index = 0; index < 10_000; index++) requests$.next({ key: String(index), dueAt: START + 1_000 });
+    await turn();
+    expect(clock.pending).toBe(1);
+    await advance(1_000);
+    expect([outcomes.length, new Set(outcomes.map(({ key }) => key)).size, clock.pending]).toEqual([10_000, 10_000, 0]);
+  });
+});
+
+function broken(): never {
+  throw new Error('broken');
+}
+
+describe('a controller in the long run', () => {
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ type: fc.constant('request' as const), key: fc.nat(15), delayMs: fc.nat(30) }) },
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('succeed' as const), which: fc.nat(), requeueMs: fc.option(fc.nat(50)) }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('fail' as const), which: fc.nat() }) },
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.nat(20) }) },
+  );
+
+  it('never has two runs of a key, stays within its bounds and answers every request: 4,000 steps', async () => {
+    const laneOf = (key: string) => String(Number(key) % 3);
+    start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
+    /** Keys that were asked for and not started since. */
+    const asked = new Set<string>();
+    const steps = fc.sample(step, { numRuns: 4_000, seed: 20260301 });
+    for (const move of steps) {
+      const { running } = runs;
+      const startedBefore = runs.started.length;
+      if (move.type === 'request') {
+        requests$.next({ key: String(move.key), dueAt: clock.now() + move.delayMs });
+        asked.add(String(move.key));
+      } else if (move.type === 'wait') clock.advance(move.ms);
+      else if (running.length > 0) {
+        const key = running[move.which % running.length] ?? '';
+        if (move.type === 'fail') runs.fail(key);
+        else runs.succeed(key, move.requeueMs === null ? {} : { requeueAt: clock.now() + move.requeueMs });
+      }
+      await turn();
+      for (const key of runs.started.slice(startedBefore)) asked.delete(key);
+      expect(new Set(runs.running).size).toBe(runs.running.length);
+      expect(runs.running.length).toBeLessThanOrEqual(4);
+      for (const lane of ['0', '1', '2']) expect(runs.running.filter((key) => laneOf(key) === lane).length).toBeLessThanOrEqual(2);
+      expect(clock.pending).toBeLessThanOrEqual(1);
+    }
+    expect(runs.started.length).toBeGreaterThan(500);
+    await settle(asked);
+    expect([...asked]).toEqual([]);
+    expect([runs.running, clock.pending, endings]).toEqual([[], 0, []]);
+  }, 30_000);
+
+  /** Lets everything succeed until nothing is left to do. */
+  async function settle(asked: Set<string>): Promise<void> {
+    for (let round = 0; round < 200 && (runs.running.length > 0 || clock.pending > 0); round++) {
+      for (const key of runs.running) runs.succeed(key);
+      const startedBefore = runs.started.length;
+      await turn();
+      await advance(10_000);
+      for (const key of runs.started.slice(startedBefore)) asked.delete(key);
+    }
+  }
+});
