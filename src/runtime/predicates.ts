@@ -1,0 +1,63 @@
+// Which changes matter. An object that came or went always does; the rest look at what an update changed.
+
+import type { ApiObject } from '../api/resources.ts';
+import type { Change } from '../kube/store.ts';
+import { goJson } from '../std/go-text.ts';
+
+export type Predicate<T> = (change: Change<T>) => boolean;
+
+/** What was asked for changed, deletion included. Only for kinds that count generations. */
+export const generationChanged: Predicate<ApiObject> = onUpdate(
+  (object, previous) => object.metadata.generation !== previous.metadata.generation,
+);
+
+export const labelsChanged: Predicate<ApiObject> = onUpdate((object, previous) => differ(object.metadata.labels, previous.metadata.labels));
+
+/** An annotation whose name begins with `prefix` was set, changed or removed. */
+export function annotationsChanged(prefix: string): Predicate<ApiObject> {
+  return onUpdate(({ metadata }, { metadata: previous }) =>
+    differ(withPrefix(metadata.annotations, prefix), withPrefix(previous.annotations, prefix)),
+  );
+}
+
+/**
+ * The status changed to something else than what we wrote. `written` gives the last status that was sent for a key; to be
+ * remembered before it is sent, since the watch may tell of it before the answer does.
+ */
+export function statusNotOurs<T extends WithStatus>(written: (key: string) => unknown): Predicate<T> {
+  const isOther = onUpdate<T>((object, previous) => differ(object.status, previous.status));
+  return (change) => isOther(change) && (change.type !== 'updated' || differ(change.object.status, written(change.key)));
+}
+
+/** A condition turned True, or is True on an object that is new. */
+export function conditionTurnedTrue<T extends WithConditions>(type: string): Predicate<T> {
+  const isTrue = ({ status }: T) =>
+    status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
+  return (change) => change.type !== 'deleted' && isTrue(change.object) && !(change.type === 'updated' && isTrue(change.previous));
+}
+
+/** Any one of them holds. */
+export function anyOf<T>(...predicates: readonly Predicate<T>[]): Predicate<T> {
+  return (change) => predicates.some((holds) => holds(change));
+}
+
+interface WithStatus {
+  readonly status?: unknown;
+}
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+function onUpdate<T>(matters: (object: T, previous: T) => boolean): Predicate<T> {
+  return (change) => change.type !== 'updated' || matters(change.object, change.previous);
+}
+
+/** As JSON values: the order of fields, which servers choose, does not count. */
+function differ(a: unknown, b: unknown): boolean {
+  return a !== b && goJson(a) !== goJson(b);
+}
+
+function withPrefix(entries: Readonly<Record<string, string>> | undefined, prefix: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([name]) => name.startsWith(prefix)));
+}

@@ -1,0 +1,34 @@
+// An informer that a test feeds by hand; its store and its changes are the real ones.
+
+import { BehaviorSubject, finalize, type Observable, Subject, share } from 'rxjs';
+import type { ApiObject } from '../../src/api/resources.ts';
+import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
+import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
+
+export class HandInformer<T extends ApiObject> {
+  readonly store = new ObjectStore<T>();
+  readonly synced$ = new BehaviorSubject(false);
+  readonly #events$ = new Subject<ListWatchEvent<T>>();
+  readonly changes$: Observable<Change<T>> = this.#events$.pipe(
+    reflect(this.store, () => this.synced$.next(true)),
+    finalize(() => this.synced$.next(false)),
+    share(),
+  );
+
+  /** Whether a list-watch would run. */
+  get runs(): boolean {
+    return this.#events$.observed;
+  }
+
+  list(...objects: readonly T[]): void {
+    this.#events$.next({ type: 'listed', objects, resourceVersion: '1' });
+  }
+
+  apply(object: T): void {
+    this.#events$.next({ type: 'applied', object, resourceVersion: object.metadata.resourceVersion ?? '' });
+  }
+
+  delete(object: T): void {
+    this.#events$.next({ type: 'deleted', object, resourceVersion: object.metadata.resourceVersion ?? '' });
+  }
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from '@jest/globals';
+import { filter } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import type { ApiObject } from '../../src/api/resources.ts';
+import type { Change } from '../../src/kube/store.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  conditionTurnedTrue,
+  generationChanged,
+  labelsChanged,
+  type Predicate,
+  statusNotOurs,
+} from '../../src/runtime/predicates.ts';
+
+interface Thing extends ApiObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[]; readonly phase?: string };
+}
+
+function thing(metadata: Thing['metadata'], status?: Thing['status']): Thing {
+  return { metadata, ...(status && { status }) };
+}
+
+function update(previous: Thing, object: Thing): Change<Thing> {
+  return { type: 'updated', key: 'ns/x', object, previous };
+}
+
+const added: Change<Thing> = { type: 'added', key: 'ns/x', object: thing({}) };
+const deleted: Change<Thing> = { type: 'deleted', key: 'ns/x', object: thing({}) };
+
+describe('predicates', () => {
+  it.each<[string, Predicate<Thing>]>([
+    ['generationChanged', generationChanged],
+    ['labelsChanged', labelsChanged],
+    ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
+    ['statusNotOurs', statusNotOurs(() => undefined)],
+  ])('%s lets pass what came and what went', (_name, predicate) => {
+    expect([added, deleted].map(predicate)).toEqual([true, true]);
+  });
+
+  it('filter a stream of changes', () => {
+    const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
+    scheduler.run(({ hot, expectObservable }) => {
+      const changes = {
+        a: added,
+        s: update(thing({ generation: 1 }), thing({ generation: 1 }, { phase: 'new' })),
+        g: update(thing({ generation: 1 }), thing({ generation: 2 })),
+      };
+      expectObservable(hot('a-s-g-s|', changes).pipe(filter(generationChanged))).toBe('a---g--|', changes);
+    });
+  });
+});
+
+describe('labelsChanged', () => {
+  it.each([
+    ['a label is set', {}, { tier: 'prod' }, true],
+    ['a label changes', { tier: 'dev' }, { tier: 'prod' }, true],
+    ['a label is removed', { tier: 'dev' }, {}, true],
+    ['the labels stay, in another order', { a: '1', b: '2' }, { b: '2', a: '1' }, false],
+  ])('tells whether %s', (_case, before, after, holds) => {
+    expect(labelsChanged(update(thing({ labels: before }), thing({ labels: after })))).toBe(holds);
+  });
+});
+
+describe('annotationsChanged', () => {
+  const rotate = 'tokens.purser.dev/rotate';
+
+  it.each([
+    ['one of ours is set', undefined, { [rotate]: '1' }, true],
+    ['one of ours changes', { [rotate]: '1', note: 'x' }, { [rotate]: '2', note: 'x' }, true],
+    ['one of ours is removed', { [rotate]: '1' }, undefined, true],
+    ['only another changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
+    ['only another that contains the prefix changes', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
+  ])('tells whether %s', (_case, before, after, holds) => {
+    const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
+    expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
+  });
+});
+
+describe('statusNotOurs', () => {
+  const ours = { phase: 'Ready', conditions: [{ type: 'Ready', status: 'True' }] };
+  const sameInAnotherOrder = { conditions: [{ status: 'True', type: 'Ready' }], phase: 'Ready' };
+  const theirs = { ...ours, phase: 'Hacked' };
+
+  it.each([
+    ['comes back as we wrote it', undefined, sameInAnotherOrder, false],
+    ['is edited by somebody', ours, theirs, true],
+    ['is emptied by somebody', ours, undefined, true],
+    ['stays, though it is not ours', theirs, theirs, false],
+    ['is put back to what we wrote', theirs, ours, false],
+  ])('tells whether a status that %s must be looked at', (_case, before, after, holds) => {
+    const predicate = statusNotOurs<Thing>((key) => (key === 'ns/x' ? ours : undefined));
+    expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
+  });
+
+  it('takes any new status for a foreign one while we have written none', () => {
+    expect(statusNotOurs<Thing>(() => undefined)(update(thing({}), thing({}, ours)))).toBe(true);
+  });
+});
+
+describe('conditionTurnedTrue', () => {
+  const withReady = (status: string) =>
+    thing(
+      {},
+      {
+        conditions: [
+          { type: 'Reachable', status: 'True' },
+          { type: 'Ready', status },
+        ],
+      },
+    );
+  const predicate = conditionTurnedTrue<Thing>('Ready');
+
+  it.each([
+    ['turned True', update(withReady('False'), withReady('True')), true],
+    ['was unknown before', update(withReady('Unknown'), withReady('True')), true],
+    ['was not there before', update(thing({}), withReady('True')), true],
+    ['is True on a new object', { type: 'added', key: 'x', object: withReady('True') } as const, true],
+    ['stayed True', update(withReady('True'), withReady('True')), false],
+    ['turned False', update(withReady('True'), withReady('False')), false],
+    ['is not there', update(thing({}), thing({})), false],
+    ['is not True on a new object', added, false],
+    ['was True on an object that is gone', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
+  ])('tells whether a condition that %s counts', (_case, change, holds) => {
+    expect(predicate(change)).toBe(holds);
+  });
+});
+
+describe('anyOf', () => {
+  it('holds when one of them does', () => {
+    const change = update(thing({ generation: 1, labels: { a: '1' } }), thing({ generation: 1, labels: { a: '2' } }));
+    expect([anyOf(generationChanged, labelsChanged)(change), anyOf(generationChanged)(change), anyOf()(change)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+});
