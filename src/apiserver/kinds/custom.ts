@@ -20,9 +20,20 @@ import { customTable } from './table-custom.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
+const GOING = 'create not allowed while custom resource definition is terminating';
+
+/** What a definition serves: nothing before it is established, and then under the names that were accepted. */
+export function servedKinds(definition: CustomResourceDefinition): readonly Kind[] {
+  const { acceptedNames, conditions } = definition.status ?? {};
+  const isEstablished = conditions?.some(({ type, status }) => type === 'Established' && status === 'True');
+  if (!isEstablished) return [];
+  return customKinds({ ...definition, spec: { ...definition.spec, names: acceptedNames ?? definition.spec.names } });
+}
+
 /** The kinds of a validated definition, in the order of its versions. */
-export function customKinds({ spec }: CustomResourceDefinition): readonly Kind[] {
-  return spec.versions.filter(({ served }) => served).map((version) => customKind(spec, version));
+export function customKinds({ metadata, spec }: CustomResourceDefinition): readonly Kind[] {
+  const going = metadata.deletionTimestamp === undefined ? {} : { creationRefusal: GOING };
+  return spec.versions.filter(({ served }) => served).map((version) => ({ ...customKind(spec, version), ...going }));
 }
 
 function customKind(spec: DefinitionSpec, version: DefinitionVersion): Kind {

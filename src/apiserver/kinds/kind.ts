@@ -33,6 +33,8 @@ export interface Kind {
   readonly storageVersion?: string;
   /** What every request to a deprecated version is told. */
   readonly deprecationWarning?: string;
+  /** Why nothing is created any more: the definition of the kind is going. */
+  readonly creationRefusal?: string;
   /** Other API versions of the same stored object (events): how to read and write it. Absent: stored as it is. */
   readonly conversion?: Conversion;
 }

@@ -1,7 +1,7 @@
 // CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
 
 import { rfc3339 } from '../../std/timestamp.ts';
-import { customKinds } from '../kinds/custom.ts';
+import { customKinds, servedKinds } from '../kinds/custom.ts';
 import { established } from '../kinds/custom-resource-definition.ts';
 import type { CustomResourceDefinition } from '../kinds/custom-resource-definition-types.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -17,6 +17,10 @@ const WRITER = systemWriter('kube-apiserver');
 
 export function serveDefinitions(api: Api): Stop {
   const definitions = () => api.store.list(RESOURCE) as readonly CustomResourceDefinition[];
+  const followAll = (group: string) =>
+    definitions()
+      .filter(({ spec }) => spec.group === group)
+      .forEach((each) => follow(api, each));
   for (const definition of definitions()) follow(api, definition);
   return api.store.subscribe(EVERY, ({ resource, type, object }) => {
     if (resource !== RESOURCE) {
@@ -28,14 +32,16 @@ export function serveDefinitions(api: Api): Stop {
       return;
     }
     const definition = object as CustomResourceDefinition;
-    if (type === 'DELETED') api.serve(definition.spec.group, definition.spec.names.plural, []);
-    else follow(api, definition);
+    if (type !== 'DELETED') return follow(api, definition);
+    api.serve(definition.spec.group, definition.spec.names.plural, []);
+    // Its names are free: another definition may have waited for them.
+    followAll(definition.spec.group);
   });
 }
 
 function follow(api: Api, definition: CustomResourceDefinition): void {
   const { group, names } = definition.spec;
-  api.serve(group, names.plural, customKinds(definition));
+  api.serve(group, names.plural, servedKinds(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
   const next = established(definition, api.store.list(RESOURCE) as readonly CustomResourceDefinition[], rfc3339(api.now()));
   if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);

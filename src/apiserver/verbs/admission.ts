@@ -8,8 +8,9 @@ import { type Api, resourceName } from './api.ts';
 const NAMESPACES = { group: '', name: 'namespaces' };
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Nothing is created in a namespace that does not exist or is being terminated. */
+/** Nothing is created in a namespace that does not exist or is being terminated, nor of a kind that is going. */
 export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
+  if (kind.creationRefusal !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.creationRefusal);
   if (!kind.namespaced) return;
   const namespace = metadata.namespace ?? '';
   const found = api.store.get('namespaces', namespace);
