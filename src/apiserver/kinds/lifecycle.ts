@@ -5,9 +5,9 @@ import { compareUtf8, goQuote } from '../../std/go-text.ts';
 import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject, OwnerReference } from '../object.ts';
 
-/** Carries over what no update may change: generation, uid if none is given, and the times of creation and deletion. */
+/** Carries over what no update may change: generation, uid if none is given, and the times of creation and deletion. Nothing links to itself any more. */
 export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObject {
-  const { generation: _, ...metadata } = next.metadata;
+  const { generation: _, selfLink: __, ...metadata } = next.metadata;
   const kept = old.metadata;
   return {
     ...next,

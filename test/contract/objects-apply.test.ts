@@ -1,0 +1,254 @@
+// Server-side apply: who owns what, who wins, and what an apply may say.
+
+import { describe, expect, it } from '@jest/globals';
+import { type Answer, CONFIG_MAPS, configMap, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const objects = prepareWorld(contractServer());
+
+/** Applies to a ConfigMap or, with `path`, to anything. */
+function apply(name: string, manager: string, object: unknown, query = '', path = CONFIG_MAPS): Promise<Answer> {
+  return objects.apply(`${path}/${name}?fieldManager=${manager}${query}`, object);
+}
+
+describe('an apply', () => {
+  it('creates what is missing', async () => {
+    const { status, body } = await apply('created', 'one', configMap('created', { data: { a: '1' } }));
+    expect([status, body['data'], owners(body)]).toEqual([201, { a: '1' }, ['one Apply {"f:data":{"f:a":{}}}']]);
+  });
+
+  it('again changes nothing, not even a time', async () => {
+    const object = widget('again', { spec: { size: 1, tags: ['a'] } });
+    const { body: first } = await apply('again', 'one', object, '', WIDGETS);
+    const { status, body } = await apply('again', 'one', object, '', WIDGETS);
+    expect([status, body]).toEqual([200, first]);
+  });
+
+  it('removes what its manager leaves out and nobody else owns', async () => {
+    await apply('less', 'one', configMap('less', { data: { mine: '1', shared: '1' } }));
+    await apply('less', 'two', configMap('less', { data: { shared: '1', other: '1' } }));
+    const { body } = await apply('less', 'one', configMap('less', { data: {} }));
+    expect([body['data'], owners(body).toSorted()]).toEqual([
+      { shared: '1', other: '1' },
+      ['one Apply {"f:data":{}}', 'two Apply {"f:data":{"f:other":{},"f:shared":{}}}'],
+    ]);
+  });
+
+  it('brings defaults back', async () => {
+    await apply('default', 'one', widget('default', { spec: { color: 'blue', size: 1 } }), '', WIDGETS);
+    const { body } = await apply('default', 'one', widget('default', { spec: { size: 1 } }), '', WIDGETS);
+    expect(body['spec']).toEqual({ color: 'red', size: 1 });
+  });
+
+  it('shares fields that it wants as they are', async () => {
+    await apply('shared', 'one', configMap('shared', { data: { a: '1' } }));
+    const { status, body } = await apply('shared', 'two', configMap('shared', { data: { a: '1' } }));
+    expect([status, owners(body).toSorted()]).toEqual([200, ['one Apply {"f:data":{"f:a":{}}}', 'two Apply {"f:data":{"f:a":{}}}']]);
+  });
+
+  it('merges lists by what their schema says', async () => {
+    const spec = { tags: ['x'], parts: [{ name: 'p', count: 1 }], plain: ['a'], atom: { a: '1' } };
+    await apply('lists', 'one', widget('lists', { spec }), '', WIDGETS);
+    const other = { tags: ['y'], parts: [{ name: 'q', count: 2 }] };
+    const { status, body } = await apply('lists', 'two', widget('lists', { spec: other }), '', WIDGETS);
+    expect([status, body['spec']]).toEqual([200, { ...spec, color: 'red', tags: ['x', 'y'], parts: [...spec.parts, ...other.parts] }]);
+    expect(owners(body)).toContain(
+      'two Apply {"f:spec":{"f:parts":{"k:{\\"name\\":\\"q\\"}":{".":{},"f:count":{},"f:name":{}}},"f:tags":{"v:\\"y\\"":{}}}}',
+    );
+    const whole = await apply('lists', 'two', widget('lists', { spec: { plain: ['b'], atom: { b: '1' } } }), '', WIDGETS);
+    expect(outcome(whole)).toBe('409 Conflict: Apply failed with 2 conflicts: conflicts with "one":\n- .spec.atom\n- .spec.plain');
+  });
+
+  it('adds finalizers and owners to those of others', async () => {
+    const owner = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x' };
+    await apply('meta', 'one', configMap('meta', {}, { finalizers: ['a.b/c'], ownerReferences: [owner] }));
+    await apply('meta', 'two', configMap('meta', {}, { finalizers: ['d.e/f'], ownerReferences: [{ ...owner, uid: 'y' }] }));
+    const { body } = await apply('meta', 'one', configMap('meta'));
+    expect([body.metadata['finalizers'], body.metadata['ownerReferences']]).toEqual([['d.e/f'], [{ ...owner, uid: 'y' }]]);
+    await objects.merge(`${CONFIG_MAPS}/meta`, { metadata: { finalizers: null } });
+  });
+
+  it('begins to track what nobody tracked', async () => {
+    await objects.make(CONFIG_MAPS, configMap('untracked', { data: { a: '1', b: '1' } }));
+    await objects.merge(`${CONFIG_MAPS}/untracked`, { metadata: { managedFields: [{}] } });
+    expect(outcome(await apply('untracked', 'one', configMap('untracked', { data: { a: '2' } })))).toBe(
+      '409 Conflict: Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a',
+    );
+    const { body } = await apply('untracked', 'one', configMap('untracked', { data: { a: '2' } }), '&force=true');
+    expect(owners(body).toSorted()).toEqual(['before-first-apply Update {"f:data":{".":{},"f:b":{}}}', 'one Apply {"f:data":{"f:a":{}}}']);
+  });
+
+  it('as a dry run stores nothing', async () => {
+    expect((await apply('dry', 'one', configMap('dry'), '&dryRun=All')).status).toBe(201);
+    expect((await objects.get(`${CONFIG_MAPS}/dry`)).status).toBe(404);
+  });
+
+  it('takes YAML', async () => {
+    const { status, body } = await apply(
+      'yaml',
+      'one',
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata:\n  a: |\n    x\n    y\n',
+    );
+    expect([status, body['data']]).toEqual([201, { a: 'x\ny\n' }]);
+  });
+});
+
+describe('a conflict', () => {
+  it('names the owner and the field, and force settles it', async () => {
+    await apply('conflict', 'one', configMap('conflict', { data: { a: '1' } }));
+    const refused = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }));
+    expect(refused.body).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'Apply failed with 1 conflict: conflict with "one": .data.a',
+      reason: 'Conflict',
+      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.a' }] },
+      code: 409,
+    });
+    const { body } = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }), '&force=true');
+    expect([body['data'], owners(body)]).toEqual([{ a: '2' }, ['two Apply {"f:data":{"f:a":{}}}']]);
+  });
+
+  it('with an update tells its version and its subresource', async () => {
+    await apply('updated', 'one', widget('updated', { spec: { size: 1 } }), '', WIDGETS);
+    await objects.merge(`${WIDGETS}/updated?fieldManager=edit`, { spec: { size: 2 } });
+    await objects.merge(`${WIDGETS}/updated/status?fieldManager=ctl`, { status: { count: 1 } });
+    expect(outcome(await apply('updated', 'one', widget('updated', { spec: { size: 3 } }), '', WIDGETS))).toBe(
+      `409 Conflict: Apply failed with 1 conflict: conflict with "edit" using ${GROUP}/v1: .spec.size`,
+    );
+    expect(outcome(await apply('updated/status', 'one', widget('updated', { status: { count: 2 } }), '', WIDGETS))).toBe(
+      `409 Conflict: Apply failed with 1 conflict: conflict with "ctl" with subresource "status" using ${GROUP}/v1: .status.count`,
+    );
+  });
+
+  it('is none for kubectl with what it applied in the old way', async () => {
+    const last = JSON.stringify(configMap('kubectl', { data: { a: '1' } }));
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
+    await objects.make(
+      `${CONFIG_MAPS}?fieldManager=kubectl-client-side-apply`,
+      configMap('kubectl', { data: { a: '1' } }, { annotations }),
+    );
+    expect(outcome(await apply('kubectl', 'other', configMap('kubectl', { data: { a: '2' } })))).toMatch(/^409 Conflict/);
+    expect((await apply('kubectl', 'kubectl', configMap('kubectl', { data: { a: '2' } }))).status).toBe(200);
+  });
+});
+
+describe('an apply to the status', () => {
+  it('is an owner of its own, and of the status alone', async () => {
+    await apply('status', 'one', widget('status', { spec: { size: 1 }, status: { ready: true } }), '', WIDGETS);
+    const { body } = await apply(
+      'status/status',
+      'one',
+      widget('status', { status: { ready: true }, spec: { size: 9 } }, { labels: { a: 'b' } }),
+      '',
+      WIDGETS,
+    );
+    expect([body['spec'], body['status'], body.metadata['labels']]).toEqual([{ size: 1, color: 'red' }, { ready: true }, undefined]);
+    expect(owners(body).toSorted()).toEqual(
+      ['one Apply status {"f:status":{"f:ready":{}}}', 'one Apply {"f:spec":{"f:size":{}}}'].toSorted(),
+    );
+    const { body: emptied } = await apply('status/status', 'one', widget('status'), '', WIDGETS);
+    expect([emptied['status'], owners(emptied)]).toEqual([undefined, ['one Apply {"f:spec":{"f:size":{}}}']]);
+  });
+
+  it('does not create', async () => {
+    expect(outcome(await apply('absent/status', 'one', widget('absent'), '', WIDGETS))).toBe(
+      `404 NotFound: widgets.${GROUP} "absent" not found`,
+    );
+  });
+});
+
+describe('what an apply says', () => {
+  const UID = '00000000-0000-4000-8000-000000000000';
+
+  it.each([
+    [
+      'no manager',
+      '',
+      configMap('said'),
+      '422 Invalid: PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+    ],
+    ['another name', 'm', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (said)'],
+    [
+      'another namespace',
+      'm',
+      configMap('said', {}, { namespace: 'other' }),
+      '400 BadRequest: the namespace of the provided object does not match the namespace sent on the request',
+    ],
+    ['another kind', 'm', { ...configMap('said'), kind: 'Secret' }, '400 BadRequest: invalid object type: /v1, Kind=Secret'],
+    ['another version', 'm', { ...configMap('said'), apiVersion: 'v2' }, '400 BadRequest: invalid object type: /v2, Kind=ConfigMap'],
+    ['no kind', 'm', { metadata: { name: 'said' } }, '400 BadRequest: invalid object type: /, Kind='],
+    ['owners', 'm', configMap('said', {}, { managedFields: [] }), '400 BadRequest: metadata.managedFields must be nil'],
+    [
+      'an old version',
+      'm',
+      configMap('said', {}, { resourceVersion: '1' }),
+      '409 Conflict: Operation cannot be fulfilled on configmaps "said": the object has been modified; please apply your changes to the latest version and try again',
+    ],
+    [
+      'another uid',
+      'm',
+      configMap('said', {}, { uid: UID }),
+      `422 Invalid: ConfigMap "said" is invalid: metadata.uid: Invalid value: "${UID}": field is immutable`,
+    ],
+    [
+      'a wrong type',
+      'm',
+      configMap('said', { data: { a: 1 } }),
+      '500: failed to create typed patch object (/said; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
+    ],
+    [
+      'a list',
+      'm',
+      '- a\n- b',
+      '400 BadRequest: error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    ],
+  ])('is refused: %s', async (_, manager, object, expected) => {
+    await objects.post(CONFIG_MAPS, configMap('said', { data: { a: '1' } }));
+    expect(outcome(await apply('said', manager, object))).toBe(expected);
+  });
+
+  it('may leave out the name of what exists, but not of what does not', async () => {
+    await objects.make(CONFIG_MAPS, configMap('nameless'));
+    const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
+    expect((await apply('nameless', 'm', nameless)).status).toBe(200);
+    expect(outcome(await apply('nameless-too', 'm', nameless))).toBe(
+      '400 BadRequest: the name of the object (nameless-too based on URL) was undeterminable: name must be provided',
+    );
+  });
+
+  it('means an object that exists, if it names its uid', async () => {
+    expect(outcome(await apply('meant', 'm', configMap('meant', {}, { uid: UID })))).toBe(
+      `409 Conflict: Operation cannot be fulfilled on configmaps "meant": uid mismatch: the provided object specified uid ${UID}, and no existing object was found`,
+    );
+    expect((await apply('meant', 'm', configMap('meant', {}, { resourceVersion: '1' }))).status).toBe(201);
+  });
+
+  it('must make a valid object', async () => {
+    expect(outcome(await apply('invalid', 'm', widget('invalid', { spec: { size: 101 } }), '', WIDGETS))).toBe(
+      `422 Invalid: Widget.${GROUP} "invalid" is invalid: spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100`,
+    );
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'invalid' }, data: { a: '***' } };
+    expect(outcome(await apply('invalid', 'm', secret, '', `/api/v1/namespaces/${NAMESPACE}/secrets`))).toBe(
+      '500: failed to convert new object (/invalid; /v1, Kind=Secret) to proper version: unable to convert unstructured object to /v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 0',
+    );
+    expect(outcome(await apply('x', 'm', configMap('x'), '', '/api/v1/namespaces/absent/configmaps'))).toBe(
+      '404 NotFound: namespaces "absent" not found',
+    );
+  });
+});
+
+describe('owners', () => {
+  it('that only update are no more than ten: the oldest become one', async () => {
+    await objects.make(`${CONFIG_MAPS}?fieldManager=m00`, configMap('many', { data: { k0: 'x' } }));
+    for (let n = 1; n <= 12; n += 1) {
+      await objects.merge(`${CONFIG_MAPS}/many?fieldManager=m${String(n).padStart(2, '0')}`, { data: { [`k${n}`]: 'x' } });
+    }
+    const { body } = await objects.get(`${CONFIG_MAPS}/many`);
+    expect(owners(body)).toHaveLength(10);
+    expect(Object.keys(body['data'] as object)).toHaveLength(13);
+    expect(owners(body).some((owner) => owner.startsWith('ancient-changes Update '))).toBe(true);
+  });
+});

@@ -1,0 +1,359 @@
+// POST: what a new object looks like, and what is refused.
+
+import { describe, expect, it } from '@jest/globals';
+import { CONFIG_MAPS, configMap, GADGETS, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const objects = prepareWorld(server);
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const NOW = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+describe('a new object', () => {
+  it('gets the metadata that only the server writes', async () => {
+    const forged = {
+      uid: '00000000-0000-4000-8000-000000000000',
+      creationTimestamp: '2001-01-01T00:00:00Z',
+      deletionTimestamp: '2001-01-01T00:00:00Z',
+      deletionGracePeriodSeconds: 5,
+      selfLink: '/x',
+    };
+    const { status, body } = await objects.post(CONFIG_MAPS, configMap('system', { data: { a: '1' } }, forged));
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: {
+        name: 'system',
+        namespace: NAMESPACE,
+        uid: expect.stringMatching(UUID),
+        resourceVersion: expect.stringMatching(/^\d+$/),
+        creationTimestamp: expect.stringMatching(NOW),
+        managedFields: expect.anything(),
+      },
+      data: { a: '1' },
+    });
+    expect(body.metadata.uid).not.toBe(forged.uid);
+    expect(body.metadata['creationTimestamp']).not.toBe(forged.creationTimestamp);
+    expect(owners(body)).toEqual(['unknown Update {"f:data":{".":{},"f:a":{}}}']);
+  });
+
+  it('counts its generation from one if its kind counts it, and keeps a given one otherwise', async () => {
+    const generation = 7;
+    const [counted, kept] = [
+      await objects.make(WIDGETS, widget('generation', {}, { generation })),
+      await objects.make(CONFIG_MAPS, configMap('generation', {}, { generation })),
+    ];
+    expect([counted.metadata.generation, kept.metadata.generation]).toEqual([1, 7]);
+  });
+
+  it('has no status where that is a subresource', async () => {
+    const rest = { spec: { size: 1 }, status: { ready: true } };
+    expect(await objects.make(WIDGETS, widget('status', rest))).not.toHaveProperty('status');
+    const gadget = await objects.make(GADGETS, { ...widget('status', rest), kind: 'Gadget' });
+    expect(gadget['status']).toEqual({ ready: true });
+  });
+
+  it('may leave out its kind and version if it is built in', async () => {
+    const { status, body } = await objects.post(CONFIG_MAPS, { metadata: { name: 'untyped' } });
+    expect([status, body.kind, body.apiVersion]).toEqual([201, 'ConfigMap', 'v1']);
+  });
+
+  it('belongs to whom the query says it does, and else to the user agent', async () => {
+    const data = { data: { a: '1' } };
+    const named = await objects.make(`${CONFIG_MAPS}?fieldManager=me`, configMap('by-query', data));
+    const headers = {
+      authorization: `Bearer ${server.tokens.admin}`,
+      'content-type': 'application/json',
+      'user-agent': 'tool/1.2 (linux)',
+    };
+    const { body } = await server.request('POST', CONFIG_MAPS, { headers, body: JSON.stringify(configMap('by-agent', data)) });
+    expect(owners(named)).toEqual(['me Update {"f:data":{".":{},"f:a":{}}}']);
+    expect(owners(JSON.parse(body))).toEqual(['tool Update {"f:data":{".":{},"f:a":{}}}']);
+  });
+
+  it.each([
+    ['none', undefined],
+    ['zero', '0'],
+    ['an empty one', ''],
+    ['one that is no number', 'abc'],
+  ])('is taken with this resourceVersion: %s', async (_, resourceVersion) => {
+    const name = `version-${resourceVersion === undefined ? 'none' : resourceVersion || 'empty'}`;
+    const { status, body } = await objects.post(CONFIG_MAPS, configMap(name, {}, { resourceVersion }));
+    expect([status, Number(body.metadata.resourceVersion) > 0]).toEqual([201, true]);
+  });
+
+  it('is refused with any other resourceVersion, even if it exists', async () => {
+    const refusal = '500: resourceVersion should not be set on objects to be created';
+    expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(refusal);
+    await objects.make(CONFIG_MAPS, configMap('versioned'));
+    expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(refusal);
+  });
+
+  it('exists once', async () => {
+    await objects.make(CONFIG_MAPS, configMap('once'));
+    const { body, status } = await objects.post(CONFIG_MAPS, configMap('once'));
+    expect([status, body]).toEqual([
+      409,
+      {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: 'configmaps "once" already exists',
+        reason: 'AlreadyExists',
+        details: { name: 'once', kind: 'configmaps' },
+        code: 409,
+      },
+    ]);
+    await objects.make(WIDGETS, widget('once'));
+    expect(outcome(await objects.post(WIDGETS, widget('once')))).toBe(`409 AlreadyExists: widgets.${GROUP} "once" already exists`);
+    // What is wrong with it comes first.
+    expect(outcome(await objects.post(WIDGETS, widget('once', { spec: { size: 101 } })))).toMatch(/^422 Invalid: /);
+  });
+});
+
+describe('generateName', () => {
+  it('is the beginning of a name with five random characters', async () => {
+    const { metadata } = await objects.make(CONFIG_MAPS, { metadata: { generateName: 'made-' } });
+    expect(metadata.name).toMatch(/^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect(metadata['generateName']).toBe('made-');
+  });
+
+  it('is cut so that the name is no longer than 63 characters', async () => {
+    const { metadata } = await objects.make(CONFIG_MAPS, { metadata: { generateName: 'a'.repeat(70) } });
+    expect([metadata.name.length, metadata['generateName']]).toEqual([63, 'a'.repeat(70)]);
+  });
+
+  it('gives way to a name', async () => {
+    const { metadata } = await objects.make(CONFIG_MAPS, configMap('given', {}, { generateName: 'made-' }));
+    expect([metadata.name, metadata['generateName']]).toEqual(['given', 'made-']);
+  });
+
+  it('is checked together with the name that it makes', async () => {
+    const { status, body } = await objects.post(WIDGETS, { apiVersion: `${GROUP}/v1`, kind: 'Widget', metadata: { generateName: 'Bad_' } });
+    expect(status).toBe(422);
+    expect(body['details']).toMatchObject({ causes: [{ field: 'metadata.generateName' }, { field: 'metadata.name' }] });
+  });
+});
+
+describe('a dry run', () => {
+  it.each([
+    ['a ConfigMap', CONFIG_MAPS, configMap('dry', { data: { a: '1' } })],
+    ['a custom resource', WIDGETS, widget('dry', { spec: { size: 1 } })],
+  ])('shows %s without storing it', async (_, path, object) => {
+    const { status, body } = await objects.post(`${path}?dryRun=All&fieldManager=m`, object);
+    expect([status, body.metadata.name, body.metadata.resourceVersion]).toEqual([201, 'dry', undefined]);
+    expect(body.metadata.uid).toMatch(UUID);
+    expect(owners(body)).toHaveLength(1);
+    expect((await objects.get(`${path}/dry`)).status).toBe(404);
+  });
+
+  it('refuses what a create would refuse', async () => {
+    await objects.make(CONFIG_MAPS, configMap('dry-twice'));
+    expect(outcome(await objects.post(`${CONFIG_MAPS}?dryRun=All`, configMap('dry-twice')))).toBe(
+      '409 AlreadyExists: configmaps "dry-twice" already exists',
+    );
+    expect(outcome(await objects.post(`${CONFIG_MAPS}?dryRun=All`, configMap('Dry')))).toMatch(
+      /^422 Invalid: ConfigMap "Dry" is invalid: /,
+    );
+  });
+});
+
+describe('a create in the wrong place', () => {
+  const NEITHER = 'the namespace of the provided object does not match the namespace sent on the request';
+
+  it.each([
+    ['another namespace', CONFIG_MAPS, configMap('x', {}, { namespace: 'other' }), `400 BadRequest: ${NEITHER}`],
+    ['another namespace', WIDGETS, widget('x', {}, { namespace: 'other' }), `400 BadRequest: ${NEITHER}`],
+    ['a namespace that is missing', '/api/v1/namespaces/absent/configmaps', configMap('x'), '404 NotFound: namespaces "absent" not found'],
+    [
+      'a namespace that is missing, as a dry run',
+      '/api/v1/namespaces/absent/configmaps?dryRun=All',
+      configMap('x'),
+      '404 NotFound: namespaces "absent" not found',
+    ],
+    [
+      'no namespace',
+      '/api/v1/configmaps',
+      configMap('x'),
+      '405 MethodNotAllowed: the server does not allow this method on the requested resource',
+    ],
+    [
+      'the place of one object',
+      `${CONFIG_MAPS}/x`,
+      configMap('x'),
+      '405 MethodNotAllowed: the server does not allow this method on the requested resource',
+    ],
+  ])('is refused: %s (%#)', async (_, path, object, expected) => {
+    expect(outcome(await objects.post(path, object))).toBe(expected);
+  });
+
+  it('is taken for a custom resource, even at the place of another', async () => {
+    expect((await objects.post(`${WIDGETS}/elsewhere`, widget('misplaced'))).body.metadata.name).toBe('misplaced');
+  });
+
+  it('loses a namespace where its kind has none', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'spaceless', namespace: 'other' } };
+    const { status, body } = await objects.post('/apis/rbac.authorization.k8s.io/v1/clusterroles', role);
+    expect([status, body.metadata['namespace']]).toEqual([201, undefined]);
+  });
+});
+
+describe('a create of the wrong type', () => {
+  const mismatch = (kind: string) => `400 BadRequest: ${kind} in version "v1" cannot be handled as a ConfigMap: `;
+  const expects = 'the object provided is unrecognized (must be of type Widget)';
+
+  it.each([
+    [
+      CONFIG_MAPS,
+      { ...configMap('x'), kind: 'Secret' },
+      `${mismatch('Secret')}converting (v1.Secret) to (core.ConfigMap): unknown conversion`,
+    ],
+    [
+      CONFIG_MAPS,
+      configMap('x', { data: { a: 1 } }),
+      `${mismatch('ConfigMap')}json: cannot unmarshal number into Go struct field ConfigMap.data of type string`,
+    ],
+    [
+      CONFIG_MAPS,
+      configMap('x', {}, { labels: 'x' }),
+      `${mismatch('ConfigMap')}json: cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map[string]string`,
+    ],
+    [
+      WIDGETS,
+      { ...widget('x'), kind: 'Gadget' },
+      `422 Invalid: Gadget.${GROUP} "x" is invalid: kind: Invalid value: "Gadget": must be Widget`,
+    ],
+    [
+      WIDGETS,
+      { ...widget('x'), apiVersion: `${GROUP}/v2` },
+      `400 BadRequest: the API version in the data (${GROUP}/v2) does not match the expected API version (${GROUP}/v1)`,
+    ],
+    [
+      WIDGETS,
+      { kind: 'Widget', metadata: { name: 'x' } },
+      `400 BadRequest: the API version in the data () does not match the expected API version (${GROUP}/v1)`,
+    ],
+    [
+      WIDGETS,
+      '{"metadata":{"name":"x"}}',
+      `400 BadRequest: ${expects}: Object 'Kind' is missing in '{"metadata":{"name":"x"}}' ({"metadata":{"name":"x"}})`,
+    ],
+    [
+      WIDGETS,
+      '[]',
+      `400 BadRequest: ${expects}: couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)`,
+    ],
+    [WIDGETS, '', `400 BadRequest: ${expects}: couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)`],
+    [
+      WIDGETS,
+      widget('x', { spec: 'no' }),
+      `422 Invalid: Widget.${GROUP} "x" is invalid: spec: Invalid value: "string": spec in body must be of type object: "string"`,
+    ],
+  ])('is refused (%#)', async (path, object, expected) => {
+    expect(outcome(await objects.post(path, object))).toBe(expected);
+  });
+});
+
+describe('metadata', () => {
+  const CORE = 'name is neither a standard finalizer name nor is it fully qualified';
+  const owner = (name: string, rest: object = {}) => ({ apiVersion: 'v1', kind: 'X', name, uid: name, ...rest });
+  const QUALIFIED =
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
+  it.each([
+    ['label keys', { labels: { 'bad key': 'x' } }, `metadata.labels: Invalid value: "bad key": ${QUALIFIED}`],
+    ['annotation keys', { annotations: { 'bad key': 'x' } }, `metadata.annotations: Invalid value: "bad key": ${QUALIFIED}`],
+    [
+      'the size of annotations',
+      { annotations: { a: 'x'.repeat(262_145) } },
+      'metadata.annotations: Too long: may not be more than 262144 bytes',
+    ],
+    ['finalizers', { finalizers: ['x'] }, `metadata.finalizers[0]: Invalid value: "x": ${CORE}`],
+    [
+      'finalizers that contradict',
+      { finalizers: ['orphan', 'foregroundDeletion'] },
+      'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
+    ],
+    [
+      'the uid of an owner',
+      { ownerReferences: [owner('a', { uid: '' })] },
+      'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
+    ],
+    [
+      'the version of an owner',
+      { ownerReferences: [owner('a', { apiVersion: '' })] },
+      'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
+    ],
+    [
+      'an Event as owner',
+      { ownerReferences: [owner('a', { kind: 'Event' })] },
+      'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"a","uid":"a"}: /v1, Kind=Event is disallowed from being an owner',
+    ],
+    [
+      'two controllers',
+      { ownerReferences: [owner('a', { controller: true }), owner('b', { controller: true })] },
+      'metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","kind":"X","name":"a","uid":"a","controller":true},{"apiVersion":"v1","kind":"X","name":"b","uid":"b","controller":true}]: Only one reference can have Controller set to true. Found "true" in references for X/a and X/b',
+    ],
+    ['a negative generation', { generation: -1 }, 'metadata.generation: Invalid value: -1: must be greater than or equal to 0'],
+  ])('is checked: %s', async (_, metadata, error) => {
+    const answer = await objects.post(CONFIG_MAPS, configMap('checked', {}, metadata));
+    expect(outcome(answer)).toBe(`422 Invalid: ConfigMap "checked" is invalid: ${error}`);
+  });
+
+  it.each([
+    [
+      'x',
+      ['metadata.finalizers: "x": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers'],
+    ],
+    [
+      'a.b',
+      [
+        'metadata.finalizers: "a.b": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers',
+      ],
+    ],
+    ['a.b/c', []],
+    ['orphan', []],
+  ])('of a custom resource may hold the finalizer %s', async (finalizer, warnings) => {
+    const answer = await objects.post(`${WIDGETS}?dryRun=All`, widget('finalized', {}, { finalizers: [finalizer] }));
+    expect([answer.status, answer.warnings]).toEqual([201, warnings]);
+  });
+
+  it('names an owner once, whether it exists or not', async () => {
+    const { body, warnings } = await objects.post(
+      CONFIG_MAPS,
+      configMap('owned', {}, { ownerReferences: [owner('a'), owner('b'), owner('a')] }),
+    );
+    expect(body.metadata['ownerReferences']).toEqual([owner('a'), owner('b')]);
+    expect(warnings).toEqual([
+      '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: a',
+    ]);
+  });
+});
+
+describe('options', () => {
+  it.each([
+    ['dryRun=all', 'dryRun: Unsupported value: ["all"]: supported values: "All"'],
+    ['dryRun=', 'dryRun: Unsupported value: [""]: supported values: "All"'],
+    ['fieldValidation=strict', 'fieldValidation: Unsupported value: "strict": supported values: "", "Ignore", "Strict", "Warn"'],
+    [`fieldManager=${'x'.repeat(129)}`, 'fieldManager: Too long: may not be more than 128 bytes'],
+    ['fieldManager=a%0Ab', 'fieldManager: Invalid value: "a\\nb": invalid character U+000A (at position 1)'],
+    [
+      'fieldValidation=x&dryRun=y',
+      '[dryRun: Unsupported value: ["y"]: supported values: "All", fieldValidation: Unsupported value: "x": supported values: "", "Ignore", "Strict", "Warn"]',
+    ],
+  ])('are checked: %s', async (query, errors) => {
+    const expected = (kind: string) => `422 Invalid: ${kind}.meta.k8s.io "" is invalid: ${errors}`;
+    expect(outcome(await objects.post(`${CONFIG_MAPS}?${query}`, configMap('x')))).toBe(expected('CreateOptions'));
+    expect(outcome(await objects.put(`${WIDGETS}/x?${query}`, widget('x')))).toBe(expected('UpdateOptions'));
+    expect(outcome(await objects.merge(`${CONFIG_MAPS}/x?${query}`, {}))).toBe(expected('PatchOptions'));
+  });
+
+  it('hold a timeout that can be read', async () => {
+    const refusal = '400 BadRequest: invalid timeout specified in the request URL - time: invalid duration "soon"';
+    expect(outcome(await objects.post(`${CONFIG_MAPS}?timeout=soon`, configMap('x')))).toBe(refusal);
+    expect(outcome(await objects.get(`${CONFIG_MAPS}?timeout=soon`))).toBe(refusal);
+    expect((await objects.post(`${CONFIG_MAPS}?timeout=5s&dryRun=All`, configMap('x'))).status).toBe(201);
+  });
+});

@@ -1,0 +1,235 @@
+// DELETE: at once or in time, of one or of many; finalizers, and what may happen while they stand.
+
+import { describe, expect, it } from '@jest/globals';
+import { CONFIG_MAPS, configMap, GROUP, NAMESPACE, outcome, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { contractServer } from './server.ts';
+import { type Watching, watch } from './watching.ts';
+
+const server = contractServer();
+const objects = prepareWorld(server);
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const HELD = { finalizers: ['a.b/c'] };
+
+/** The events that an object brings about. */
+async function eventsOf(path: string, name: string, act: () => Promise<unknown>, count: number): Promise<readonly string[]> {
+  const { body } = await objects.get(path);
+  const selection = `fieldSelector=metadata.name%3D${name}&resourceVersion=${body.metadata.resourceVersion}`;
+  const watching = await watch(server, `${path}?watch=true&${selection}`);
+  try {
+    await act();
+    return (await watching.events(count)).map(({ type, object: { metadata } }) =>
+      [type, ...(metadata.deletionTimestamp === undefined ? [] : ['deleting']), ...(metadata.finalizers ?? [])].join(' '),
+    );
+  } finally {
+    watching.close();
+  }
+}
+
+describe('a deletion', () => {
+  it.each([
+    ['ConfigMap', CONFIG_MAPS, 'v1', { kind: 'configmaps' }],
+    ['Widget', WIDGETS, `${GROUP}/v1`, { group: GROUP, kind: 'widgets' }],
+    [
+      'Lease',
+      `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`,
+      'coordination.k8s.io/v1',
+      { group: 'coordination.k8s.io', kind: 'leases' },
+    ],
+    ['Secret', `/api/v1/namespaces/${NAMESPACE}/secrets`, 'v1', { kind: 'secrets' }],
+  ])('of a %s is answered with what is gone', async (kind, path, apiVersion, details) => {
+    const { metadata } = await objects.make(path, { apiVersion, kind, metadata: { name: 'gone' } });
+    const { status, body } = await objects.delete(`${path}/gone`);
+    expect([status, body]).toEqual([
+      200,
+      { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { name: 'gone', ...details, uid: metadata.uid } },
+    ]);
+    expect(outcome(await objects.delete(`${path}/gone`))).toMatch(/^404 NotFound: .* "gone" not found$/);
+  });
+
+  it('of a ServiceAccount is answered with the object', async () => {
+    const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`;
+    const { metadata } = await objects.make(path, { metadata: { name: 'gone' } });
+    const { status, body } = await objects.delete(`${path}/gone`);
+    expect([status, body.kind, body.metadata.uid, body.metadata['deletionTimestamp']]).toEqual([
+      200,
+      'ServiceAccount',
+      metadata.uid,
+      undefined,
+    ]);
+  });
+
+  it('as a dry run deletes nothing', async () => {
+    const made = await objects.make(CONFIG_MAPS, configMap('dry'));
+    expect(outcome(await objects.delete(`${CONFIG_MAPS}/dry?dryRun=All`))).toBe('200');
+    expect(outcome(await objects.delete(`${CONFIG_MAPS}/dry`, { dryRun: ['All'] }))).toBe('200');
+    expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(made);
+  });
+
+  it('is of the object that is meant', async () => {
+    const { metadata } = await objects.make(CONFIG_MAPS, configMap('meant'));
+    const { uid, resourceVersion } = metadata;
+    const conflict = (what: string) => `409 Conflict: Operation cannot be fulfilled on ConfigMap "meant": ${what}`;
+    expect(outcome(await objects.delete(`${CONFIG_MAPS}/meant`, { preconditions: { uid: 'x' } }))).toBe(
+      conflict(
+        `the UID in the precondition (x) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+      ),
+    );
+    expect(outcome(await objects.delete(`${CONFIG_MAPS}/meant`, { preconditions: { uid, resourceVersion: '1' } }))).toBe(
+      conflict(
+        `the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+      ),
+    );
+    expect((await objects.delete(`${CONFIG_MAPS}/meant`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
+  });
+
+  it.each([
+    ['?dryRun=x', undefined, 'dryRun: Unsupported value: ["x"]: supported values: "All"'],
+    [
+      '?propagationPolicy=Sideways',
+      undefined,
+      'propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", "nil"',
+    ],
+    [
+      '',
+      { propagationPolicy: 'Orphan', orphanDependents: false },
+      'propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+    ],
+  ])('has options that are checked: %s %j', async (query, body, error) => {
+    await objects.post(CONFIG_MAPS, configMap('options'));
+    expect(outcome(await objects.delete(`${CONFIG_MAPS}/options${query}`, body))).toBe(
+      `422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: ${error}`,
+    );
+  });
+
+  it('reads its options from the body, if there is one, and not from the query', async () => {
+    await objects.make(CONFIG_MAPS, configMap('body'));
+    expect((await objects.delete(`${CONFIG_MAPS}/body?propagationPolicy=Sideways`, { dryRun: ['All'] })).status).toBe(200);
+    expect((await objects.delete(`${CONFIG_MAPS}/body?dryRun=All`, {})).status).toBe(200);
+    expect((await objects.get(`${CONFIG_MAPS}/body`)).status).toBe(404);
+  });
+});
+
+describe('an object with finalizers', () => {
+  it('stays, marked, until the last of them is gone', async () => {
+    await objects.make(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
+    const events = await eventsOf(
+      WIDGETS,
+      'held',
+      async () => {
+        const { status, body } = await objects.delete(`${WIDGETS}/held`);
+        expect([status, body.kind, body.metadata.generation, body.metadata['deletionGracePeriodSeconds']]).toEqual([200, 'Widget', 2, 0]);
+        expect(body.metadata['deletionTimestamp']).toMatch(/^20\d\d-/);
+        expect((await objects.delete(`${WIDGETS}/held`)).body).toEqual(body);
+        await objects.merge(`${WIDGETS}/held`, { metadata: { finalizers: ['d.e/f'] } });
+        const last = await objects.merge(`${WIDGETS}/held`, { metadata: { finalizers: null } });
+        expect([last.status, last.body.metadata['finalizers']]).toEqual([200, undefined]);
+        expect((await objects.get(`${WIDGETS}/held`)).status).toBe(404);
+      },
+      3,
+    );
+    expect(events).toEqual(['MODIFIED deleting a.b/c d.e/f', 'MODIFIED deleting d.e/f', 'DELETED deleting d.e/f']);
+  });
+
+  it('may still change while it is deleted, but gets no new finalizers and no new life', async () => {
+    await objects.make(CONFIG_MAPS, configMap('late', {}, HELD));
+    const { body: marked } = await objects.delete(`${CONFIG_MAPS}/late`);
+    expect(outcome(await objects.merge(`${CONFIG_MAPS}/late`, { metadata: { finalizers: ['a.b/c', 'x.y/z', 'd.e/f'] } }))).toBe(
+      '422 Invalid: ConfigMap "late" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"d.e/f", "x.y/z"}',
+    );
+    const { body } = await objects.merge(`${CONFIG_MAPS}/late`, { data: { a: '1' }, metadata: { deletionTimestamp: null } });
+    expect([body['data'], body.metadata['deletionTimestamp']]).toEqual([{ a: '1' }, marked.metadata['deletionTimestamp']]);
+    expect(outcome(await objects.post(CONFIG_MAPS, configMap('late')))).toBe(
+      '409 AlreadyExists: object is being deleted: configmaps "late" already exists',
+    );
+    expect((await objects.put(`${CONFIG_MAPS}/late`, configMap('late'))).status).toBe(200);
+    expect((await objects.post(CONFIG_MAPS, configMap('late'))).status).toBe(201);
+  });
+
+  it('is not deleted by a dry run that removes the last of them', async () => {
+    await objects.make(CONFIG_MAPS, configMap('dry-held', {}, HELD));
+    await objects.delete(`${CONFIG_MAPS}/dry-held`);
+    expect((await objects.merge(`${CONFIG_MAPS}/dry-held?dryRun=All`, { metadata: { finalizers: null } })).status).toBe(200);
+    expect((await objects.get(`${CONFIG_MAPS}/dry-held`)).status).toBe(200);
+  });
+
+  it.each([
+    ['propagationPolicy=Foreground', ['keep.me/x', 'foregroundDeletion'], 200],
+    ['propagationPolicy=Orphan', ['keep.me/x', 'orphan'], 200],
+    ['propagationPolicy=Background', ['keep.me/x'], 200],
+    ['orphanDependents=true', ['keep.me/x', 'orphan'], 200],
+    ['orphanDependents=false', ['keep.me/x'], 202],
+  ])('gets the finalizer of its propagation: %s', async (query, finalizers, expected) => {
+    const name = query.replace(/^.*=/, 'propagated-').toLowerCase();
+    await objects.make(CONFIG_MAPS, configMap(name, {}, { finalizers: ['keep.me/x'] }));
+    // Only shown: a garbage collector would take its own finalizers off again.
+    const { status, body } = await objects.delete(`${CONFIG_MAPS}/${name}?${query}&dryRun=All`);
+    expect([status, body.metadata['finalizers']]).toEqual([expected, finalizers]);
+  });
+});
+
+describe('a collection', () => {
+  it('is deleted as far as it is selected, and answered as it was', async () => {
+    for (const name of ['many-a', 'many-b', 'many-c']) await objects.make(CONFIG_MAPS, configMap(name, {}, { labels: { many: name } }));
+    await objects.make(CONFIG_MAPS, configMap('many-held', {}, { labels: { many: 'many-a' }, ...HELD }));
+    const { body: before } = await objects.get(`${CONFIG_MAPS}?labelSelector=many`);
+    const dry = await objects.delete(`${CONFIG_MAPS}?labelSelector=many%3Dmany-a&dryRun=All`);
+    expect(namesIn(dry.body)).toEqual(['many-a', 'many-held']);
+    const { status, body } = await objects.delete(`${CONFIG_MAPS}?labelSelector=many%3Dmany-a`);
+    expect([status, body.kind, namesIn(body), body.metadata.resourceVersion]).toEqual([
+      200,
+      'ConfigMapList',
+      ['many-a', 'many-held'],
+      before.metadata.resourceVersion,
+    ]);
+    expect((await objects.delete(`${CONFIG_MAPS}?fieldSelector=metadata.name%3Dmany-b`)).status).toBe(200);
+    const { body: after } = await objects.get(`${CONFIG_MAPS}?labelSelector=many`);
+    expect(namesIn(after)).toEqual(['many-c', 'many-held']);
+  });
+
+  it.each([
+    [`${CONFIG_MAPS}?labelSelector=%3D%3D`, /^400 BadRequest: found '==', expected: !, identifier, or 'end of string'$/],
+    [
+      `${CONFIG_MAPS}?fieldSelector=a.b%3Dc`,
+      /^400 BadRequest: "a\.b" is not a known field selector: only "metadata\.name", "metadata\.namespace"$/,
+    ],
+    [`${CONFIG_MAPS}?propagationPolicy=Sideways`, /^422 Invalid: DeleteOptions\.meta\.k8s\.io "" is invalid: propagationPolicy: /],
+    ['/api/v1/configmaps', /^405 MethodNotAllowed: the server does not allow this method on the requested resource$/],
+    ['/api/v1/namespaces', /^405 MethodNotAllowed: the server does not allow this method on the requested resource$/],
+  ])('is not deleted: %s', async (path, expected) => {
+    expect(outcome(await objects.delete(path))).toMatch(expected);
+  });
+});
+
+describe('a Pod', () => {
+  const pod = (name: string, spec: object = {}) => ({ metadata: { name }, spec: { containers: [{ name: 'a', image: 'x' }], ...spec } });
+
+  it('that runs nowhere goes at once, and is seen to go', async () => {
+    await objects.make(PODS, pod('nowhere'));
+    const events = await eventsOf(PODS, 'nowhere', () => objects.delete(`${PODS}/nowhere`), 2);
+    expect(events).toEqual(['MODIFIED deleting', 'DELETED deleting']);
+  });
+
+  it('that runs somewhere is given time, which may only become less', async () => {
+    await objects.make(PODS, pod('somewhere', { nodeName: 'node', terminationGracePeriodSeconds: 7 }));
+    const grace = async (body?: object) => (await objects.delete(`${PODS}/somewhere`, body)).body.metadata['deletionGracePeriodSeconds'];
+    expect(await grace()).toBe(7);
+    expect(await grace({ gracePeriodSeconds: 50 })).toBe(7);
+    expect(await grace({ gracePeriodSeconds: 3 })).toBe(3);
+    expect((await objects.merge(`${PODS}/somewhere`, { metadata: { labels: { a: 'b' } } })).status).toBe(200);
+    expect((await objects.get(`${PODS}/somewhere`)).status).toBe(200);
+    expect(await grace({ gracePeriodSeconds: 0 })).toBe(0);
+    expect((await objects.get(`${PODS}/somewhere`)).status).toBe(404);
+  });
+
+  it('that is over needs no time', async () => {
+    await objects.make(PODS, pod('over', { nodeName: 'node' }));
+    await objects.merge(`${PODS}/over/status`, { status: { phase: 'Succeeded' } });
+    expect((await objects.delete(`${PODS}/over`)).body.metadata['deletionGracePeriodSeconds']).toBe(0);
+    expect((await objects.get(`${PODS}/over`)).status).toBe(404);
+  });
+});
+
+function namesIn(list: object): readonly string[] {
+  const { items } = list as { readonly items: readonly { readonly metadata: { readonly name: string } }[] };
+  return items.map(({ metadata }) => metadata.name);
+}

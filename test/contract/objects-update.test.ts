@@ -1,0 +1,228 @@
+// PUT: what it is based on, what it may change, and what it does not touch.
+
+import { describe, expect, it } from '@jest/globals';
+import { type Body, CONFIG_MAPS, configMap, GADGETS, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const objects = prepareWorld(contractServer());
+const FOREIGN_UID = '00000000-0000-4000-8000-000000000000';
+const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
+const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/roles`;
+
+function withMetadata(object: Body, metadata: object): object {
+  return { ...object, metadata: { ...object.metadata, ...metadata } };
+}
+
+const modified = (resource: string, name: string) =>
+  `409 Conflict: Operation cannot be fulfilled on ${resource} "${name}": the object has been modified; please apply your changes to the latest version and try again`;
+
+describe('an update', () => {
+  it('replaces the whole object', async () => {
+    const made = await objects.make(CONFIG_MAPS, configMap('whole', { data: { a: '1' } }, { labels: { x: 'y' }, annotations: { x: 'y' } }));
+    const { status, body } = await objects.put(`${CONFIG_MAPS}/whole`, configMap('whole', { data: { b: '2' } }));
+    expect([status, body['data'], body.metadata['labels'], body.metadata['annotations']]).toEqual([200, { b: '2' }, undefined, undefined]);
+    expect([body.metadata.uid, body.metadata['creationTimestamp']]).toEqual([made.metadata.uid, made.metadata['creationTimestamp']]);
+    expect((await objects.get(`${CONFIG_MAPS}/whole`)).body).toEqual(body);
+  });
+
+  it('of a version that is no longer the last is refused', async () => {
+    const made = await objects.make(WIDGETS, widget('stale', { spec: { size: 1 } }));
+    expect((await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 2 } })).status).toBe(200);
+    const late = await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 3 } });
+    expect(outcome(late)).toBe(modified(`widgets.${GROUP}`, 'stale'));
+    expect(late.body['details']).toEqual({ name: 'stale', group: GROUP, kind: 'widgets' });
+    expect((await objects.get(`${WIDGETS}/stale`)).body['spec']).toEqual({ size: 2, color: 'red' });
+  });
+
+  it('needs no version for kinds that allow that', async () => {
+    await objects.make(CONFIG_MAPS, configMap('blind'));
+    for (const resourceVersion of [undefined, '', '0']) {
+      const next = configMap('blind', { data: { a: `${resourceVersion}` } }, { resourceVersion });
+      expect((await objects.put(`${CONFIG_MAPS}/blind`, next)).status).toBe(200);
+    }
+    expect(outcome(await objects.put(`${CONFIG_MAPS}/blind`, configMap('blind', {}, { resourceVersion: '1' })))).toBe(
+      modified('configmaps', 'blind'),
+    );
+    expect(outcome(await objects.put(`${CONFIG_MAPS}/blind`, configMap('blind', {}, { resourceVersion: 'abc' })))).toBe(
+      '500: strconv.ParseUint: parsing "abc": invalid syntax',
+    );
+  });
+
+  it.each([
+    ['custom resources', WIDGETS, widget('unversioned'), `widgets.${GROUP}`],
+    [
+      'leases',
+      leases,
+      { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'unversioned' } },
+      'leases.coordination.k8s.io',
+    ],
+  ])('needs a version for %s', async (_, path, object, resource) => {
+    await objects.make(path, object);
+    const answer = await objects.put(`${path}/unversioned`, object);
+    expect(outcome(answer)).toBe(
+      `422 Invalid: ${resource} "unversioned" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
+    );
+  });
+
+  it('that changes nothing leaves the version as it is', async () => {
+    const made = await objects.make(CONFIG_MAPS, configMap('same', { data: { a: '1' } }));
+    const again = await objects.put(`${CONFIG_MAPS}/same?fieldManager=another`, configMap('same', { data: { a: '1' } }));
+    expect(again.body).toEqual(made);
+    const gadget = await objects.make(WIDGETS, widget('same', { spec: { size: 1 } }));
+    expect((await objects.put(`${WIDGETS}/same`, gadget)).body).toEqual(gadget);
+  });
+
+  it('counts the generation up when anything but metadata and status changes', async () => {
+    const made = await objects.make(WIDGETS, widget('counted', { spec: { size: 1 } }));
+    const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(made, { labels: { a: 'b' }, generation: 9 }));
+    const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });
+    const { body: done } = await objects.put(`${WIDGETS}/counted/status`, { ...resized, status: { ready: true } });
+    expect([made, labelled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
+  });
+
+  it('counts changes of status as well where that is no subresource', async () => {
+    const made = await objects.make(GADGETS, { ...widget('counted', { status: { ready: true } }), kind: 'Gadget' });
+    const { body } = await objects.put(`${GADGETS}/counted`, { ...made, status: { ready: false } });
+    expect([body.metadata.generation, body['status']]).toEqual([2, { ready: false }]);
+    expect(outcome(await objects.get(`${GADGETS}/counted/status`))).toBe(`404 NotFound: gadgets.${GROUP} "counted" not found`);
+  });
+
+  it('takes over the fields that it changes', async () => {
+    await objects.make(`${CONFIG_MAPS}?fieldManager=one`, configMap('owners', { data: { a: '1', b: '1' } }));
+    const { body } = await objects.put(`${CONFIG_MAPS}/owners?fieldManager=two`, configMap('owners', { data: { a: '2', b: '1' } }));
+    expect(owners(body).toSorted()).toEqual(['one Update {"f:data":{".":{},"f:b":{}}}', 'two Update {"f:data":{"f:a":{}}}']);
+  });
+
+  it('may forget all owners', async () => {
+    await objects.make(CONFIG_MAPS, configMap('ownerless', { data: { a: '1' } }));
+    const { body } = await objects.put(`${CONFIG_MAPS}/ownerless`, configMap('ownerless', { data: { b: '1' } }, { managedFields: [{}] }));
+    expect(owners(body)).toEqual([]);
+  });
+
+  it('as a dry run shows what would be', async () => {
+    const made = await objects.make(CONFIG_MAPS, configMap('dry'));
+    const { status, body } = await objects.put(`${CONFIG_MAPS}/dry?dryRun=All`, configMap('dry', { data: { a: '1' } }));
+    expect([status, body['data'], body.metadata.resourceVersion]).toEqual([200, { a: '1' }, made.metadata.resourceVersion]);
+    expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(made);
+  });
+});
+
+describe('an update of what is not there', () => {
+  it.each([
+    ['ConfigMap', CONFIG_MAPS, 'v1', 'configmaps "absent" not found'],
+    ['Widget', WIDGETS, `${GROUP}/v1`, `widgets.${GROUP} "absent" not found`],
+    ['Secret', `/api/v1/namespaces/${NAMESPACE}/secrets`, 'v1', 'secrets "absent" not found'],
+    ['ServiceAccount', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`, 'v1', 'serviceaccounts "absent" not found'],
+    ['Namespace', '/api/v1/namespaces', 'v1', 'namespaces "absent" not found'],
+  ])('does not create a %s', async (kind, path, apiVersion, message) => {
+    const object = { apiVersion, kind, metadata: { name: 'absent', resourceVersion: '5' } };
+    expect(outcome(await objects.put(`${path}/absent`, object))).toBe(`404 NotFound: ${message}`);
+  });
+
+  it.each([
+    ['Lease', leases, 'coordination.k8s.io/v1', {}],
+    ['Role', roles, 'rbac.authorization.k8s.io/v1', { rules: [] }],
+    ['Event', `/api/v1/namespaces/${NAMESPACE}/events`, 'v1', { involvedObject: { namespace: NAMESPACE } }],
+  ])('creates a %s', async (kind, path, apiVersion, rest) => {
+    const object = { apiVersion, kind, metadata: { name: 'by-put', resourceVersion: '5' }, ...rest };
+    expect((await objects.put(`${path}/by-put?dryRun=All`, object)).status).toBe(201);
+    expect((await objects.get(`${path}/by-put`)).status).toBe(404);
+    expect((await objects.put(`${path}/by-put`, object)).status).toBe(201);
+  });
+
+  it('does not create what is meant by its uid', async () => {
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'meant', uid: FOREIGN_UID } };
+    expect(outcome(await objects.put(`${leases}/meant`, lease))).toBe(
+      `409 Conflict: Operation cannot be fulfilled on leases.coordination.k8s.io "meant": StorageError: invalid object, Code: 4, Key: /registry/leases/${NAMESPACE}/meant, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: `,
+    );
+  });
+});
+
+describe('an update that contradicts its place', () => {
+  it.each([
+    ['name', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (placed)'],
+    [
+      'missing name',
+      configMap(''),
+      '400 BadRequest: the name of the object (placed based on URL) was undeterminable: name must be provided',
+    ],
+    [
+      'namespace',
+      configMap('placed', {}, { namespace: 'other' }),
+      '400 BadRequest: the namespace of the provided object does not match the namespace sent on the request',
+    ],
+    [
+      'kind',
+      { ...configMap('placed'), kind: 'Secret' },
+      '400 BadRequest: Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+    ],
+  ])('is refused: %s', async (_, object, expected) => {
+    await objects.post(CONFIG_MAPS, configMap('placed'));
+    expect(outcome(await objects.put(`${CONFIG_MAPS}/placed`, object))).toBe(expected);
+  });
+
+  it('is refused: collection', async () => {
+    expect(outcome(await objects.put(CONFIG_MAPS, configMap('x')))).toBe(
+      '405 MethodNotAllowed: the server does not allow this method on the requested resource',
+    );
+    expect(outcome(await objects.put(WIDGETS, widget('x')))).toBe('400 BadRequest: name must be provided');
+  });
+
+  it('is refused: uid', async () => {
+    const { metadata } = await objects.make(WIDGETS, widget('identity'));
+    const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
+    expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toBe(
+      `409 Conflict: Operation cannot be fulfilled on widgets.${GROUP} "identity": StorageError: invalid object, Code: 4, Key: /registry/${GROUP}/widgets/${NAMESPACE}/identity, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: ${metadata.uid}`,
+    );
+  });
+
+  it('keeps what only the server writes', async () => {
+    const made = await objects.make(CONFIG_MAPS, configMap('kept'));
+    const forged = { creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', uid: '' };
+    const { status, body } = await objects.put(`${CONFIG_MAPS}/kept`, configMap('kept', {}, forged));
+    expect([status, body]).toEqual([200, made]);
+  });
+});
+
+describe('the status subresource', () => {
+  it('writes the status and nothing else', async () => {
+    const made = await objects.make(WIDGETS, widget('apart', { spec: { size: 1 } }));
+    const metadata = { ...made.metadata, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['a.b/c'] };
+    const { status, body } = await objects.put(`${WIDGETS}/apart/status?fieldManager=ctl`, {
+      ...made,
+      metadata,
+      spec: { size: 50 },
+      status: { ready: true },
+    });
+    expect([status, body['spec'], body['status'], body.metadata['labels'], body.metadata['finalizers']]).toEqual([
+      200,
+      { size: 1, color: 'red' },
+      { ready: true },
+      undefined,
+      undefined,
+    ]);
+    expect(owners(body).find((owner) => owner.startsWith('ctl'))).toBe('ctl Update status {"f:status":{".":{},"f:ready":{}}}');
+    expect((await objects.get(`${WIDGETS}/apart/status`)).body).toEqual(body);
+  });
+
+  it('is left alone by updates of the object', async () => {
+    const made = await objects.make(WIDGETS, widget('alone', { spec: { size: 1 } }));
+    const { body: ready } = await objects.put(`${WIDGETS}/alone/status`, { ...made, status: { ready: true } });
+    const { body } = await objects.put(`${WIDGETS}/alone`, { ...ready, spec: { size: 2 }, status: { ready: false } });
+    expect([body['spec'], body['status']]).toEqual([{ size: 2, color: 'red' }, { ready: true }]);
+  });
+
+  it('is checked, and based on a version, like the object', async () => {
+    const made = await objects.make(WIDGETS, widget('checked'));
+    expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: 'x' } }))).toBe(
+      `422 Invalid: Widget.${GROUP} "checked" is invalid: status.ready: Invalid value: "string": ready in body must be of type boolean: "string"`,
+    );
+    await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: true } });
+    expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: false } }))).toBe(
+      modified(`widgets.${GROUP}`, 'checked'),
+    );
+    expect(outcome(await objects.put(`${WIDGETS}/absent/status`, widget('absent', {}, { resourceVersion: '1' })))).toBe(
+      `404 NotFound: widgets.${GROUP} "absent" not found`,
+    );
+  });
+});
