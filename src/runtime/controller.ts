@@ -29,6 +29,8 @@ interface Run<K> {
   readonly failures: number;
   readonly startedAt: number;
   readonly finishedAt: number;
+  /** Measured on the monotonic clock, so not always the difference of the two. */
+  readonly durationMs: number;
   /** How long after the key was due the run began. */
   readonly latenessMs: number;
 }
@@ -58,6 +60,12 @@ export function runController<K>(requests$: Observable<Request<K>>, options: Con
 }
 
 const SOLE_PLACE: Place = { lane: '', deadlineAt: Infinity };
+/** A reconcile that asks to be run again at once, and again, must not keep the process from everything else. */
+const SHORTEST_PAUSE_MS = 100;
+/** The time is looked at this often while a key waits: machines are suspended, and clocks are set. */
+const LONGEST_SLEEP_MS = 60_000;
+/** What is less is the work of programs that keep clocks exact. */
+const SET_BACK_MS = 1_000;
 
 class Pump<K> {
   readonly #options: ControllerOptions<K>;
@@ -68,6 +76,8 @@ class Pump<K> {
   readonly #failures = new Map<K, number>();
   /** The one wake-up that is armed. */
   #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
+  /** When the monotonic clock began, by the wall clock. */
+  #epoch = -Infinity;
   #isScheduled = false;
   #isDraining = false;
 
@@ -102,6 +112,7 @@ class Pump<K> {
 
   #startDue(): void {
     try {
+      this.#noticeSetBack();
       for (let request = this.#take(); request !== undefined; request = this.#take()) {
         this.#run(request).catch((defect: unknown) => this.#outcomes.error(defect));
       }
@@ -116,6 +127,14 @@ class Pump<K> {
     return this.#isEnding ? undefined : this.#queue.take(this.#options.clock.now());
   }
 
+  /** What was to be looked at in a second must not wait for the hour that a clock was set back: everything is looked at. */
+  #noticeSetBack(): void {
+    const { clock } = this.#options;
+    const epoch = clock.now() - clock.monotonic();
+    if (epoch < this.#epoch - SET_BACK_MS) this.#queue.expedite(clock.now());
+    this.#epoch = epoch;
+  }
+
   get #isEnding(): boolean {
     return this.#isDraining || this.#aborting.signal.aborted;
   }
@@ -123,10 +142,11 @@ class Pump<K> {
   async #run({ key, dueAt }: Request<K>): Promise<void> {
     const { clock } = this.#options;
     const startedAt = clock.now();
+    const start = clock.monotonic();
     const ending = await this.#reconcile(key);
     if (this.#aborting.signal.aborted) return;
-    const finishedAt = clock.now();
-    const run = { key, startedAt, finishedAt, latenessMs: startedAt - dueAt };
+    const durationMs = clock.monotonic() - start;
+    const run = { key, startedAt, finishedAt: clock.now(), durationMs, latenessMs: Math.max(startedAt - dueAt, 0) };
     this.#queue.done(key);
     this.#outcomes.next(ending.type === 'reconciled' ? this.#reconciled(run, ending.result) : this.#failed(run, ending.error));
     this.#endIfDrained();
@@ -146,7 +166,7 @@ class Pump<K> {
 
   #reconciled(run: Omit<Run<K>, 'failures'>, result: Result): Outcome<K> {
     this.#failures.delete(run.key);
-    if (result.requeueAt !== undefined) this.#queue.add(run.key, result.requeueAt);
+    if (result.requeueAt !== undefined) this.#queue.add(run.key, Math.max(result.requeueAt, run.finishedAt + SHORTEST_PAUSE_MS));
     return { type: 'reconciled', ...run, failures: 0, result };
   }
 
@@ -170,7 +190,12 @@ class Pump<K> {
   #arm(at: number | undefined): void {
     if (this.#wakeUp?.at === at) return;
     this.#wakeUp?.cancel();
-    this.#wakeUp = at === undefined ? undefined : { at, cancel: this.#options.clock.wakeAt(at, () => this.#wake()) };
+    this.#wakeUp = at === undefined ? undefined : { at, cancel: this.#wakeBy(at) };
+  }
+
+  #wakeBy(at: number): () => void {
+    const { clock } = this.#options;
+    return clock.wakeAfter(Math.min(at - clock.now(), LONGEST_SLEEP_MS), () => this.#wake());
   }
 
   #wake(): void {

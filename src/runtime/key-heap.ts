@@ -28,6 +28,11 @@ export class KeyHeap<K, P> {
     return this.#entries[0];
   }
 
+  /** All keys, in no order. A priority may change while they are gone through. */
+  keys(): IterableIterator<K> {
+    return this.#indexes.keys();
+  }
+
   get(key: K): P | undefined {
     const index = this.#indexes.get(key);
     return index === undefined ? undefined : this.#entries[index]?.priority;

@@ -64,6 +64,12 @@ export class WorkQueue<K> {
     this.#waiting.set(key, { dueAt: Math.min(before.dueAt, dueAt), order: before.order });
   }
 
+  /** Asks for all that wait, or will after their run, to be due by `now`. */
+  expedite(now: number): void {
+    for (const key of this.#waiting.keys()) this.add(key, now);
+    for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
+  }
+
   /** Takes the next key that is due and may run; it then runs until `done`. */
   take(now: number): Request<K> | undefined {
     if (this.#ready.isFull) return undefined;

@@ -74,6 +74,7 @@ describe('runController', () => {
         failures: 0,
         startedAt: START,
         finishedAt: START + 30,
+        durationMs: 30,
         latenessMs: 0,
         result: { requeueAt: START + 5_000 },
       },
@@ -161,6 +162,16 @@ describe('runController', () => {
     expect(runs.started).toHaveLength(3);
   });
 
+  it('pauses before a requeue that is due at once, so that nothing spins', async () => {
+    start();
+    await request('a');
+    await succeed('a', START - 5_000);
+    await advance(99);
+    expect([runs.running, clock.pending]).toEqual([[], 1]);
+    await advance(1);
+    expect(runs.running).toEqual(['a']);
+  });
+
   it('lets a request made during a run count before a later requeue', async () => {
     start();
     await request('a');
@@ -181,8 +192,8 @@ describe('runController', () => {
       await advance(1);
       expect(runs.running).toEqual(['a']);
     }
-    await succeed('a', clock.now() + 1);
-    await advance(1);
+    await succeed('a', clock.now() + 100);
+    await advance(100);
     await fail('a');
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 2, 3, 0, 1]);
     await advance(100);
@@ -246,6 +257,7 @@ describe('runController', () => {
         retry: { class: 'transient', retryAt: START + 100 },
         startedAt: START,
         finishedAt: START,
+        durationMs: 0,
         latenessMs: 0,
       },
     ]);
@@ -312,6 +324,55 @@ describe('runController', () => {
     await request('a');
     if (runs.running.length > 0) await fail('a');
     expect([endings, clock.pending]).toEqual([[new Error('broken')], 0]);
+  });
+
+  it('looks at the time every minute while a key waits, and starts it no sooner', async () => {
+    start();
+    await request('a');
+    await succeed('a', START + 150_000);
+    for (const ms of [59_999, 60_000, 30_000]) {
+      await advance(ms);
+      expect([runs.running, clock.pending]).toEqual([[], 1]);
+    }
+    await advance(1);
+    expect([runs.running, clock.pending, outcomes.length]).toEqual([['a'], 0, 1]);
+  });
+
+  it('finds out within a minute that a clock was set forward, as after a suspension', async () => {
+    start();
+    await request('a');
+    await succeed('a', START + 1_800_000);
+    clock.set(START + 1_900_000);
+    await advance(60_000);
+    expect(runs.running).toEqual(['a']);
+    await succeed('a');
+    expect(outcomes.at(-1)).toMatchObject({ latenessMs: 160_000, durationMs: 0 });
+  });
+
+  it('looks at everything once when a clock was set back, so that no retry waits for as long', async () => {
+    start();
+    await request('a', 'b', 'c');
+    await fail('a');
+    await succeed('b', START + 7_200_000);
+    await request('c');
+    clock.set(START - 3_600_000);
+    await advance(100);
+    expect(runs.running).toEqual(['c', 'a', 'b']);
+    for (const key of ['a', 'b', 'c']) await succeed(key, START + 7_200_000);
+    expect(runs.running).toEqual(['c']);
+    await succeed('c', START);
+    expect(outcomes.every(({ latenessMs, durationMs }) => latenessMs >= 0 && durationMs >= 0)).toBe(true);
+    await advance(60_000);
+    expect(runs.running).toEqual([]);
+  });
+
+  it('takes the small corrections of a clock for what they are', async () => {
+    start();
+    await request('a');
+    await succeed('a', START + 90_000);
+    clock.set(START - 500);
+    await advance(60_000);
+    expect(runs.running).toEqual([]);
   });
 
   it('drops what was requested in the very turn in which the requests end', async () => {

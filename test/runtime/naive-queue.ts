@@ -41,6 +41,13 @@ export class NaiveQueue {
     }
   }
 
+  expedite(now: number): void {
+    for (const item of this.#items) {
+      if (item.state === 'waiting') item.dueAt = Math.min(item.dueAt, now);
+      if (item.againAt < Infinity) item.againAt = Math.min(item.againAt, now);
+    }
+  }
+
   take(now: number): Request<string> | undefined {
     const { placeOf, concurrency, concurrencyPerLane } = this.#options;
     const running = this.#items.filter(({ state }) => state === 'running');

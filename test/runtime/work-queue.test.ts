@@ -96,6 +96,24 @@ describe('WorkQueue', () => {
     expect(queue.take(5)).toEqual({ key: 'b', dueAt: 2 });
   });
 
+  it('makes all that waits due when it is told to, also what will wait after its run', () => {
+    const queue = queueOf();
+    for (const key of ['late', 'runs', 'soon']) queue.add(key, 1);
+    takeAll(queue, 1);
+    for (const [key, dueAt] of [
+      ['late', 500],
+      ['soon', 100],
+      ['runs', 900],
+    ] as const)
+      queue.add(key, dueAt);
+    queue.done('late');
+    queue.done('soon');
+    queue.expedite(50);
+    expect(takeAll(queue, 50)).toEqual(['late', 'soon']);
+    queue.done('runs');
+    expect(queue.take(50)).toEqual({ key: 'runs', dueAt: 50 });
+  });
+
   it('names no next time while as much runs as may', () => {
     const queue = queueOf({ concurrency: 1 });
     queue.add('a', 0);
@@ -197,12 +215,13 @@ describe('lanes of a WorkQueue', () => {
 describe('a WorkQueue in the long run', () => {
   const key = fc.nat(24).map(String);
   const step = fc.oneof(
-    { weight: 4, arbitrary: fc.record({ type: fc.constant('add' as const), key, delayMs: fc.integer({ min: -5, max: 40 }) }) },
-    { weight: 3, arbitrary: fc.record({ type: fc.constant('take' as const) }) },
-    { weight: 3, arbitrary: fc.record({ type: fc.constant('done' as const), which: fc.nat() }) },
-    { weight: 2, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.nat(12) }) },
+    { weight: 40, arbitrary: fc.record({ type: fc.constant('add' as const), key, delayMs: fc.integer({ min: -5, max: 40 }) }) },
+    { weight: 30, arbitrary: fc.record({ type: fc.constant('take' as const) }) },
+    { weight: 30, arbitrary: fc.record({ type: fc.constant('done' as const), which: fc.nat() }) },
+    { weight: 20, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.nat(12) }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('expedite' as const) }) },
     {
-      weight: 1,
+      weight: 10,
       arbitrary: fc.record({
         type: fc.constant('move' as const),
         key,
@@ -243,6 +262,9 @@ describe('a WorkQueue in the long run', () => {
           if (move.type === 'add') {
             queue.add(move.key, now + move.delayMs);
             model.add(move.key, now + move.delayMs);
+          } else if (move.type === 'expedite') {
+            queue.expedite(now);
+            model.expedite(now);
           } else if (move.type === 'take') take();
           else if (move.type === 'wait') now += move.ms;
           else if (move.type === 'move') places.set(move.key, move);
