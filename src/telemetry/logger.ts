@@ -1,6 +1,7 @@
 // Log lines: JSON for programs, one readable line each for a person at a terminal.
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
+import { withoutTokens } from '../std/sensitive.ts';
 
 export type { Logger };
 
@@ -27,10 +28,10 @@ const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*
 
 /** What an error is about; its stack only where the error is a defect of ours. */
 function describeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { name, message, stack } = error;
+  if (!(error instanceof Error)) return { message: withoutTokens(String(error)) };
+  const { name, message, stack = '' } = error;
   const code = 'code' in error ? { code: error.code } : {};
-  return { name, message, ...code, ...(DEFECTS.has(name) && { stack }) };
+  return { name, message: withoutTokens(message), ...code, ...(DEFECTS.has(name) && { stack: withoutTokens(stack) }) };
 }
 
 const DEFECTS = new Set(['Error', 'TypeError', 'RangeError', 'ReferenceError', 'AssertionError']);

@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { Sensitive } from '../../src/std/sensitive.ts';
+import { Sensitive, withoutTokens } from '../../src/std/sensitive.ts';
 
 describe('Sensitive', () => {
   const token = new Sensitive('s3cret');
@@ -29,5 +29,18 @@ describe('Sensitive', () => {
     ['an error', inspect(new Error('refused', { cause: token }))],
   ])('stays hidden inside %s', (_name, text) => {
     expect(text).not.toContain('s3cret');
+  });
+});
+
+describe('withoutTokens', () => {
+  const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJkZXBsb3llciJ9.c2lnbmF0dXJl';
+
+  it.each([
+    ['a token', jwt, '[redacted]'],
+    ['tokens among words', `token ${jwt}, or "${jwt}"`, 'token [redacted], or "[redacted]"'],
+    ['a token without its signature', 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0', '[redacted]'],
+    ['nothing else', 'secrets "eyJ.a" not found at 10.0.0.1', 'secrets "eyJ.a" not found at 10.0.0.1'],
+  ])('removes %s', (_name, text, clean) => {
+    expect(withoutTokens(text)).toBe(clean);
   });
 });

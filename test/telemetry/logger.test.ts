@@ -43,6 +43,15 @@ describe('createLogger', () => {
     expect(lines.join('')).not.toContain('hidden-value');
   });
 
+  it('never prints a token that an error speaks of, in its stack neither', () => {
+    const { lines, log } = logger();
+    log.error({ error: new TypeError('cannot read eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln') }, 'defect');
+    log.error({ error: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln' }, 'defect');
+
+    expect(lines.join('')).toContain('cannot read [redacted]');
+    expect(lines.join('')).not.toContain('eyJ');
+  });
+
   it('shows the stack of a defect and not that of a refusal', () => {
     const { lines, log } = logger();
     const refusal = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });
