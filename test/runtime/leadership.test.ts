@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { BehaviorSubject, Observable, type Subscription } from 'rxjs';
+import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
+
+let leads$: BehaviorSubject<boolean>;
+let stopping: AbortController;
+let story: string[];
+let term: { readonly work: (item: string) => void; readonly drain: () => void } | undefined;
+let subscription: Subscription;
+
+/** Work that says when it begins and how it ends, and drains only when the test lets it. */
+const work$ = new Observable<string>((subscriber) => {
+  story.push('begins');
+  term = {
+    work: (item) => subscriber.next(item),
+    drain: () => {
+      story.push('drained');
+      subscriber.complete();
+    },
+  };
+  return () => story.push('over');
+});
+
+beforeEach(() => {
+  leads$ = new BehaviorSubject(false);
+  stopping = new AbortController();
+  story = [];
+  term = undefined;
+  subscription = whileLeading({ leads$, work$, stopping: stopping.signal }).subscribe({
+    next: (item) => story.push(item),
+    complete: () => story.push('complete'),
+  });
+});
+
+describe('whileLeading', () => {
+  it('works while we lead, and only then', () => {
+    expect(story).toEqual([]);
+    leads$.next(true);
+    term?.work('one');
+    expect(story).toEqual(['begins', 'one']);
+  });
+
+  it('cuts the work off at once when the lead is lost, and begins anew with the next one', () => {
+    leads$.next(true);
+    leads$.next(false);
+    expect(story).toEqual(['begins', 'over']);
+    leads$.next(true);
+    expect(story).toEqual(['begins', 'over', 'begins']);
+  });
+
+  it('lets work drain as leader when it is to stop, then ends', () => {
+    leads$.next(true);
+    stopping.abort();
+    expect([story, leads$.observed]).toEqual([['begins'], true]);
+    term?.work('last');
+    term?.drain();
+    expect([story, leads$.observed]).toEqual([['begins', 'last', 'drained', 'over', 'complete'], false]);
+  });
+
+  it('cuts the work off and ends when the lead is lost while it drains', () => {
+    leads$.next(true);
+    stopping.abort();
+    leads$.next(false);
+    expect([story, leads$.observed]).toEqual([['begins', 'over', 'complete'], false]);
+  });
+
+  it('ends at once when it is to stop and we do not lead', () => {
+    stopping.abort();
+    expect([story, leads$.observed]).toEqual([['complete'], false]);
+  });
+
+  it('cuts the work off when it is unsubscribed from', () => {
+    leads$.next(true);
+    subscription.unsubscribe();
+    expect(story).toEqual(['begins', 'over']);
+  });
+});
+
+describe('whenAborted', () => {
+  it.each([
+    ['later', () => stopping.abort(), undefined],
+    ['before', undefined, () => stopping.abort()],
+  ])('tells once of an abort that comes %s', (_case, after, before) => {
+    const seen: string[] = [];
+    before?.();
+    whenAborted(stopping.signal).subscribe({ next: () => seen.push('aborted'), complete: () => seen.push('complete') });
+    after?.();
+    expect(seen).toEqual(['aborted', 'complete']);
+  });
+});

@@ -1,0 +1,194 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { NEVER, Observable, of, Subject, takeUntil } from 'rxjs';
+import { whenAborted } from '../../src/runtime/leadership.ts';
+import { type Component, DeadlineError, Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
+import { turn } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
+
+let clock: FakeClock;
+let story: string[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  story = [];
+});
+
+const noSooner = () => new Promise<void>(() => {});
+
+function component(name: string, more: Partial<Component> = {}): Component {
+  return {
+    name,
+    stopMs: 1_000,
+    start: async () => void story.push(`${name} starts`),
+    stop: async () => void story.push(`${name} stops`),
+    ...more,
+  };
+}
+
+function lifecycleOf(...components: readonly Component[]): Lifecycle {
+  return new Lifecycle(components, clock);
+}
+
+describe('Lifecycle', () => {
+  it('starts in order, each when those before it work, and stops in the reverse order', async () => {
+    let work = () => {};
+    const informers = component('informers', { start: () => new Promise((resolve) => (work = resolve)) });
+    const lifecycle = lifecycleOf(component('probes'), informers, component('controllers'));
+    const started = lifecycle.start();
+    await turn();
+    expect(story).toEqual(['probes starts']);
+    work();
+    await started;
+    expect(await lifecycle.stop()).toEqual([]);
+    expect(story).toEqual(['probes starts', 'controllers starts', 'controllers stops', 'informers stops', 'probes stops']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('stops what works when one cannot start, and says why it could not', async () => {
+    const lifecycle = lifecycleOf(
+      component('a'),
+      component('b'),
+      component('c', { start: () => Promise.reject(new Error('no port')) }),
+      component('d'),
+    );
+    await expect(lifecycle.start()).rejects.toThrow('no port');
+    expect(story).toEqual(['a starts', 'b starts', 'b stops', 'a stops']);
+  });
+
+  it('gives up on one that does not start in time, and tells it so', async () => {
+    let told: AbortSignal | undefined;
+    const slow = component('cache', {
+      startMs: 5_000,
+      start: (signal) => {
+        told = signal;
+        return noSooner();
+      },
+    });
+    const problem = lifecycleOf(component('probes'), slow).start().catch(String);
+    await turn();
+    clock.advance(4_999);
+    expect(told?.aborted).toBe(false);
+    clock.advance(1);
+    expect(await problem).toBe('DeadlineError: cache did not start in time');
+    expect([told?.aborted, story]).toEqual([true, ['probes starts', 'probes stops']]);
+  });
+
+  it('cuts a start short when it is stopped, and starts nothing more', async () => {
+    const waiting = component('hub', {
+      start: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    });
+    const lifecycle = lifecycleOf(component('probes'), waiting, component('controllers'));
+    const problem = lifecycle.start().catch(String);
+    await turn();
+    expect(await lifecycle.stop()).toEqual([]);
+    expect(await problem).toBe('Error: stopped before everything was started');
+    expect(story).toEqual(['probes starts', 'probes stops']);
+  });
+
+  it('gives each its own time to stop, and names what is left when that is up', async () => {
+    let late: AbortSignal | undefined;
+    const lifecycle = lifecycleOf(
+      component('log'),
+      component('http', { stopMs: 3_000, stop: () => noSooner() }),
+      component('lease', { stop: () => Promise.reject(new Error('hub is gone')) }),
+      component('controllers', {
+        stopMs: 20_000,
+        stop: (signal) => {
+          late = signal;
+          return noSooner();
+        },
+      }),
+    );
+    await lifecycle.start();
+    const stopped = lifecycle.stop();
+    await turn();
+    clock.advance(19_999);
+    expect(late?.aborted).toBe(false);
+    clock.advance(1);
+    await turn();
+    expect(late?.aborted).toBe(true);
+    clock.advance(3_000);
+    expect(await stopped).toEqual([
+      { name: 'controllers', error: new DeadlineError('controllers did not stop in time') },
+      { name: 'lease', error: new Error('hub is gone') },
+      { name: 'http', error: new DeadlineError('http did not stop in time') },
+    ]);
+    expect(story.at(-1)).toBe('log stops');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('takes a synchronous throw for a failure of that component', async () => {
+    const broken = component('broken', {
+      stop: () => {
+        throw new Error('oops');
+      },
+    });
+    const lifecycle = lifecycleOf(component('a'), broken);
+    await lifecycle.start();
+    expect(await lifecycle.stop()).toEqual([{ name: 'broken', error: new Error('oops') }]);
+    expect(story.at(-1)).toBe('a stops');
+  });
+
+  it('stops once, however often it is asked to, and nothing that was never started', async () => {
+    const lifecycle = lifecycleOf(component('a'));
+    await lifecycle.start();
+    expect(lifecycle.stop()).toBe(lifecycle.stop());
+    await lifecycle.stop();
+    expect(story).toEqual(['a starts', 'a stops']);
+    expect(await lifecycleOf(component('b')).stop()).toEqual([]);
+    expect(story).toHaveLength(2);
+  });
+});
+
+describe('streamComponent', () => {
+  const defects: unknown[] = [];
+  const options = { name: 'controllers', stopMs: 20_000, onDefect: (error: unknown) => defects.push(error) };
+
+  it('works while it is subscribed to, and stops when the stream has ended in good order', async () => {
+    const drained$ = new Subject<void>();
+    let isStopping = false;
+    const run = (stopping: AbortSignal) =>
+      new Observable<never>((subscriber) => {
+        stopping.addEventListener('abort', () => {
+          isStopping = true;
+          drained$.subscribe(() => subscriber.complete());
+        });
+      });
+    const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
+    await lifecycle.start();
+    const stopped = lifecycle.stop();
+    await turn();
+    expect([isStopping, clock.pending]).toEqual([true, 1]);
+    drained$.next();
+    expect([await stopped, clock.pending]).toEqual([[], 0]);
+  });
+
+  it('is cut off when its time is up', async () => {
+    let isCut = false;
+    const run = () => new Observable<never>(() => () => (isCut = true));
+    const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
+    await lifecycle.start();
+    const stopped = lifecycle.stop();
+    await turn();
+    clock.advance(20_000);
+    expect(await stopped).toEqual([{ name: 'controllers', error: new DeadlineError('controllers did not stop in time') }]);
+    expect(isCut).toBe(true);
+  });
+
+  it.each([
+    ['has ended', () => of(1)],
+    ['ends when told to', (stopping: AbortSignal) => NEVER.pipe(takeUntil(whenAborted(stopping)))],
+  ])('stops at once when its stream %s', async (_case, run) => {
+    const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
+    await lifecycle.start();
+    expect(await lifecycle.stop()).toEqual([]);
+  });
+
+  it('tells of a defect, and has stopped by it', async () => {
+    const failing$ = new Subject<never>();
+    const lifecycle = lifecycleOf(streamComponent({ ...options, run: () => failing$ }));
+    await lifecycle.start();
+    failing$.error(new Error('bug'));
+    expect([defects, await lifecycle.stop()]).toEqual([[new Error('bug')], []]);
+  });
+});

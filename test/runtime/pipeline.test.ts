@@ -1,0 +1,130 @@
+// The parts of the runtime together, wired as controllers wire them.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { BehaviorSubject, filter, merge, mergeMap, takeUntil } from 'rxjs';
+import { type ApiObject, ManagedTokens } from '../../src/api/resources.ts';
+import { runController } from '../../src/runtime/controller.ts';
+import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
+import { Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
+import { annotationsChanged, anyOf, generationChanged } from '../../src/runtime/predicates.ts';
+import { report } from '../../src/runtime/report.ts';
+import { latestRetryAt, planRetry } from '../../src/runtime/retry-policy.ts';
+import { dueNow, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { turn } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
+import { HandInformer } from './hand-informer.ts';
+import { Runs } from './runs.ts';
+
+const LIFETIME_MS = 600_000;
+
+let clock: FakeClock;
+let runs: Runs;
+let tokens: HandInformer<ApiObject>;
+let secrets: HandInformer<ApiObject>;
+let leads$: BehaviorSubject<boolean>;
+let told: string[];
+let lifecycle: Lifecycle;
+let version = 0;
+
+function object(name: string, more: ApiObject['metadata'] = {}): ApiObject {
+  version += 1;
+  return { metadata: { name, namespace: 'team-a', uid: name, generation: 1, resourceVersion: String(version), ...more } };
+}
+
+function outcomes(stopping: AbortSignal) {
+  const live$ = merge(
+    tokens.changes$.pipe(filter(anyOf(generationChanged, annotationsChanged('tokens.purser.dev/'))), mergeMap(self)),
+    secrets.changes$.pipe(mergeMap(owner(ManagedTokens))),
+  );
+  const requests$ = whenSynced([tokens, secrets], () => tokens.store.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
+  const expiresAt = clock.now() + LIFETIME_MS;
+  const work$ = runController(requests$, {
+    reconcile: runs.reconcile,
+    retryPolicy: (failure) => planRetry(failure, { random: 0, resource: ManagedTokens, latestAt: latestRetryAt(expiresAt, failure.now) }),
+    concurrency: 8,
+    concurrencyPerLane: 2,
+    placeOf: () => ({ lane: 'prod-eu', deadlineAt: expiresAt }),
+    clock,
+  });
+  const log = createLogger({ level: 'silent', readable: false, write: () => {} });
+  const metrics = {
+    ran: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) => told.push(`${outcome} ${reason}`),
+  };
+  return whileLeading({ leads$, stopping, work$: work$.pipe(report({ controller: 'managed-token', log, metrics })) });
+}
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  runs = new Runs();
+  tokens = new HandInformer();
+  secrets = new HandInformer();
+  leads$ = new BehaviorSubject(true);
+  told = [];
+  const onDefect = (error: unknown) => told.push(`defect ${String(error)}`);
+  lifecycle = new Lifecycle([streamComponent({ name: 'controllers', stopMs: 20_000, run: outcomes, onDefect })], clock);
+  await lifecycle.start();
+  tokens.list(object('ci'), object('cd'));
+  secrets.list();
+  await turn();
+});
+
+afterEach(() => void lifecycle.stop());
+
+async function succeed(...keys: readonly string[]): Promise<void> {
+  for (const key of keys) runs.succeed(key, { requeueAt: clock.now() + 480_000 });
+  await turn();
+}
+
+describe('the runtime', () => {
+  it('looks at every object once when all is known, and again when its time comes', async () => {
+    expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
+    await succeed('team-a/ci', 'team-a/cd');
+    expect([told, clock.pending]).toEqual([['reconciled ', 'reconciled '], 1]);
+    clock.advance(480_000);
+    expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
+  });
+
+  it('is woken by what matters and by nothing else', async () => {
+    await succeed('team-a/ci', 'team-a/cd');
+    tokens.apply(object('ci', { labels: { tier: 'prod' } }));
+    await turn();
+    expect(runs.running).toEqual([]);
+    tokens.apply(object('ci', { annotations: { 'tokens.purser.dev/rotate': '1' } }));
+    const reference = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'cd', uid: 'cd' };
+    secrets.apply(object('cd', { ownerReferences: [reference] }));
+    await turn();
+    expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
+  });
+
+  it('tries again what fails, each time within a fifth of the remaining validity', async () => {
+    await succeed('team-a/cd');
+    const expiresAt = clock.now() + LIFETIME_MS;
+    for (let failures = 1; failures <= 12; failures++) {
+      runs.fail('team-a/ci');
+      await turn();
+      clock.advance((expiresAt - clock.now()) / 5);
+      expect(runs.running).toEqual(['team-a/ci']);
+    }
+    expect(told.slice(1)).toEqual(Array.from({ length: 12 }, () => 'transient Defect'));
+  });
+
+  it('drains on stop, without a timer or an informer left', async () => {
+    const stopped = lifecycle.stop();
+    tokens.apply(object('late'));
+    await succeed('team-a/ci', 'team-a/cd');
+    expect(await stopped).toEqual([]);
+    expect([runs.started.length, clock.pending, tokens.runs, secrets.runs]).toEqual([2, 0, false, false]);
+  });
+
+  it('is cut off when the lead is lost, and starts over with the next term', async () => {
+    const signal = runs.signalOf('team-a/ci');
+    leads$.next(false);
+    expect([signal.aborted, tokens.runs, clock.pending]).toEqual([true, false, 0]);
+    leads$.next(true);
+    tokens.list(object('ci'));
+    secrets.list();
+    await turn();
+    expect(runs.started).toEqual(['team-a/ci', 'team-a/cd', 'team-a/ci']);
+  });
+});
