@@ -1,6 +1,7 @@
 // A target's answer is untrusted: is this the token that was asked for?
 
 import { instantOf } from './instant.ts';
+import { sameAudiences } from './issued-for.ts';
 import type { TokenClaims } from './token-claims.ts';
 import { subjectOf, type TokenRequest } from './token-request.ts';
 
@@ -53,7 +54,7 @@ function expiryProblems(expiresAt: number | undefined, serverAt: number): readon
 function claimProblems(request: TokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
   const checks: readonly (readonly [boolean, string])[] = [
     [claims.subject === subjectOf(request), 'the token is for another account'],
-    [sameSet(claims.audiences, request.audiences), 'the token is for other audiences'],
+    [sameAudiences(claims.audiences, request.audiences), 'the token is for other audiences'],
     [request.accountUID === undefined || claims.accountUID === request.accountUID, 'the account is another one of the same name'],
     [isBound(request, claims), 'the token is not bound to the object that was named'],
     [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
@@ -72,8 +73,4 @@ function isBound({ boundObject }: TokenRequest, { boundPodUID, boundSecretUID }:
   if (boundObject === undefined) return boundPodUID === undefined && boundSecretUID === undefined;
   const uid = boundObject.kind === 'Pod' ? boundPodUID : boundSecretUID;
   return uid !== undefined && (boundObject.uid === undefined || boundObject.uid === uid);
-}
-
-function sameSet(a: readonly string[], b: readonly string[]): boolean {
-  return new Set(a).symmetricDifference(new Set(b)).size === 0;
 }

@@ -59,10 +59,15 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   const same =
     issued.cluster === clusterName &&
     issued.subject === subjectOf(serviceAccount) &&
-    new Set(issued.audiences).symmetricDifference(new Set(audiences)).size === 0 &&
+    sameAudiences(issued.audiences, audiences) &&
     isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
   if (!same) return 'SpecChanged';
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
+}
+
+/** Whether two lists name the same audiences; their order means nothing. */
+export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
+  return new Set(a).symmetricDifference(new Set(b)).size === 0;
 }
 
 function boundText({ kind, name, uid = '' }: BoundObject): string {

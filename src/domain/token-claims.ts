@@ -1,5 +1,6 @@
 // What a token says of itself. Nothing is verified here: whoever needs certainty asks the cluster that issued it.
 
+import { defined } from './defined.ts';
 import { LATEST_AT } from './instant.ts';
 
 /** The claims of a JWT. Those that are missing or of the wrong type are absent. */
@@ -21,7 +22,7 @@ export function tokenClaims(token: string): TokenClaims | undefined {
   const payload = payloadOf(token);
   if (payload === undefined) return undefined;
   const kubernetes = fieldsOf(payload['kubernetes.io']);
-  return present({
+  return defined({
     subject: textOf(payload['sub']),
     audiences: audiencesOf(payload['aud']),
     issuedAt: numericDate(payload['iat']),
@@ -77,8 +78,4 @@ function audiencesOf(value: unknown): readonly string[] {
 /** JWTs count seconds, possibly with a fraction. */
 function numericDate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
-}
-
-function present<T extends object>(fields: { readonly [Name in keyof T]: T[Name] | undefined }): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,16 +1,21 @@
-// What is to be done for a ManagedToken, decided from what is known of it.
+// What can be done for a ManagedToken.
 
-import type { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
+import type { FailureReason, IssueReason } from '../api/reasons.ts';
+
+/** Why there is no token, or no newer one. */
+export interface TokenFailure {
+  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal';
+  /** What people can do about it. */
+  readonly message: string;
+}
 
 /** How the wanted Secret comes about: some changes of a Secret are only possible by making it anew. */
 export type SecretWrite = 'create' | 'update' | 'replace';
 
-/** The token in the Secret, if there is one, does no harm or no good any more. */
 export interface HoldPlan {
   readonly type: 'hold';
-  readonly reason: ReadyReason | FailureReason;
-  /** What people can do about it. */
-  readonly message: string;
+  /** Absent when there is nothing to complain about: rotation is suspended, or it is too soon. */
+  readonly failure?: TokenFailure;
   /** Whether the keys with the token are to be removed from the Secret. */
   readonly strip: boolean;
   /** When to look again; absent when only a change can help. */
@@ -42,9 +47,9 @@ export type TokenPlan =
   /** The token that is there is written anew, read from the Secret of this name. */
   | { readonly type: 'rewrite'; readonly from: string; readonly write: SecretWrite }
   /** Secrets of former names are deleted. */
-  | { readonly type: 'remove'; readonly names: readonly string[] }
-  /** The anchor and the Secret are deleted, because of this value of the annotation. */
-  | { readonly type: 'revoke'; readonly request: string }
+  | { readonly type: 'remove'; readonly secrets: readonly string[] }
+  /** The anchor and then these Secrets are deleted, because of this value of the annotation. */
+  | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
   /** The anchor is deleted, unless it is gone or given up, and then the finalizer dropped. */
   | { readonly type: 'release'; readonly anchor: 'delete' | 'gone' | 'orphaned' }
   /** The token is put to TokenReview. */

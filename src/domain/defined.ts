@@ -1,0 +1,6 @@
+// Objects whose fields may be absent.
+
+/** The object without the fields that are undefined: absent is not the same on the wire. */
+export function defined<T extends object>(fields: { readonly [Name in keyof T]: T[Name] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

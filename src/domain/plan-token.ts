@@ -1,0 +1,157 @@
+// Decides what is to be done for a ManagedToken from what is known of it. The list of decisions is at the end.
+
+import { fieldErrorText } from '../api/field-error.ts';
+import { AnchorFinalizer } from '../api/names.ts';
+import { instantOf } from './instant.ts';
+import { desiredMetadata, hasMetadata, isOwnedBy } from './token-metadata.ts';
+import type { StoredSecret, TokenObservation } from './token-observation.ts';
+import type { HoldPlan, SecretWrite, TokenPlan } from './token-plan.ts';
+import { mayIssueAt, whyIssue } from './token-policy.ts';
+import { anchorName, type TokenLimits } from './token-request.ts';
+import { secretNameOf } from './token-secret.ts';
+import { specProblems } from './token-spec.ts';
+import { type TokenState, tokenState } from './token-state.ts';
+
+/** Decides. Total: whatever is observed, there is a plan, and it never asks to be looked at again in the past. */
+export function planToken(observation: TokenObservation, now: number, limits: TokenLimits = {}): TokenPlan {
+  const scene: Scene = { observation, state: tokenState(observation, now), now, limits };
+  for (const decide of DECISIONS) {
+    const plan = decide(scene);
+    if (plan !== undefined) return plan;
+  }
+  return { type: 'wait', until: nextLookAt(now, [scene.state.renewAt, observation.verifyAt]) };
+}
+
+interface Scene {
+  readonly observation: TokenObservation;
+  readonly state: TokenState;
+  readonly now: number;
+  readonly limits: TokenLimits;
+}
+
+type Decision = (scene: Scene) => TokenPlan | undefined;
+
+/** In a day much can happen to a clock. */
+const LONGEST_WAIT_MS = 86_400_000;
+const GIVE_UP_MS = 600_000;
+
+const beingDeleted: Decision = ({ observation, state, now }) => {
+  const { metadata } = observation.token;
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  if (!metadata.finalizers?.includes(AnchorFinalizer)) return { type: 'none' };
+  if (observation.cluster === undefined || state.expired) return { type: 'release', anchor: 'gone' };
+  const deletedAt = instantOf(metadata.deletionTimestamp) ?? 0;
+  return { type: 'release', anchor: now < deletedAt + GIVE_UP_MS ? 'delete' : 'orphaned' };
+};
+
+const ownedByOthers: Decision = ({ observation: { token, secret } }) => {
+  if (secret === undefined || isOwnedBy(secret.metadata, token)) return undefined;
+  const message = `The Secret ${secretNameOf(token)} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
+  return { type: 'hold', failure: { reason: 'SecretConflict', message }, strip: false };
+};
+
+const revoked: Decision = ({ observation, state: { secret, revokeRequest } }) => {
+  if (revokeRequest === undefined || (secret === undefined && !observation.token.spec.rotation.suspend)) return undefined;
+  return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
+};
+
+const suspended: Decision = ({ observation, state, now }) => {
+  if (!observation.token.spec.rotation.suspend) return undefined;
+  return { ...held(state, now), strip: state.hasToken && state.expired };
+};
+
+const invalid: Decision = ({ observation, state, now, limits }) => {
+  const problems = specProblems(observation.token, observation.cluster, limits);
+  if (problems.length === 0) return undefined;
+  return { ...held(state, now), failure: { reason: 'InvalidSpec', message: problems.map(fieldErrorText).join('; ') } };
+};
+
+const clusterMissing: Decision = ({ observation: { token, cluster }, state, now }) => {
+  if (cluster !== undefined) return undefined;
+  const message = `There is no Cluster ${token.spec.clusterName}. Register it, or change spec.clusterName.`;
+  return { ...held(state, now), failure: { reason: 'ClusterNotFound', message } };
+};
+
+const issuanceNeeded: Decision = ({ observation, state, now }) => {
+  const reason = whyIssue(state, observation, now);
+  if (reason === undefined) return undefined;
+  const at = mayIssueAt(reason, state, now);
+  if (at > now) return { ...held(state, now), until: nextLookAt(now, [at]) };
+  const expectsAccount = reason === 'RotationDue' || reason === 'RotationRequested';
+  const accountUID = expectsAccount ? state.record?.issuedFor.accountUID : undefined;
+  return {
+    type: 'issue',
+    reason,
+    write: writeOf(observation.secret),
+    dropOld: isToBeDropped(state),
+    freshAnchor: state.revokeRequest !== undefined,
+    ...(accountUID && { accountUID }),
+  };
+};
+
+const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
+  if (secret === undefined || record === undefined) return undefined;
+  const { token, outputsDigest } = observation;
+  const isRight =
+    secret === observation.secret &&
+    writeOf(secret) === 'update' &&
+    secret.outputsDigest === outputsDigest &&
+    hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
+  return isRight ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret) };
+};
+
+const formerSecrets: Decision = ({ observation }) => {
+  const secrets = ownedNames({ ...observation, secret: undefined });
+  return secrets.length > 0 ? { type: 'remove', secrets } : undefined;
+};
+
+const anchorUnused: Decision = ({ observation: { token }, state: { record } }) => {
+  const { metadata, spec } = token;
+  if (spec.revocation === 'BoundSecret' || !metadata.finalizers?.includes(AnchorFinalizer)) return undefined;
+  const isBound = record?.issuedFor.boundTo.startsWith(`Secret/${anchorName(metadata.uid ?? '')}/`);
+  return isBound ? undefined : { type: 'release', anchor: 'delete' };
+};
+
+const verificationDue: Decision = ({ observation: { verifyAt }, now }) =>
+  verifyAt !== undefined && verifyAt <= now ? { type: 'verify' } : undefined;
+
+/** The first that has something to say decides. */
+const DECISIONS: readonly Decision[] = [
+  beingDeleted,
+  ownedByOthers,
+  revoked,
+  suspended,
+  invalid,
+  clusterMissing,
+  issuanceNeeded,
+  secretDiffers,
+  formerSecrets,
+  anchorUnused,
+  verificationDue,
+];
+
+/** Nothing is done, but a token must not outlive its expiry, nor the spec that it was issued for. */
+function held({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
+  const until = hasToken && record !== undefined && !expired ? nextLookAt(now, [record.expiresAt]) : undefined;
+  return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
+}
+
+function isToBeDropped({ superseded, expired, forged }: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
+  return superseded !== undefined || expired || forged;
+}
+
+function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
+  const secrets = secret === undefined ? former : [secret, ...former];
+  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+}
+
+/** Neither `immutable` nor `type` can be taken back. */
+function writeOf(secret: StoredSecret | undefined): SecretWrite {
+  if (secret === undefined) return 'create';
+  return secret.immutable || secret.type !== 'Opaque' ? 'replace' : 'update';
+}
+
+function nextLookAt(now: number, candidates: readonly (number | undefined)[]): number {
+  const ahead = candidates.filter((at) => at !== undefined && at > now) as number[];
+  return Math.min(now + LONGEST_WAIT_MS, ...ahead);
+}

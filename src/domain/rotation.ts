@@ -1,0 +1,59 @@
+// When a token is renewed, tried again and verified. All instants are by our own clock.
+
+import { wholeSecond } from './instant.ts';
+import { renewBeforeMs } from './renew-before.ts';
+import { shareOf } from './spread.ts';
+
+/** From issuance to expiry. */
+export interface Lifetime {
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+const MIN_AGE_MS = 30_000;
+const MIN_AGE_SHARE = 0.1;
+const JITTER_SHARE = 0.05;
+const MIN_RETRY_MS = 5_000;
+const RETRY_SHARE = 0.2;
+
+/**
+ * When the token is renewed, in whole seconds: `renewBefore` its expiry, and earlier by up to a twentieth of its
+ * lifetime, so that tokens made together do not renew together. Never before `earliestRenewAt`.
+ */
+export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): number {
+  const { expiresAt } = lifetime;
+  const lifetimeMs = lengthMs(lifetime);
+  const earliestAt = earliestRenewAt(lifetime);
+  const jitterMs = lifetimeMs * JITTER_SHARE;
+  // Where renewBefore is cut short, the jitter follows the cut: these tokens must not renew together either.
+  const latestAt = Math.max(expiresAt - renewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
+  return Math.max(earliestAt, wholeSecond(Math.min(latestAt - jitterMs * shareOf(uid), expiresAt)));
+}
+
+/** Before this instant no token is renewed for its age: a tenth of its lifetime, and 30 seconds, must have passed. */
+export function earliestRenewAt(lifetime: Lifetime): number {
+  const ageMs = Math.max(MIN_AGE_MS, lengthMs(lifetime) * MIN_AGE_SHARE);
+  return wholeSecond(lifetime.issuedAt + ageMs + 999);
+}
+
+/** Whether `renewBefore` asks for a renewal earlier than is allowed. */
+export function isCutShort(lifetime: Lifetime, renewBefore: string): boolean {
+  return lifetime.expiresAt - renewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
+}
+
+/** The longest pause before a failed renewal is tried again: a fifth of what is left, and no limit once nothing is. */
+export function longestRetryMs(expiresAt: number | undefined, now: number): number {
+  if (expiresAt === undefined || !(expiresAt > now)) return Infinity;
+  return Math.max(MIN_RETRY_MS, (expiresAt - now) * RETRY_SHARE);
+}
+
+/** The first instant after `after` at which this object is verified; each has a place of its own in every interval. 0 is never. */
+export function nextVerifyAt(uid: string, after: number, intervalMs: number): number | undefined {
+  if (!(intervalMs > 0)) return undefined;
+  const offsetMs = Math.floor(shareOf(`verify ${uid}`) * intervalMs);
+  return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
+}
+
+function lengthMs({ issuedAt, expiresAt }: Lifetime): number {
+  return Math.max(0, expiresAt - issuedAt);
+}

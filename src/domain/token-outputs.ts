@@ -1,0 +1,104 @@
+// The keys of a token's Secret: the forms in which workloads, Flux, Cluster API and Argo CD read a token.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { TokenSecretKey as Key } from '../api/names.ts';
+
+type Output = ManagedToken['spec']['secret']['outputs'][number];
+
+/** Values of a Secret by their keys, as text. */
+export type SecretTexts = Readonly<Record<string, string>>;
+
+/** Everything that goes into a Secret besides the token. */
+export interface OutputTarget {
+  readonly outputs: readonly Output[];
+  readonly cluster: string;
+  /** An https URL. */
+  readonly server: string;
+  /** Base64 of PEM; absent where the roots of the system vouch for the cluster. */
+  readonly caBundle?: string;
+  readonly namespace: string;
+  readonly account: string;
+}
+
+/** What is written for this ManagedToken. `server` is the address for Purser's own place in the network. */
+export function outputTarget({ spec }: ManagedToken, cluster: Cluster, server: string): OutputTarget {
+  const { caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
+  // Decoded and encoded again, because Go's base64 is stricter than what the schema lets through.
+  const ca = Buffer.from(caBundle, 'base64').toString('base64');
+  return {
+    outputs: spec.secret.outputs,
+    cluster: spec.clusterName,
+    server: serverUrl(spec.secret.server ?? server),
+    ...(ca !== '' && { caBundle: ca }),
+    namespace: spec.serviceAccount.namespace,
+    account: spec.serviceAccount.name,
+  };
+}
+
+/** All keys with their values. */
+export function outputTexts(target: OutputTarget, token: string): SecretTexts {
+  const texts = target.outputs.map((output) => FORMS[output]?.(target, token));
+  return Object.assign({}, ...texts, { [Key.token]: token });
+}
+
+/**
+ * All keys and values as one text with the token blanked out. Equal for what is stored and what is wanted if and only
+ * if what is stored needs no rewriting, so that its digest tells that without the token.
+ */
+export function outputsText(texts: SecretTexts): string {
+  const token = texts[Key.token] ?? '';
+  const blanked = Object.entries(texts).map(([key, text]) => [key, token === '' ? text : text.replaceAll(token, BLANK)] as const);
+  return JSON.stringify(blanked.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The keys that hold the token in one form or another. */
+export const TOKEN_KEYS: readonly string[] = [Key.token, Key.kubeconfig, Key.value, Key.config];
+
+/** An address of a Cluster as a URL: the scheme may be left out there. */
+export function serverUrl(address: string): string {
+  return address.includes('://') ? address : `https://${address}`;
+}
+
+/** No text that people write contains it. */
+const BLANK = '\0';
+
+const FORMS: Readonly<Record<Output, (target: OutputTarget, token: string) => SecretTexts>> = {
+  Token: ({ caBundle, server, namespace }) => ({
+    ...(caBundle && { [Key.caCertificate]: Buffer.from(caBundle, 'base64').toString() }),
+    [Key.server]: server,
+    [Key.namespace]: namespace,
+  }),
+  Kubeconfig: (target, token) => {
+    const text = kubeconfig(target, token);
+    return { [Key.kubeconfig]: text, [Key.value]: text };
+  },
+  ArgoCD: ({ cluster, server, caBundle }, token) => ({
+    [Key.name]: cluster,
+    [Key.server]: server,
+    [Key.config]: JSON.stringify({ bearerToken: token, tlsClientConfig: { insecure: false, ...(caBundle && { caData: caBundle }) } }),
+  }),
+};
+
+/** JSON strings are YAML, too. */
+function kubeconfig({ cluster, server, caBundle, namespace, account }: OutputTarget, token: string): string {
+  const quoted = JSON.stringify;
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: ${quoted(cluster)}
+  cluster:
+    server: ${quoted(server)}
+${caBundle === undefined ? '' : `    certificate-authority-data: ${quoted(caBundle)}\n`}users:
+- name: ${quoted(account)}
+  user:
+    token: ${quoted(token)}
+contexts:
+- name: ${quoted(cluster)}
+  context:
+    cluster: ${quoted(cluster)}
+    user: ${quoted(account)}
+    namespace: ${quoted(namespace)}
+current-context: ${quoted(cluster)}
+`;
+}

@@ -1,0 +1,61 @@
+// What is wrong with a ManagedToken's spec: the rules of the schema once more, and those that no schema can know.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooMany, unsupportedValue } from '../api/field-error.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { serverUrl } from './token-outputs.ts';
+import { boundObjectOf, isSilentlyExtended, type TokenLimits } from './token-request.ts';
+
+type Spec = ManagedToken['spec'];
+
+/** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
+export function specProblems({ spec }: ManagedToken, cluster: Cluster | undefined, limits: TokenLimits): readonly FieldError[] {
+  return [
+    ...expirationProblems(spec),
+    ...audienceProblems(spec.audiences, limits.allowedAudiences),
+    ...bindingProblems(spec),
+    ...(cluster === undefined ? [] : serverProblems(spec, cluster)),
+  ];
+}
+
+const MIN_SECONDS = 600;
+const MAX_SECONDS = 2 ** 32;
+const MAX_AUDIENCES = 16;
+const MAX_AUDIENCE_LENGTH = 256;
+
+function expirationProblems(spec: Spec): readonly FieldError[] {
+  const field = 'spec.expirationSeconds';
+  const { expirationSeconds } = spec;
+  if (!Number.isInteger(expirationSeconds) || expirationSeconds < MIN_SECONDS || expirationSeconds > MAX_SECONDS) {
+    return [invalidValue(field, expirationSeconds, `must be a whole number from ${MIN_SECONDS} to ${MAX_SECONDS}`)];
+  }
+  const boundObject = boundObjectOf(spec);
+  return isSilentlyExtended({ expirationSeconds, ...(boundObject && { boundObject }) })
+    ? [invalidValue(field, expirationSeconds, 'must not be 3607 for a token bound to a Pod, which would live for a year; use 3600 or 3608')]
+    : [];
+}
+
+function audienceProblems(audiences: readonly string[], allowed: readonly string[] | undefined): readonly FieldError[] {
+  if (audiences.length === 0) return [requiredValue('spec.audiences')];
+  if (audiences.length > MAX_AUDIENCES) return [tooMany('spec.audiences', audiences.length, MAX_AUDIENCES)];
+  return audiences.flatMap((audience, index) => {
+    const field = `spec.audiences[${index}]`;
+    if (audience === '' || audience.length > MAX_AUDIENCE_LENGTH) {
+      return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
+    }
+    return allowed === undefined || allowed.includes(audience) ? [] : [unsupportedValue(field, audience, allowed)];
+  });
+}
+
+function bindingProblems({ boundObjectRef, revocation }: Spec): readonly FieldError[] {
+  if (boundObjectRef === undefined) return [];
+  if (revocation === 'BoundSecret') return [forbiddenValue('spec.boundObjectRef', 'cannot be combined with revocation BoundSecret')];
+  const kinds: readonly string[] = ['Pod', 'Secret'];
+  return kinds.includes(boundObjectRef.kind) ? [] : [unsupportedValue('spec.boundObjectRef.kind', boundObjectRef.kind, kinds)];
+}
+
+function serverProblems({ secret }: Spec, cluster: Cluster): readonly FieldError[] {
+  const addresses = cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
+  const isListed = secret.server === undefined || addresses.map(serverUrl).includes(serverUrl(secret.server));
+  return isListed ? [] : [unsupportedValue('spec.secret.server', secret.server, addresses)];
+}

@@ -1,0 +1,110 @@
+// What the Secret of a ManagedToken amounts to: which token it holds, for what, until when.
+
+import { Annotation } from '../api/names.ts';
+import type { IssueReason } from '../api/reasons.ts';
+import { instantOf } from './instant.ts';
+import { sameAudiences, supersededBy } from './issued-for.ts';
+import { type Lifetime, renewAt } from './rotation.ts';
+import type { TokenClaims } from './token-claims.ts';
+import { isOwnedBy } from './token-metadata.ts';
+import type { StoredSecret, TokenObservation } from './token-observation.ts';
+import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './token-record.ts';
+
+export interface TokenState {
+  /** The Secret that is judged: ours of the wanted name or, before there is one, ours of a former name. */
+  readonly secret: StoredSecret | undefined;
+  readonly hasToken: boolean;
+  /** What was issued; its times are no later than the token's own claims allow. Absent when missing or damaged. */
+  readonly record: TokenRecord | undefined;
+  /** Why what was issued is not what is wanted. */
+  readonly superseded: IssueReason | undefined;
+  /** Whether another token is in the place of the one that was issued. */
+  readonly forged: boolean;
+  /** Whether the target cluster said that it does not accept this token. */
+  readonly refused: boolean;
+  readonly expired: boolean;
+  /** Absent without a record. */
+  readonly renewAt: number | undefined;
+  /** When a token was last issued, as far as anybody knows; never later than now. */
+  readonly lastIssuedAt: number;
+  /** A request to revoke that nobody has acted on. */
+  readonly revokeRequest: string | undefined;
+}
+
+/** Reads the state from what is known. Total: whatever the Secret holds, there is a state. */
+export function tokenState(observation: TokenObservation, now: number): TokenState {
+  const { token, cluster, verdict } = observation;
+  const secret = judgedSecret(observation);
+  const record = secret && currentRecord(secret, now);
+  return {
+    secret,
+    hasToken: secret?.tokenDigest !== undefined,
+    record,
+    superseded: record && supersededBy(record.issuedFor, token, cluster),
+    forged: secret !== undefined && record !== undefined && isForged(secret, record),
+    refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
+    expired: record !== undefined && record.expiresAt <= now,
+    renewAt: record && renewalOf(record, observation, now),
+    lastIssuedAt: lastIssuedAt(observation, record, now),
+    revokeRequest: pendingRevocation(observation, record),
+  };
+}
+
+/** Whether the token in the Secret is the one that this spec wants and the cluster accepts, as far as is known. */
+export function isHeld({ hasToken, record, superseded, forged, refused }: TokenState): boolean {
+  return hasToken && record !== undefined && superseded === undefined && !forged && !refused;
+}
+
+/** Clocks are set by small steps all the time. */
+const STEP_MS = 60_000;
+
+function judgedSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
+  if (secret !== undefined) return isOwnedBy(secret.metadata, token) ? secret : undefined;
+  const ours = former.filter(({ metadata, tokenDigest }) => tokenDigest !== undefined && isOwnedBy(metadata, token));
+  const expiresAt = ({ metadata }: StoredSecret) => parseRecord(metadata.annotations)?.expiresAt ?? 0;
+  return ours.toSorted((a, b) => expiresAt(b) - expiresAt(a))[0];
+}
+
+function currentRecord({ metadata, claims }: StoredSecret, now: number): TokenRecord | undefined {
+  const record = parseRecord(metadata.annotations);
+  return record && { ...record, ...lifetimeOf(isFromTheFuture(record, now) ? claimedLifetime(record, claims) : record, claims) };
+}
+
+/** Our clock has been set back since the token was issued: what it said then counts for nothing. */
+function isFromTheFuture({ issuedAt }: Lifetime, now: number): boolean {
+  return issuedAt > now + STEP_MS;
+}
+
+function claimedLifetime(record: Lifetime, claims: TokenClaims | undefined): Lifetime {
+  if (claims?.issuedAt === undefined || claims.expiresAt === undefined) return record;
+  return { issuedAt: claims.issuedAt, expiresAt: Math.min(claims.expiresAt, record.expiresAt) };
+}
+
+function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number): number {
+  const uid = token.metadata.uid ?? '';
+  return isFromTheFuture(record, now) ? now : renewAt(record, token.spec.rotation.renewBefore, uid);
+}
+
+/** Whether the token is another one than was issued, or says of itself what the record denies. */
+function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDigest, issuedFor }: TokenRecord): boolean {
+  if (tokenDigest === undefined) return false;
+  if (issuedDigest !== tokenDigest) return true;
+  if (claims === undefined) return false;
+  return (
+    claims.subject !== issuedFor.subject ||
+    !sameAudiences(claims.audiences, issuedFor.audiences) ||
+    (claims.accountUID ?? '') !== issuedFor.accountUID
+  );
+}
+
+function lastIssuedAt({ token }: TokenObservation, record: TokenRecord | undefined, now: number): number {
+  const known = [record?.issuedAt ?? 0, instantOf(token.status?.issuedAt) ?? 0];
+  return Math.max(0, ...known.filter((at) => at <= now));
+}
+
+/** The Secret knows what was acted on; once its record is gone, status is all there is. */
+function pendingRevocation({ token }: TokenObservation, record: TokenRecord | undefined): string | undefined {
+  const request = token.spec.revocation === 'BoundSecret' ? requestOf(token, Annotation.revoke) : undefined;
+  const handled = record === undefined ? token.status?.lastRevokeRequest : record.revokeRequest;
+  return request === handled ? undefined : request;
+}

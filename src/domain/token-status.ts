@@ -1,0 +1,68 @@
+// The status of a ManagedToken: a report of what its Secret says. Nothing is ever decided by it that matters.
+
+import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import { defined } from './defined.ts';
+import { instantText } from './instant.ts';
+import { renewAt } from './rotation.ts';
+import { conditionsFor, type TokenFacts } from './token-conditions.ts';
+import type { TokenObservation } from './token-observation.ts';
+import type { TokenFailure } from './token-plan.ts';
+import { secretNameOf } from './token-secret.ts';
+import { isHeld, type TokenState, tokenState } from './token-state.ts';
+
+/** What only whoever acted knows. */
+export interface Outcome {
+  readonly failure?: TokenFailure | undefined;
+  /** The request to revoke that was acted on just now. */
+  readonly revoked?: string | undefined;
+}
+
+/** The status that the ManagedToken is to have; the very one that it has, when nothing changes. */
+export function desiredStatus(observation: TokenObservation, outcome: Outcome, now: number): ManagedTokenStatus {
+  const { token } = observation;
+  const { status: previous = {}, metadata } = token;
+  const state = tokenState(observation, now);
+  const next = defined<ManagedTokenStatus>({
+    observedGeneration: metadata.generation,
+    conditions: conditionsFor(tokenFacts(token, state, outcome), previous.conditions ?? [], now),
+    ...reported(token, state),
+    rotations: state.record?.rotations ?? previous.rotations,
+    lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
+    lastRevokeRequest: outcome.revoked ?? state.record?.revokeRequest ?? previous.lastRevokeRequest,
+  });
+  return isSame(previous, next) ? previous : next;
+}
+
+function tokenFacts({ metadata, spec }: ManagedToken, state: TokenState, { failure }: Outcome): TokenFacts {
+  return {
+    generation: metadata.generation ?? 0,
+    token: tokenFact(state),
+    superseded: state.superseded,
+    suspended: spec.rotation.suspend,
+    failure,
+  };
+}
+
+function tokenFact(state: TokenState): TokenFacts['token'] {
+  if (state.superseded === undefined && state.expired) return 'expired';
+  return isHeld(state) ? 'valid' : 'none';
+}
+
+/** Only of a token that this spec wants; of any other there is nothing to tell. */
+function reported(token: ManagedToken, { record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
+  if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
+  const { renewBefore, suspend } = token.spec.rotation;
+  return defined({
+    secretName: secretNameOf(token),
+    serviceAccountUID: record.issuedFor.accountUID || undefined,
+    issuedAt: instantText(record.issuedAt),
+    expirationTimestamp: instantText(record.expiresAt),
+    nextRotationTime: suspend ? undefined : instantText(renewAt(record, renewBefore, token.metadata.uid ?? '')),
+    credentialID: record.credentialId,
+  });
+}
+
+function isSame(previous: ManagedTokenStatus, next: ManagedTokenStatus): boolean {
+  const names = Object.keys({ ...previous, ...next }) as (keyof ManagedTokenStatus)[];
+  return names.every((name) => previous[name] === next[name]);
+}
