@@ -141,13 +141,16 @@ describe('createInformer', () => {
     expect(waits).toEqual([800, 1_600, 3_200, 800]);
   });
 
-  it('waits as long as it is told to', async () => {
-    collection.faults.push(answer(429, 'later', { 'retry-after': '20' }));
+  it.each([
+    [20, 20_000],
+    [900_000, 300_000],
+  ])('told to wait %d s, waits %d ms: as long as it is told to, but not for ever', async (seconds, waitMs) => {
+    collection.faults.push(answer(429, 'later', { 'retry-after': String(seconds) }));
     const informer = inform(0.5);
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
-    await eventually(() => expect(waits).toEqual([20_000]));
+    await eventually(() => expect(waits).toEqual([waitMs]));
   });
 
   it.each(['soon', null, -1, { seconds: 1 }])('is not hurried by a server that tells it to wait %j', async (retryAfterSeconds) => {

@@ -272,6 +272,19 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
+  it('gives the lease back though a late renewal arrives in between', async () => {
+    const a = campaign('a');
+    await leading(a);
+    server.handle((request, reply) => {
+      state.handler(request, reply);
+      if (request.method !== 'GET' || !state.lease) return;
+      state.lease = { ...state.lease, metadata: { ...state.lease.metadata, resourceVersion: 'renewed' } };
+      server.handle(state.handler);
+    });
+    await a.election.release();
+    expect(state.lease?.spec).toMatchObject({ holderIdentity: '' });
+  });
+
   it('does not release the lease of another', async () => {
     const a = campaign('a');
     await leading(a);

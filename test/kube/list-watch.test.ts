@@ -102,6 +102,15 @@ describe('listWatch', () => {
     await seen(next, 'listed a 101');
   });
 
+  it('lists nothing that was deleted among the initial events', async () => {
+    const object = { metadata: { name: 'a', namespace: 'ns', resourceVersion: '101' } };
+    const end = { metadata: { resourceVersion: '102', annotations: { 'k8s.io/initial-events-end': 'true' } } };
+    collection.faults.push((_, reply) => {
+      reply.open().lines({ type: 'ADDED', object }, { type: 'DELETED', object }, { type: 'BOOKMARK', object: end });
+    });
+    await seen(follow(startCursor()), 'listed  102');
+  });
+
   it('asks again for WatchList when the connection was cut', async () => {
     collection.faults.push((_, reply) => reply.open().bytes('{').reset());
     const cursor = startCursor();

@@ -30,6 +30,10 @@ function sent(): { readonly method: string; readonly path: string; readonly even
   return world.server.requests.map(({ method, path, body }) => ({ method, path, event: JSON.parse(body) }));
 }
 
+function named(n: number): typeof TOKEN {
+  return { ...TOKEN, metadata: { ...TOKEN.metadata, name: `t-${n}` } };
+}
+
 describe('Recorder', () => {
   it('writes an Event that kubectl describe shows under its object', async () => {
     recorder.record(TOKEN, ISSUED);
@@ -125,6 +129,29 @@ describe('Recorder', () => {
     recorder.record(TOKEN, { ...ISSUED, message: 'other' });
     await recorder.flush();
     expect(sent()).toHaveLength(2);
+  });
+
+  it('drops what is said while too much is waiting', async () => {
+    for (let n = 0; n < 1_005; n += 1) recorder.record(named(n), ISSUED);
+    await recorder.flush();
+    expect(sent()).toHaveLength(1_000);
+  });
+
+  it('forgets what was said the longest ago, so that its memory is bounded', async () => {
+    const calls: string[] = [];
+    const create = async <T>(_: unknown, object: T) => (calls.push('create'), object);
+    const patch = async () => (calls.push('patch'), undefined as never);
+    recorder = new Recorder({ client: { create, patch }, clock, random: () => 0, component: 'purser', instance: 'purser-0' });
+    for (let n = 0; n <= 4_096; n += 1) {
+      recorder.record(named(n), ISSUED);
+      if (n % 500 === 0) await recorder.flush();
+    }
+    await recorder.flush();
+    calls.length = 0;
+    recorder.record(named(4_096), ISSUED);
+    recorder.record(named(0), ISSUED);
+    await recorder.flush();
+    expect(calls).toEqual(['patch', 'create']);
   });
 
   it('never fails its caller, and goes on after a problem', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Socket, connect as tcpConnect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -222,6 +222,19 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
+    it('may be silent for longer than an answer may take', async () => {
+      const server = await serve((_, reply) => void reply.open());
+      const stream = await connect(server).stream({ ...GET, timeoutMs: 3_000, idleMs: 100_000 });
+      if (stream.type !== 'stream') throw new Error('refused');
+      const next = stream.chunks[Symbol.asyncIterator]()
+        .next()
+        .catch((error: unknown) => error);
+      clock.advance(99_999);
+      expect(clock.pending).toBe(1);
+      clock.advance(1);
+      expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
+    });
+
     it('stay alive while bytes come', async () => {
       let send: (text: string) => void = () => undefined;
       const server = await serve((_, reply) => {
@@ -315,7 +328,7 @@ describe('transport', () => {
       writeFileSync(
         script,
         `#!/bin/sh\nprintf x >> ${counter}\ncase "$KUBERNETES_EXEC_INFO" in *'"server":"http'*) ;; *) exit 3;; esac\n` +
-          `echo '{"kind":"ExecCredential","status":{"token":"plugin-'$(cat ${counter})$MODE'","expirationTimestamp":"${expiry}"}}'\n`,
+          `echo '{"kind":"ExecCredential","status":{"token":"plugin-'$(cat ${counter})$MODE$REALM'","expirationTimestamp":"${expiry}"}}'\n`,
       );
       chmodSync(script, 0o755);
       const exec = {
@@ -325,8 +338,8 @@ describe('transport', () => {
         env: [{ name: 'MODE', value: '-m' }],
       };
       const server = await serve(echo);
-      const transport = connect(server, { exec }, { execEnv: { PATH: '/usr/bin:/bin' } });
-      expect((await transport.request(GET)).body).toContain('Bearer plugin-x-m');
+      const transport = connect(server, { exec }, { execEnv: { PATH: '/usr/bin:/bin', REALM: '-r' } });
+      expect((await transport.request(GET)).body).toContain('Bearer plugin-x-m-r');
       clock.advance(40_000);
       expect((await transport.request(GET)).body).toContain('Bearer plugin-x-m');
       clock.advance(10_000);
@@ -334,11 +347,14 @@ describe('transport', () => {
     });
 
     it('do not hold a request up beyond its deadline', async () => {
-      const exec = { command: 'sleep', args: ['0.3'] };
+      const done = join(folder, 'done');
+      const exec = { command: 'sh', args: ['-c', `sleep 0.3; touch ${done}`] };
       const server = await serve(echo);
       const reply = connect(server, { exec }, { execEnv: { PATH: '/usr/bin:/bin' } }).request({ ...GET, timeoutMs: 3_000 });
       clock.advance(3_000);
       await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+      expect(existsSync(done)).toBe(false);
+      await eventually(() => expect(existsSync(done)).toBe(true));
     });
 
     it('do not wait for a plugin that asks a person', async () => {
@@ -393,6 +409,7 @@ describe('transport', () => {
       clock.advance(10_000);
       expect(await shown()).toBe('second');
       expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+      await eventually(() => expect(server.connections).toBe(1));
     });
   });
 });

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
 
@@ -76,6 +77,8 @@ export interface WireServer {
   readonly url: string;
   /** All requests so far. */
   readonly requests: readonly WireRequest[];
+  /** How many connections are open. */
+  readonly connections: number;
   handle(handler: WireHandler): void;
   close(): Promise<void>;
 }
@@ -83,7 +86,7 @@ export interface WireServer {
 /** Listens on a free port of loopback. */
 export async function startWireServer(handler: WireHandler, options: WireServerOptions = {}): Promise<WireServer> {
   const requests: WireRequest[] = [];
-  const sockets = new Map<unknown, number>();
+  const sockets = new Map<Socket, number>();
   let current = handler;
   const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await received(message, sockets.get(message.socket) ?? 0);
@@ -94,7 +97,7 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   const server = options.tls
     ? createTlsServer({ ...options.tls, requestCert: options.tls.ca !== undefined }, listener)
     : createServer(listener);
-  server.on(options.tls ? 'secureConnection' : 'connection', (socket) => sockets.set(socket, sockets.size + 1));
+  server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => sockets.set(socket, sockets.size + 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
@@ -102,6 +105,9 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   return {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
+    get connections() {
+      return [...sockets.keys()].filter((socket) => !socket.destroyed).length;
+    },
     handle: (next) => {
       current = next;
     },
