@@ -1,6 +1,6 @@
 // Watch: the state at the start, if wanted, and every change after it, as one caller's selection sees them.
 
-import { expired, hasReason, type Status, statusError } from '../../api/status.ts';
+import { expired, hasReason, type Status } from '../../api/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
 import type { Change } from '../storage/object-store.ts';
@@ -28,14 +28,11 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 /** A last bookmark this long before the end lets the client resume from close by. */
 const LAST_BOOKMARK_MS = 2_000;
 
-/** A watch whose time is over before it begins, and that has to learn the latest revision first. */
-const OUT_OF_TIME = statusError('InternalError', 'context deadline exceeded').status;
-
 /** Events in batches. Bad versions fail before the first one; 410 and 504 come as an ERROR event and end it. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, options } = request;
   const from = requestedRevision(options.resourceVersion);
-  if ((options.timeoutSeconds ?? 0) < 0) return once(options.resourceVersion === '' ? [{ type: 'ERROR', status: OUT_OF_TIME }] : []);
+  if ((options.timeoutSeconds ?? 0) < 0) return once([]);
   try {
     if (options.sendInitialEvents === true && from > api.store.revision) await api.reached(from);
   } catch (error) {
@@ -52,7 +49,11 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
     const event = eventOf(change, request.selection);
     if (event !== undefined) queue.push(event);
   });
-  const bookmark = () => queue.push(bookmarkAt(kind, Math.max(from, api.store.durableRevision)));
+  const bookmark = () => {
+    const { durableRevision } = api.store;
+    // A bookmark where the watch began would tell nothing.
+    if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
+  };
   const stop = schedule(api, request, { bookmark, end: () => queue.close() });
   return drain(queue, () => {
     unsubscribe();
