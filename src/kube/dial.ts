@@ -99,8 +99,9 @@ function guardedLookup(mayDial: (address: string) => boolean): LookupFunction {
     lookup(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
       const [first] = addresses ?? [];
       const refused = addresses?.find(({ address }) => !mayDial(address));
+      const refusal = `${hostname} is at ${refused?.address}, which must not be dialled`;
       if (error !== null || first === undefined) callback(error ?? new Error(`${hostname} has no address`), []);
-      else if (refused !== undefined) callback(new Error(`${hostname} is at ${refused.address}, which must not be dialled`), []);
+      else if (refused !== undefined) callback(new TransportError('ERR_ADDRESS_REFUSED', refusal), []);
       else if (options.all === true) callback(null, [...addresses]);
       else callback(null, first.address, first.family);
     });

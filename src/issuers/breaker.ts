@@ -1,0 +1,43 @@
+// A circuit breaker: a cluster that fails again and again is left alone for a while, then asked once before it is
+// asked as usual. A state machine without timers; instants are on the monotonic clock.
+
+export type Breaker =
+  | { readonly type: 'closed'; readonly failures: number }
+  | { readonly type: 'open'; readonly until: number; readonly pauseMs: number }
+  /** One request is on its way to find out. */
+  | { readonly type: 'probing'; readonly pauseMs: number };
+
+/** How a request ended: `abandoned` says nothing of the cluster. */
+export type Outcome = 'success' | 'failure' | 'abandoned';
+
+/** Lets everything pass, as at first. */
+export const CLOSED: Breaker = { type: 'closed', failures: 0 };
+
+/** Whether a request may be sent now, and the breaker if it is. Without `breaker` it has to wait `waitMs`. */
+export type Admission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
+
+/** Asks to send a request. Whoever is let through has to report the outcome. */
+export function admit(breaker: Breaker, now: number): Admission {
+  if (breaker.type === 'closed') return { breaker };
+  if (breaker.type === 'probing') return { waitMs: breaker.pauseMs };
+  if (now < breaker.until) return { waitMs: breaker.until - now };
+  return { breaker: { type: 'probing', pauseMs: breaker.pauseMs } };
+}
+
+/** The breaker after the outcome of a request that was let through. */
+export function settled(breaker: Breaker, outcome: Outcome, now: number): Breaker {
+  if (outcome === 'success') return CLOSED;
+  if (breaker.type === 'open') return breaker;
+  if (outcome === 'abandoned') return breaker.type === 'probing' ? { ...breaker, type: 'open', until: now } : breaker;
+  if (breaker.type === 'probing') return opened(Math.min(breaker.pauseMs * 2, MAX_PAUSE_MS), now);
+  const failures = breaker.failures + 1;
+  return failures < THRESHOLD ? { type: 'closed', failures } : opened(FIRST_PAUSE_MS, now);
+}
+
+const THRESHOLD = 5;
+const FIRST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 60_000;
+
+function opened(pauseMs: number, now: number): Breaker {
+  return { type: 'open', until: now + pauseMs, pauseMs };
+}

@@ -1,0 +1,98 @@
+// The targets, as the hub registers them: made when first needed, replaced as soon as the Cluster or its credential is
+// another one. Nothing of the old one is used again: no connection, no certificate authority, no credential.
+
+import { createTarget, type RegisteredCluster, type TargetSettings } from './create-target.ts';
+import { IssueError } from './issue-error.ts';
+import type { Target } from './target.ts';
+
+/** Keeps one target per Cluster. */
+export class ClusterClients {
+  readonly #settings: TargetSettings;
+  readonly #current = new Map<string, Slot>();
+  /** Also those that others have replaced and that are still in use. */
+  readonly #open = new Set<Slot>();
+  #isClosed = false;
+
+  constructor(settings: TargetSettings) {
+    this.#settings = settings;
+  }
+
+  /** Works with the target of a cluster. Throws an IssueError when the registration gives no target to work with. */
+  async use<T>(registered: RegisteredCluster, work: (target: Target) => Promise<T>): Promise<T> {
+    const slot = this.#slotOf(registered);
+    if (slot.target instanceof IssueError) throw slot.target;
+    slot.users += 1;
+    try {
+      return await work(slot.target);
+    } finally {
+      slot.users -= 1;
+      if (slot.isRetired && slot.users === 0) await this.#end(slot);
+    }
+  }
+
+  /** Ends all connections to a cluster that is no longer registered. */
+  async forget(clusterName: string): Promise<void> {
+    const slot = this.#current.get(clusterName);
+    this.#current.delete(clusterName);
+    if (slot !== undefined) await this.#end(slot);
+  }
+
+  /** Ends all connections; work under way fails. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#current.clear();
+    await Promise.all([...this.#open].map((slot) => this.#end(slot)));
+  }
+
+  #slotOf(registered: RegisteredCluster): Slot {
+    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
+    const name = registered.cluster.metadata.name ?? '';
+    const former = this.#current.get(name);
+    const version = versionOf(registered);
+    if (former?.cluster === version.cluster && former.credential === version.credential) return former;
+    const slot: Slot = { ...version, target: this.#create(registered), users: 0, isRetired: false };
+    this.#current.set(name, slot);
+    this.#open.add(slot);
+    if (former !== undefined) this.#replace(former, slot);
+    return slot;
+  }
+
+  #create(registered: RegisteredCluster): Slot['target'] {
+    try {
+      return createTarget(registered, this.#settings);
+    } catch (error) {
+      // Kept, too: nothing changes before the registration does.
+      if (error instanceof IssueError) return error;
+      throw error;
+    }
+  }
+
+  /** With a new credential the old one may finish what it began; an answer from an address that is no longer right is no use. */
+  #replace(former: Slot, next: Slot): void {
+    former.isRetired = true;
+    if (former.users === 0 || former.cluster !== next.cluster) void this.#end(former);
+  }
+
+  async #end(slot: Slot): Promise<void> {
+    this.#open.delete(slot);
+    if (!(slot.target instanceof IssueError)) await slot.target.close();
+  }
+}
+
+interface Slot extends Version {
+  readonly target: Target | IssueError;
+  users: number;
+  isRetired: boolean;
+}
+
+interface Version {
+  readonly cluster: string;
+  readonly credential: string;
+}
+
+function versionOf({ cluster, credential }: RegisteredCluster): Version {
+  return {
+    cluster: `${cluster.metadata.uid}/${cluster.metadata.generation}`,
+    credential: credential === undefined ? '' : `${credential.metadata.uid}/${credential.metadata.resourceVersion}`,
+  };
+}

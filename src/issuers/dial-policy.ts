@@ -1,0 +1,41 @@
+// Addresses that no cluster is at: whoever registers a cluster must not make us talk to this machine or its hypervisor.
+
+import { BlockList, isIP } from 'node:net';
+
+export interface DialPolicyOptions {
+  /** For a run in which the clusters are on this machine. */
+  readonly allowLoopback: boolean;
+}
+
+/** Tells of an IP address whether it may be dialled. To be asked after names are resolved, at every dial. */
+export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: string) => boolean {
+  return (address) => {
+    // A zone says which link an address is on, not what kind it is.
+    const [bare = ''] = address.split('%');
+    const family = isIP(bare);
+    if (family === 0) return false;
+    const type = family === 4 ? 'ipv4' : 'ipv6';
+    return LOOPBACK.check(bare, type) ? allowLoopback : !NEVER.check(bare, type);
+  };
+}
+
+// IPv4 blocks also cover the IPv6 addresses that IPv4 ones are mapped to.
+const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
+
+/** Unspecified, which leads to this machine; link-local; multicast; reserved and broadcast. */
+const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
+/** IPv4 inside of IPv6: a form long given up, and this machine and its link through a gateway (NAT64) or a tunnel (6to4). */
+const EMBEDDED = ['::/96', '64:ff9b::7f00:0/104', '64:ff9b::a9fe:0/112', '2002:7f00::/24', '2002:a9fe::/32'];
+/** Where clouds tell their machines what is theirs, credentials among it. */
+const METADATA = ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::/32', 'fd20:ce::254/128'];
+
+const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA]);
+
+function blockList(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [address = '', prefix] = block.split('/');
+    list.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+  return list;
+}

@@ -1,0 +1,82 @@
+// Errors of the wire and refusals of a target, sorted by whom they concern: the network, our credential, or whoever asked.
+
+import { StatusError } from '../api/status.ts';
+import type { TransportError } from '../kube/transport-error.ts';
+import { IssueError, type IssueFailure } from './issue-error.ts';
+import { withoutSecret } from './plain-text.ts';
+
+/** The failure that a request without a usable answer is. */
+export function transportFailure({ code, message }: TransportError): IssueError {
+  return new IssueError(transportReason(code), message);
+}
+
+/** The failure that a refusal is, whatever was asked; `status` goes with those that concern whoever asked. */
+export function statusFailure({ code, message, status }: StatusError): IssueError {
+  const reason = statusReason(code, message);
+  const retryAfterMs = retryAfter(code, status.details?.retryAfterSeconds);
+  const isTheirs = reason === 'TargetRefused' || reason === 'TargetThrottled';
+  return new IssueError(reason, message, { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(isTheirs && { status }) });
+}
+
+/** The same refusal without a secret that we sent; the target may have written it into any field. */
+export function redacted({ status }: StatusError, secret: string | undefined): StatusError {
+  return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
+}
+
+/** Whether a failure means that the request never left, so that another address can be tried with it. */
+export function isNeverSent(code: string): boolean {
+  return NEVER_SENT.has(code) || isUnverified(code);
+}
+
+/** Whether nobody is behind the address that answers: a proxy says so, or the server cannot serve at all. */
+export function isOutage({ code }: StatusError): boolean {
+  return code === 502 || code === 503 || code === 504;
+}
+
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_ADDRESS_REFUSED',
+]);
+const TIMEOUTS = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
+/** The codes of OpenSSL's verification, and those of a peer that does not speak TLS. */
+const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+const MIN_RETRY_SECONDS = 1;
+const MAX_RETRY_SECONDS = 300;
+
+function transportReason(code: string): IssueFailure {
+  if (code === 'ERR_ADDRESS_REFUSED') return 'AddressRefused';
+  if (TIMEOUTS.has(code)) return 'ClusterTimeout';
+  if (UNREADABLE.test(code)) return 'AnswerUntrusted';
+  return isUnverified(code) ? 'TLSVerifyFailed' : 'ClusterUnreachable';
+}
+
+function isUnverified(code: string): boolean {
+  return UNVERIFIED.test(code);
+}
+
+function statusReason(code: number, message: string): IssueFailure {
+  if (code < 400) return 'AnswerUntrusted';
+  if (code === 401) return 'CredentialRejected';
+  if (code === 403) return forbiddenReason(message);
+  if (code === 429) return 'TargetThrottled';
+  if (code === 504) return 'ClusterTimeout';
+  return code < 500 ? 'TargetRefused' : 'TargetFailed';
+}
+
+/** Authorisation names the user and the verb; admission, which refuses what was asked for, does not. */
+function forbiddenReason(message: string): IssueFailure {
+  if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
+  return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'TargetRefused';
+}
+
+function retryAfter(code: number, seconds: number | undefined): number | undefined {
+  if (seconds === undefined && code !== 429) return undefined;
+  return Math.min(Math.max(seconds ?? 0, MIN_RETRY_SECONDS), MAX_RETRY_SECONDS) * 1000;
+}

@@ -1,0 +1,36 @@
+// Why a target cluster did not do what was asked of it.
+
+import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
+import type { Status } from '../api/status.ts';
+import { plainText } from './plain-text.ts';
+
+/** What can go wrong between us and a target. */
+export type IssueFailure = FailureReason | 'AccountRecreated' | 'InvalidSpec';
+
+export interface IssueErrorOptions {
+  /** How long the target wants to be left alone. */
+  readonly retryAfterMs?: number;
+  /** What the target answered, if its refusal is for whoever asked; without our credential. */
+  readonly status?: Status;
+}
+
+/** A failure with its one word for programs. The message is one line for people and holds no token. */
+export class IssueError extends Error {
+  override readonly name = 'IssueError';
+  readonly reason: IssueFailure;
+  readonly retryAfterMs?: number;
+  readonly status?: Status;
+
+  constructor(reason: IssueFailure, detail = '', { retryAfterMs, status }: IssueErrorOptions = {}) {
+    super(detail === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${plainText(detail)}`);
+    this.reason = reason;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (status !== undefined) this.status = status;
+  }
+}
+
+const MEANINGS: Readonly<Record<IssueFailure, string>> = {
+  ...FailureReason,
+  AccountRecreated: IssueReason.AccountRecreated,
+  InvalidSpec: ReadyReason.InvalidSpec,
+};

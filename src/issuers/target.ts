@@ -1,0 +1,134 @@
+// One target cluster as it is registered at present: its addresses, our credential there, and how it has answered lately.
+
+import { StatusError } from '../api/status.ts';
+import type { CallOptions } from '../kube/calls.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { TransportError } from '../kube/transport-error.ts';
+import type { Clock } from '../std/clock.ts';
+import { admit, type Breaker, CLOSED, type Outcome, settled } from './breaker.ts';
+import type { Credential } from './credential.ts';
+import { EndpointChoice } from './endpoints.ts';
+import { isNeverSent, isOutage, redacted, transportFailure } from './failure.ts';
+import { IssueError } from './issue-error.ts';
+import { Once } from './once.ts';
+import { withoutSecret } from './plain-text.ts';
+
+export interface TargetOptions {
+  readonly clock: Clock;
+  /** In the order of preference. */
+  readonly servers: readonly string[];
+  /** Makes the client of a server. Throws an IssueError if the server must not be spoken to. */
+  readonly connect: (server: string) => KubeClient;
+  /** Absent on the hub, whose client has its own. */
+  readonly credential?: Credential;
+  /** Accounts of this namespace are Purser's own. */
+  readonly ownNamespace?: string;
+  /** Whether others use the clients, too: then they are not closed. */
+  readonly isShared?: boolean;
+}
+
+/** One request to the target, made of nothing but its arguments: it may be made again at another address. */
+export type Ask<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
+
+/** Sends requests to a target, one address after the other, while the target is worth asking. */
+export class Target {
+  readonly credential: Credential | undefined;
+  readonly ownNamespace: string | undefined;
+  /** Who we are there. */
+  readonly username = new Once<string>();
+  readonly clock: Clock;
+  readonly #connect: TargetOptions['connect'];
+  readonly #isShared: boolean;
+  readonly #choice: EndpointChoice;
+  readonly #clients = new Map<string, KubeClient>();
+  #breaker: Breaker = CLOSED;
+  #lastFailure = '';
+  #isClosed = false;
+
+  constructor(options: TargetOptions) {
+    this.clock = options.clock;
+    this.credential = options.credential;
+    this.ownNamespace = options.ownNamespace;
+    this.#connect = options.connect;
+    this.#isShared = options.isShared ?? false;
+    this.#choice = new EndpointChoice(options.servers);
+  }
+
+  /**
+   * The answer to one request. Throws a StatusError when the target refuses, an IssueError when there is no usable
+   * answer or the circuit is open, and the reason of `signal` when that aborts.
+   */
+  async call<T>(ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+    const admission = admit(this.#breaker, this.clock.monotonic());
+    if (admission.breaker === undefined) throw new IssueError('CircuitOpen', this.#lastFailure, { retryAfterMs: admission.waitMs });
+    this.#breaker = admission.breaker;
+    let outcome: Outcome = 'success';
+    try {
+      return await this.#anywhere(ask, signal);
+    } catch (error) {
+      outcome = signal?.aborted ? 'abandoned' : outcomeOf(error);
+      throw this.#explained(error, signal);
+    } finally {
+      this.#breaker = settled(this.#breaker, outcome, this.clock.monotonic());
+    }
+  }
+
+  /** Ends every connection at once; requests under way fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const clients = this.#isShared ? [] : [...this.#clients.values()];
+    await Promise.all(clients.map((client) => client.transport.close()));
+  }
+
+  async #anywhere<T>(ask: Ask<T>, signal: AbortSignal | undefined): Promise<T> {
+    const endsAt = this.clock.monotonic() + DEADLINE_MS;
+    let first: unknown;
+    for (const server of this.#choice.order(this.clock.monotonic())) {
+      try {
+        const answer = await ask(this.#client(server), { signal, timeoutMs: endsAt - this.clock.monotonic() });
+        this.#choice.worked(server, this.clock.monotonic());
+        return answer;
+      } catch (error) {
+        if (isAnswer(error)) this.#choice.worked(server, this.clock.monotonic());
+        else this.#choice.failed(server, this.clock.monotonic());
+        first ??= error;
+        if (signal?.aborted || !mayTryElsewhere(error)) throw error;
+      }
+    }
+    throw first;
+  }
+
+  #client(server: string): KubeClient {
+    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'its registration has changed meanwhile');
+    const client = this.#clients.get(server) ?? this.#connect(server);
+    this.#clients.set(server, client);
+    return client;
+  }
+
+  /** A target knows our credential and could write it into whatever it answers, in an escaped form that the transport does not see. */
+  #explained(error: unknown, signal: AbortSignal | undefined): unknown {
+    if (signal?.aborted) return error;
+    const secret = this.credential?.type === 'token' ? this.credential.token.reveal() : undefined;
+    if (error instanceof StatusError) return redacted(error, secret);
+    if (!(error instanceof TransportError)) return error;
+    const failure = transportFailure(new TransportError(error.code, withoutSecret(error.message, secret)));
+    this.#lastFailure = failure.message;
+    return failure;
+  }
+}
+
+const DEADLINE_MS = 10_000;
+
+function outcomeOf(error: unknown): Outcome {
+  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
+  return error instanceof TransportError ? 'failure' : 'abandoned';
+}
+
+function isAnswer(error: unknown): boolean {
+  return error instanceof StatusError && !isOutage(error);
+}
+
+function mayTryElsewhere(error: unknown): boolean {
+  if (error instanceof IssueError) return error.reason === 'AddressRefused';
+  return error instanceof TransportError && isNeverSent(error.code);
+}
