@@ -6,9 +6,10 @@ import { contractServer } from './server.ts';
 
 const objects = prepareWorld(contractServer());
 
-/** Applies to a ConfigMap or, with `path`, to anything. */
-function apply(name: string, manager: string, object: unknown, query = '', path = CONFIG_MAPS): Promise<Answer> {
-  return objects.apply(`${path}/${name}?fieldManager=${manager}${query}`, object);
+/** Applies to a ConfigMap or, where `name` is a path, to anything. */
+function apply(name: string, manager: string, object: unknown, query = ''): Promise<Answer> {
+  const path = name.startsWith('/') ? name : `${CONFIG_MAPS}/${name}`;
+  return objects.apply(`${path}?fieldManager=${manager}${query}`, object);
 }
 
 describe('an apply', () => {
@@ -19,8 +20,8 @@ describe('an apply', () => {
 
   it('again changes nothing, not even a time', async () => {
     const object = widget('again', { spec: { size: 1, tags: ['a'] } });
-    const { body: first } = await apply('again', 'one', object, '', WIDGETS);
-    const { status, body } = await apply('again', 'one', object, '', WIDGETS);
+    const { body: first } = await apply(`${WIDGETS}/again`, 'one', object);
+    const { status, body } = await apply(`${WIDGETS}/again`, 'one', object);
     expect([status, body]).toEqual([200, first]);
   });
 
@@ -35,8 +36,8 @@ describe('an apply', () => {
   });
 
   it('brings defaults back', async () => {
-    await apply('default', 'one', widget('default', { spec: { color: 'blue', size: 1 } }), '', WIDGETS);
-    const { body } = await apply('default', 'one', widget('default', { spec: { size: 1 } }), '', WIDGETS);
+    await apply(`${WIDGETS}/default`, 'one', widget('default', { spec: { color: 'blue', size: 1 } }));
+    const { body } = await apply(`${WIDGETS}/default`, 'one', widget('default', { spec: { size: 1 } }));
     expect(body['spec']).toEqual({ color: 'red', size: 1 });
   });
 
@@ -48,14 +49,14 @@ describe('an apply', () => {
 
   it('merges lists by what their schema says', async () => {
     const spec = { tags: ['x'], parts: [{ name: 'p', count: 1 }], plain: ['a'], atom: { a: '1' } };
-    await apply('lists', 'one', widget('lists', { spec }), '', WIDGETS);
+    await apply(`${WIDGETS}/lists`, 'one', widget('lists', { spec }));
     const other = { tags: ['y'], parts: [{ name: 'q', count: 2 }] };
-    const { status, body } = await apply('lists', 'two', widget('lists', { spec: other }), '', WIDGETS);
+    const { status, body } = await apply(`${WIDGETS}/lists`, 'two', widget('lists', { spec: other }));
     expect([status, body['spec']]).toEqual([200, { ...spec, color: 'red', tags: ['x', 'y'], parts: [...spec.parts, ...other.parts] }]);
     expect(owners(body)).toContain(
       'two Apply {"f:spec":{"f:parts":{"k:{\\"name\\":\\"q\\"}":{".":{},"f:count":{},"f:name":{}}},"f:tags":{"v:\\"y\\"":{}}}}',
     );
-    const whole = await apply('lists', 'two', widget('lists', { spec: { plain: ['b'], atom: { b: '1' } } }), '', WIDGETS);
+    const whole = await apply(`${WIDGETS}/lists`, 'two', widget('lists', { spec: { plain: ['b'], atom: { b: '1' } } }));
     expect(outcome(whole)).toBe('409 Conflict: Apply failed with 2 conflicts: conflicts with "one":\n- .spec.atom\n- .spec.plain');
   });
 
@@ -112,13 +113,13 @@ describe('a conflict', () => {
   });
 
   it('with an update tells its version and its subresource', async () => {
-    await apply('updated', 'one', widget('updated', { spec: { size: 1 } }), '', WIDGETS);
+    await apply(`${WIDGETS}/updated`, 'one', widget('updated', { spec: { size: 1 } }));
     await objects.merge(`${WIDGETS}/updated?fieldManager=edit`, { spec: { size: 2 } });
     await objects.merge(`${WIDGETS}/updated/status?fieldManager=ctl`, { status: { count: 1 } });
-    expect(outcome(await apply('updated', 'one', widget('updated', { spec: { size: 3 } }), '', WIDGETS))).toBe(
+    expect(outcome(await apply(`${WIDGETS}/updated`, 'one', widget('updated', { spec: { size: 3 } })))).toBe(
       `409 Conflict: Apply failed with 1 conflict: conflict with "edit" using ${GROUP}/v1: .spec.size`,
     );
-    expect(outcome(await apply('updated/status', 'one', widget('updated', { status: { count: 2 } }), '', WIDGETS))).toBe(
+    expect(outcome(await apply(`${WIDGETS}/updated/status`, 'one', widget('updated', { status: { count: 2 } })))).toBe(
       `409 Conflict: Apply failed with 1 conflict: conflict with "ctl" with subresource "status" using ${GROUP}/v1: .status.count`,
     );
   });
@@ -137,24 +138,22 @@ describe('a conflict', () => {
 
 describe('an apply to the status', () => {
   it('is an owner of its own, and of the status alone', async () => {
-    await apply('status', 'one', widget('status', { spec: { size: 1 }, status: { ready: true } }), '', WIDGETS);
+    await apply(`${WIDGETS}/status`, 'one', widget('status', { spec: { size: 1 }, status: { ready: true } }));
     const { body } = await apply(
-      'status/status',
+      `${WIDGETS}/status/status`,
       'one',
       widget('status', { status: { ready: true }, spec: { size: 9 } }, { labels: { a: 'b' } }),
-      '',
-      WIDGETS,
     );
     expect([body['spec'], body['status'], body.metadata['labels']]).toEqual([{ size: 1, color: 'red' }, { ready: true }, undefined]);
     expect(owners(body).toSorted()).toEqual(
       ['one Apply status {"f:status":{"f:ready":{}}}', 'one Apply {"f:spec":{"f:size":{}}}'].toSorted(),
     );
-    const { body: emptied } = await apply('status/status', 'one', widget('status'), '', WIDGETS);
+    const { body: emptied } = await apply(`${WIDGETS}/status/status`, 'one', widget('status'));
     expect([emptied['status'], owners(emptied)]).toEqual([undefined, ['one Apply {"f:spec":{"f:size":{}}}']]);
   });
 
   it('does not create', async () => {
-    expect(outcome(await apply('absent/status', 'one', widget('absent'), '', WIDGETS))).toBe(
+    expect(outcome(await apply(`${WIDGETS}/absent/status`, 'one', widget('absent')))).toBe(
       `404 NotFound: widgets.${GROUP} "absent" not found`,
     );
   });
@@ -227,14 +226,14 @@ describe('what an apply says', () => {
   });
 
   it('must make a valid object', async () => {
-    expect(outcome(await apply('invalid', 'm', widget('invalid', { spec: { size: 101 } }), '', WIDGETS))).toBe(
+    expect(outcome(await apply(`${WIDGETS}/invalid`, 'm', widget('invalid', { spec: { size: 101 } })))).toBe(
       `422 Invalid: Widget.${GROUP} "invalid" is invalid: spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100`,
     );
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'invalid' }, data: { a: '***' } };
-    expect(outcome(await apply('invalid', 'm', secret, '', `/api/v1/namespaces/${NAMESPACE}/secrets`))).toBe(
+    expect(outcome(await apply(`/api/v1/namespaces/${NAMESPACE}/secrets/invalid`, 'm', secret))).toBe(
       '500: failed to convert new object (/invalid; /v1, Kind=Secret) to proper version: unable to convert unstructured object to /v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 0',
     );
-    expect(outcome(await apply('x', 'm', configMap('x'), '', '/api/v1/namespaces/absent/configmaps'))).toBe(
+    expect(outcome(await apply('/api/v1/namespaces/absent/configmaps/x', 'm', configMap('x')))).toBe(
       '404 NotFound: namespaces "absent" not found',
     );
   });

@@ -151,7 +151,8 @@ const SCHEMA = {
   },
 };
 
-function warningsOf(header: string | undefined): readonly string[] {
+/** The texts of Warning headers. */
+export function warningsOf(header: string | undefined): readonly string[] {
   const texts = header === undefined ? [] : header.split(/, (?=299 - ")/);
   return texts.map((text) => JSON.parse(text.slice('299 - '.length)) as string);
 }

@@ -26,13 +26,16 @@ export interface ContractServer {
 export interface ContractServerOptions {
   /** Issuer of service-account tokens. */
   readonly issuer?: string;
+  /** Whether a real server needs kube-controller-manager beside it; the embedded one does that work itself. */
+  readonly controllers?: boolean;
 }
 
 /** A server for the tests of one file, started before the first and stopped after the last of them. */
 export function contractServer(options: ContractServerOptions = {}): ContractServer {
   let started: Started | undefined;
   beforeAll(async () => {
-    started = await (testServer === 'real' ? startReal : startEmbedded)(options.issuer ?? 'https://hub.test');
+    const issuer = options.issuer ?? 'https://hub.test';
+    started = await (testServer === 'real' ? startReal({ ...options, issuer }) : startEmbedded(issuer));
   }, START_MS);
   afterAll(async () => {
     started?.agent.destroy();
@@ -66,8 +69,8 @@ function running(server: Started | undefined): Started {
   return server;
 }
 
-async function startReal(issuer: string): Promise<Started> {
-  const { url, ca, compact, restart, stop } = await startRealCluster({ issuer });
+async function startReal(options: ContractServerOptions): Promise<Started> {
+  const { url, ca, compact, restart, stop } = await startRealCluster(options);
   const forget = async () => {
     await compact();
     // What the API server remembers itself goes only with it.

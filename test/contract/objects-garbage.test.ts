@@ -1,0 +1,127 @@
+// What a control plane does by itself: dependents follow their owners, namespaces take their content along.
+
+import { describe, expect, it } from '@jest/globals';
+import { eventually } from './eventually.ts';
+import { type Body, configMap, objectsOf, outcome } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const objects = objectsOf(contractServer({ controllers: true }));
+const NAMESPACES = '/api/v1/namespaces';
+const CONFIG_MAPS = `${NAMESPACES}/default/configmaps`;
+const SECRETS = `${NAMESPACES}/default/secrets`;
+const HELD = { finalizers: ['hold.on/please'] };
+
+function ownedBy(...owners: readonly (Body & { readonly blocks?: boolean })[]): object {
+  return {
+    ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid }, blocks }) => ({
+      apiVersion,
+      kind,
+      name,
+      uid,
+      ...(blocks && { blockOwnerDeletion: true }),
+    })),
+  };
+}
+
+async function isGone(path: string): Promise<void> {
+  await eventually(async () => expect((await objects.get(path)).status).toBe(404));
+}
+
+const release = (path: string) => objects.merge(path, { metadata: { finalizers: null } });
+
+describe('dependents', () => {
+  it('go after their owner in the background', async () => {
+    const owner = await objects.make(CONFIG_MAPS, configMap('background'));
+    const child = await objects.make(SECRETS, { metadata: { name: 'background-child', ...ownedBy(owner) } });
+    await objects.make(CONFIG_MAPS, configMap('background-grandchild', {}, ownedBy({ ...child, apiVersion: 'v1', kind: 'Secret' })));
+    await objects.delete(`${CONFIG_MAPS}/background?propagationPolicy=Background`);
+    expect((await objects.get(`${CONFIG_MAPS}/background`)).status).toBe(404);
+    await isGone(`${SECRETS}/background-child`);
+    await isGone(`${CONFIG_MAPS}/background-grandchild`);
+  });
+
+  it('that block their owner go before it in the foreground', async () => {
+    const owner = await objects.make(CONFIG_MAPS, configMap('foreground'));
+    await objects.make(CONFIG_MAPS, configMap('foreground-child', {}, { ...ownedBy({ ...owner, blocks: true }), ...HELD }));
+    const { body } = await objects.delete(`${CONFIG_MAPS}/foreground?propagationPolicy=Foreground`);
+    expect(body.metadata['finalizers']).toEqual(['foregroundDeletion']);
+    await eventually(async () => {
+      const child = await objects.get(`${CONFIG_MAPS}/foreground-child`);
+      expect(child.body.metadata['deletionTimestamp']).toBeDefined();
+    });
+    expect((await objects.get(`${CONFIG_MAPS}/foreground`)).status).toBe(200);
+    await release(`${CONFIG_MAPS}/foreground-child`);
+    await isGone(`${CONFIG_MAPS}/foreground`);
+  });
+
+  it('stay as orphans if that is asked for', async () => {
+    const owner = await objects.make(CONFIG_MAPS, configMap('orphaning'));
+    await objects.make(CONFIG_MAPS, configMap('orphan', {}, ownedBy(owner)));
+    const { body } = await objects.delete(`${CONFIG_MAPS}/orphaning?propagationPolicy=Orphan`);
+    expect(body.metadata['finalizers']).toEqual(['orphan']);
+    await isGone(`${CONFIG_MAPS}/orphaning`);
+    expect((await objects.get(`${CONFIG_MAPS}/orphan`)).body.metadata['ownerReferences']).toBeUndefined();
+  });
+
+  it('with another owner lose only the reference to the one that is gone', async () => {
+    const [gone, left] = [await objects.make(CONFIG_MAPS, configMap('gone')), await objects.make(CONFIG_MAPS, configMap('left'))];
+    await objects.make(CONFIG_MAPS, configMap('shared', {}, ownedBy(gone, left)));
+    await objects.delete(`${CONFIG_MAPS}/gone`);
+    await eventually(async () => {
+      const { body } = await objects.get(`${CONFIG_MAPS}/shared`);
+      expect(body.metadata['ownerReferences']).toEqual([expect.objectContaining({ uid: left.metadata.uid })]);
+    });
+  });
+
+  it('wait for their own finalizers', async () => {
+    const owner = await objects.make(CONFIG_MAPS, configMap('patient'));
+    await objects.make(CONFIG_MAPS, configMap('patient-child', {}, { ...ownedBy(owner), ...HELD }));
+    await objects.delete(`${CONFIG_MAPS}/patient`);
+    await eventually(async () => {
+      const { body } = await objects.get(`${CONFIG_MAPS}/patient-child`);
+      expect([body.metadata['finalizers'], typeof body.metadata['deletionTimestamp']]).toEqual([HELD.finalizers, 'string']);
+    });
+    await release(`${CONFIG_MAPS}/patient-child`);
+    await isGone(`${CONFIG_MAPS}/patient-child`);
+  });
+});
+
+describe('a namespace', () => {
+  const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+  it('gets a service account', async () => {
+    await objects.make(NAMESPACES, namespace('staffed'));
+    await eventually(async () => expect((await objects.get(`${NAMESPACES}/staffed/serviceaccounts/default`)).status).toBe(200));
+    await objects.delete(`${NAMESPACES}/staffed/serviceaccounts/default`);
+    await eventually(async () => expect((await objects.get(`${NAMESPACES}/staffed/serviceaccounts/default`)).status).toBe(200));
+  });
+
+  it('takes its content along', async () => {
+    await objects.make(NAMESPACES, namespace('full'));
+    await objects.make(`${NAMESPACES}/full/configmaps`, configMap('content'));
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'content' } };
+    await objects.make('/apis/coordination.k8s.io/v1/namespaces/full/leases', lease);
+    const { body } = await objects.delete(`${NAMESPACES}/full`);
+    expect([body['status'], body['spec']]).toEqual([{ phase: 'Terminating' }, { finalizers: ['kubernetes'] }]);
+    await isGone(`${NAMESPACES}/full`);
+    expect((await objects.get(`${NAMESPACES}/full/configmaps/content`)).status).toBe(404);
+    expect((await objects.get('/apis/coordination.k8s.io/v1/namespaces/full/leases/content')).status).toBe(404);
+    expect((await objects.post(NAMESPACES, namespace('full'))).status).toBe(201);
+  }, 60_000);
+
+  it('waits for content that waits for its finalizers', async () => {
+    await objects.make(NAMESPACES, namespace('waiting'));
+    await objects.make(`${NAMESPACES}/waiting/configmaps`, configMap('held', {}, HELD));
+    await objects.delete(`${NAMESPACES}/waiting`);
+    await eventually(async () => {
+      const { body } = await objects.get(`${NAMESPACES}/waiting/configmaps/held`);
+      expect(body.metadata['deletionTimestamp']).toBeDefined();
+    });
+    expect(outcome(await objects.post(`${NAMESPACES}/waiting/configmaps`, configMap('late')))).toMatch(
+      /^403 Forbidden: .* because it is being terminated$/,
+    );
+    expect((await objects.get(`${NAMESPACES}/waiting`)).body['status']).toMatchObject({ phase: 'Terminating' });
+    await release(`${NAMESPACES}/waiting/configmaps/held`);
+    await isGone(`${NAMESPACES}/waiting`);
+  }, 60_000);
+});
