@@ -263,8 +263,9 @@ async function writeSecrets(folder: string, authority: Certificate, options: Rea
 }
 
 function tokenFile(tokens: ReadonlyMap<string, User>): string {
-  const lines = [...tokens].map(([token, user]) => `${token},${user.name},${user.uid ?? ''},"${user.groups.join(',')}"\n`);
-  return lines.join('');
+  // An empty list of groups would be read as one group without a name.
+  const groupsOf = ({ groups }: User) => (groups.length === 0 ? '' : `,"${groups.join(',')}"`);
+  return [...tokens].map(([token, user]) => `${token},${user.name},${user.uid ?? ''}${groupsOf(user)}\n`).join('');
 }
 
 async function writeKubeconfig(plan: Plan, server: string, user: { name: string; groups: readonly string[] }): Promise<string> {

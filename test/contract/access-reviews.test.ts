@@ -1,0 +1,319 @@
+// The reviews: who a token speaks for, who asks, and who may do what.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { askOf } from './asking.ts';
+import { eventually } from './eventually.ts';
+import { type Answer, outcome } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const ask = askOf(server);
+const HERE = '/api/v1/namespaces/reviews';
+const AUTHENTICATION = '/apis/authentication.k8s.io/v1';
+const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const HUB = 'https://hub.test';
+
+beforeAll(async () => {
+  await make('/api/v1/namespaces', { metadata: { name: 'reviews' } });
+  await make('/api/v1/nodes', { metadata: { name: 'node-1' } });
+  await make(`${HERE}/serviceaccounts`, { metadata: { name: 'robot' } });
+  const containers = [{ name: 'main', image: 'registry.test/main' }];
+  await make(`${HERE}/pods`, { metadata: { name: 'web' }, spec: { serviceAccountName: 'robot', nodeName: 'node-1', containers } });
+  await make(`${RBAC}/namespaces/reviews/roles`, {
+    metadata: { name: 'reader' },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
+  });
+  await make(`${RBAC}/namespaces/reviews/rolebindings`, {
+    metadata: { name: 'readers' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+    subjects: [user('alice'), { kind: 'ServiceAccount', name: 'robot' }],
+  });
+  await make(`${RBAC}/clusterroles`, { metadata: { name: 'metrics' }, rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }] });
+  await make(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'metrics' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'metrics' },
+    subjects: [user('bob'), { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'watchers' }],
+  });
+  await eventually(async () => expect(await allowed('bob', { nonResourceAttributes: { verb: 'get', path: '/metrics' } })).toBe(true));
+}, 60_000);
+
+describe('a TokenReview', () => {
+  const robot = {
+    username: 'system:serviceaccount:reviews:robot',
+    uid: expect.any(String),
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:reviews', 'system:authenticated'],
+  };
+  const credential = { 'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^JTI=[0-9a-f-]{36}$/)] };
+
+  it('knows a static token', async () => {
+    expect(statusOf(await review({ token: server.tokens.alice }))).toEqual({
+      authenticated: true,
+      user: { username: 'alice', uid: 'alice-uid', groups: ['team-a', 'system:authenticated'] },
+      audiences: [HUB],
+    });
+  });
+
+  it('knows a service account, its pod and its node', async () => {
+    const token = await tokenFor({ boundObjectRef: { kind: 'Pod', name: 'web' } });
+    const status = statusOf(await review({ token }));
+    expect(status).toEqual({
+      authenticated: true,
+      user: {
+        ...robot,
+        extra: {
+          ...credential,
+          'authentication.kubernetes.io/node-name': ['node-1'],
+          'authentication.kubernetes.io/node-uid': [expect.any(String)],
+          'authentication.kubernetes.io/pod-name': ['web'],
+          'authentication.kubernetes.io/pod-uid': [expect.any(String)],
+        },
+      },
+      audiences: [HUB],
+    });
+  });
+
+  it.each([
+    ['of the token', ['x', 'y'], ['y', 'z', 'x'], ['y', 'x']],
+    ['of the server', undefined, [HUB, 'x'], [HUB]],
+  ])('tells which audiences %s it is good for', async (_, audiences, asked, expected) => {
+    const token = await tokenFor({ audiences });
+    expect(statusOf(await review({ token, audiences: asked }))).toMatchObject({ authenticated: true, audiences: expected });
+  });
+
+  it.each([
+    ['garbage', async () => 'garbage', undefined, 'invalid bearer token'],
+    [
+      'a token for others',
+      () => tokenFor({ audiences: ['x'] }),
+      undefined,
+      `[invalid bearer token, token audiences ["x"] is invalid for the target audiences ["${HUB}"]]`,
+    ],
+    [
+      'a token for us, asked for others',
+      () => tokenFor({}),
+      ['x', 'y'],
+      `[invalid bearer token, token audiences ["${HUB}"] is invalid for the target audiences ["x" "y"]]`,
+    ],
+    ['a static token, asked for others', async () => server.tokens.alice, ['x'], 'invalid bearer token'],
+    [
+      'a forged token',
+      async () => `${(await tokenFor({})).split('.').slice(0, 2).join('.')}.${'A'.repeat(342)}`,
+      undefined,
+      '[invalid bearer token, go-jose/go-jose: error in cryptographic primitive]',
+    ],
+  ])('refuses %s', async (_, token, audiences, error) => {
+    const answer = await review({ token: await token(), ...(audiences && { audiences }) });
+    expect([answer.status, statusOf(answer)]).toEqual([201, { user: {}, error }]);
+  });
+
+  it('demands a token', async () => {
+    expect(outcome(await review({ audiences: ['x'] }))).toBe('400 BadRequest: token is required for TokenReview in authentication');
+  });
+
+  it('is not for everybody', async () => {
+    expect(outcome(await review({ token: 'x' }, server.tokens.alice))).toBe(
+      '403 Forbidden: tokenreviews.authentication.k8s.io is forbidden: User "alice" cannot create resource "tokenreviews" in API group "authentication.k8s.io" at the cluster scope',
+    );
+  });
+
+  it('can only be created', async () => {
+    expect(outcome(await ask(`${AUTHENTICATION}/tokenreviews`))).toBe(
+      '405 MethodNotAllowed: the server does not allow this method on the requested resource',
+    );
+    expect(outcome(await ask(`${AUTHENTICATION}/tokenreviews/x`))).toBe('404 NotFound: the server could not find the requested resource');
+  });
+});
+
+describe('a SelfSubjectReview', () => {
+  it.each([
+    ['the administrator', 'admintoken', { username: 'admin', uid: 'admin-uid', groups: ['system:masters', 'system:authenticated'] }],
+    ['bob', 'bobtoken', { username: 'bob', uid: 'bob-uid', groups: ['system:authenticated'] }],
+  ])('tells %s who it is', async (_, as, userInfo) => {
+    const { status, body } = await ask(`${AUTHENTICATION}/selfsubjectreviews`, {
+      as,
+      body: { status: { userInfo: { username: 'else' } } },
+    });
+    expect([status, body['status']]).toEqual([201, { userInfo }]);
+  });
+
+  it('is refused to nobody in particular', async () => {
+    expect(outcome(await ask(`${AUTHENTICATION}/selfsubjectreviews`, { as: null, body: {} }))).toBe(
+      '403 Forbidden: selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope',
+    );
+  });
+});
+
+describe('a SubjectAccessReview', () => {
+  const reading = { verb: 'get', resource: 'configmaps', namespace: 'reviews' };
+
+  it.each([
+    [
+      'a user by a RoleBinding',
+      { user: 'alice', resourceAttributes: reading },
+      'RBAC: allowed by RoleBinding "readers/reviews" of Role "reader" to User "alice"',
+    ],
+    [
+      'a service account by a RoleBinding',
+      { user: 'system:serviceaccount:reviews:robot', resourceAttributes: reading },
+      'RBAC: allowed by RoleBinding "readers/reviews" of Role "reader" to ServiceAccount "robot/reviews"',
+    ],
+    [
+      'a group by a ClusterRoleBinding',
+      { groups: ['watchers'], nonResourceAttributes: { verb: 'get', path: '/metrics' } },
+      'RBAC: allowed by ClusterRoleBinding "metrics" of ClusterRole "metrics" to Group "watchers"',
+    ],
+    [
+      'discovery to everybody',
+      { user: 'x', groups: ['system:authenticated'], nonResourceAttributes: { verb: 'get', path: '/apis/x' } },
+      'RBAC: allowed by ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery" to Group "system:authenticated"',
+    ],
+  ])('allows %s, and tells why', async (_, spec, reason) => {
+    expect(statusOf(await access(spec))).toEqual({ allowed: true, reason });
+  });
+
+  it('gives no reason where groups may do everything', async () => {
+    expect(statusOf(await access({ user: 'x', groups: ['system:masters'], resourceAttributes: { verb: '*', resource: '*' } }))).toEqual({
+      allowed: true,
+    });
+  });
+
+  it.each([
+    ['in another namespace', { ...reading, namespace: 'default' }],
+    ['everywhere', { ...reading, namespace: '' }],
+    ['in another group', { ...reading, group: 'apps' }],
+    ['a subresource', { ...reading, subresource: 'status' }],
+    ['by another verb', { ...reading, verb: 'list' }],
+  ])('allows nothing %s', async (_, resourceAttributes) => {
+    expect(statusOf(await access({ user: 'alice', resourceAttributes }))).toEqual({ allowed: false });
+  });
+
+  const path = { verb: 'get', path: '/' };
+  it.each([
+    [
+      'nothing',
+      {},
+      'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    ],
+    ['nobody', { resourceAttributes: {} }, 'spec.user: Invalid value: "": at least one of user or group must be specified'],
+    [
+      'two things',
+      { user: 'x', resourceAttributes: {}, nonResourceAttributes: path },
+      'spec.nonResourceAttributes: Invalid value: {"Path":"/","Verb":"get"}: cannot be specified in combination with resourceAttributes',
+    ],
+    [
+      'two selectors',
+      {
+        user: 'x',
+        resourceAttributes: { fieldSelector: { rawSelector: 'a=b', requirements: [{ key: 'a', operator: 'In', values: ['b'] }] } },
+      },
+      'spec.resourceAttributes.fieldSelector.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
+    ],
+  ])('is invalid when it asks about %s', async (_, spec, problem) => {
+    const { status, body } = await access(spec);
+    expect(status).toBe(422);
+    expect(body.message).toContain('.authorization.k8s.io "" is invalid: ');
+    expect(body.message).toContain(problem);
+  });
+
+  it('may have no metadata', async () => {
+    const { status, body } = await ask(`${AUTHORIZATION}/subjectaccessreviews`, {
+      body: { metadata: { name: 'x' }, spec: { user: 'x', resourceAttributes: reading } },
+    });
+    expect([status, body.message]).toEqual([
+      422,
+      expect.stringMatching(
+        /^SubjectAccessReview\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: \{"name":"x".*\}: must be empty$|^\.authorization.*must be empty$/,
+      ),
+    ]);
+  });
+
+  it('ignores a selector that it cannot read, and says so', async () => {
+    const resourceAttributes = { ...reading, verb: 'list', fieldSelector: { rawSelector: 'a in b' } };
+    expect(statusOf(await access({ user: 'alice', resourceAttributes }))).toEqual({
+      allowed: false,
+      evaluationError: 'spec.resourceAttributes.fieldSelector ignored due to parse error',
+    });
+  });
+
+  it('is about the caller when it is a SelfSubjectAccessReview', async () => {
+    const mine = (as: string) => ask(`${AUTHORIZATION}/selfsubjectaccessreviews`, { as, body: { spec: { resourceAttributes: reading } } });
+    const answers = await Promise.all([mine(server.tokens.alice), mine(server.tokens.bob)]);
+    expect(answers.map(statusOf)).toMatchObject([{ allowed: true }, { allowed: false }]);
+  });
+
+  it('is about its namespace when it is a LocalSubjectAccessReview', async () => {
+    const local = (namespace: string) =>
+      ask(`${AUTHORIZATION}/namespaces/reviews/localsubjectaccessreviews`, {
+        body: { spec: { user: 'alice', resourceAttributes: { ...reading, namespace } } },
+      });
+    expect(statusOf(await local('reviews'))).toMatchObject({ allowed: true });
+    expect(outcome(await local('default'))).toContain('must match metadata.namespace');
+  });
+});
+
+describe('a SelfSubjectRulesReview', () => {
+  const rules = (as: string, namespace?: string) => ask(`${AUTHORIZATION}/selfsubjectrulesreviews`, { as, body: { spec: { namespace } } });
+
+  it('lists what the caller may do', async () => {
+    const { resourceRules, nonResourceRules, incomplete } = statusOf(await rules(server.tokens.alice, 'reviews')) as Rules;
+    expect(resourceRules).toContainEqual({ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] });
+    expect(resourceRules).toContainEqual({ verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] });
+    expect(nonResourceRules).toContainEqual({
+      verbs: ['get'],
+      nonResourceURLs: ['/healthz', '/livez', '/readyz', '/version', '/version/'],
+    });
+    expect(incomplete).toBe(false);
+  });
+
+  it('leaves out what is granted elsewhere', async () => {
+    const { resourceRules } = statusOf(await rules(server.tokens.alice, 'default')) as Rules;
+    expect(resourceRules).not.toContainEqual({ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] });
+  });
+
+  it('lists everything for those who may do everything', async () => {
+    const { resourceRules, nonResourceRules } = statusOf(await rules(server.tokens.admin, 'reviews')) as Rules;
+    expect(resourceRules).toContainEqual({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] });
+    expect(nonResourceRules).toContainEqual({ verbs: ['*'], nonResourceURLs: ['*'] });
+  });
+
+  it('needs a namespace', async () => {
+    expect(outcome(await rules(server.tokens.alice))).toBe('400 BadRequest: no namespace on request');
+  });
+});
+
+interface Rules {
+  readonly resourceRules: readonly object[];
+  readonly nonResourceRules: readonly object[];
+  readonly incomplete: boolean;
+}
+
+function review(spec: object, as: string = server.tokens.admin): Promise<Answer> {
+  return ask(`${AUTHENTICATION}/tokenreviews`, { as, body: { spec } });
+}
+
+function access(spec: object): Promise<Answer> {
+  return ask(`${AUTHORIZATION}/subjectaccessreviews`, { body: { spec } });
+}
+
+async function allowed(name: string, attributes: object): Promise<unknown> {
+  return (statusOf(await access({ user: name, ...attributes })) as { readonly allowed: boolean }).allowed;
+}
+
+function statusOf({ body }: Answer): unknown {
+  return body['status'];
+}
+
+async function tokenFor(spec: object): Promise<string> {
+  const { body } = await ask(`${HERE}/serviceaccounts/robot/token`, { body: { spec } });
+  return (body['status'] as { readonly token: string }).token;
+}
+
+async function make(path: string, body: object): Promise<void> {
+  const answer = await ask(path, { body });
+  if (answer.status !== 201) throw new Error(`POST ${path} answered ${JSON.stringify(answer)}`);
+}
+
+function user(name: string): object {
+  return { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name };
+}
