@@ -409,7 +409,7 @@ describe('transport', () => {
       clock.advance(10_000);
       expect(await shown()).toBe('second');
       expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-      await eventually(() => expect(server.connections).toBe(1));
+      await eventually(() => expect(server.openConnections).toBe(1));
     });
   });
 });

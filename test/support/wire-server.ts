@@ -75,10 +75,10 @@ export class WireReply {
 
 export interface WireServer {
   readonly url: string;
+  /** Connections that are open now. */
+  readonly openConnections: number;
   /** All requests so far. */
   readonly requests: readonly WireRequest[];
-  /** How many connections are open. */
-  readonly connections: number;
   handle(handler: WireHandler): void;
   close(): Promise<void>;
 }
@@ -97,6 +97,8 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   const server = options.tls
     ? createTlsServer({ ...options.tls, requestCert: options.tls.ca !== undefined }, listener)
     : createServer(listener);
+  // Connections end when a test or the client ends them, not by themselves.
+  server.keepAliveTimeout = 0;
   server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => sockets.set(socket, sockets.size + 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -105,7 +107,7 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   return {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
-    get connections() {
+    get openConnections() {
       return [...sockets.keys()].filter((socket) => !socket.destroyed).length;
     },
     handle: (next) => {
