@@ -37,4 +37,6 @@ export interface TokenObservation {
   readonly verdict?: Verdict;
   /** When the token is next put to TokenReview; absent when it never is. */
   readonly verifyAt?: number;
+  /** When a token was last issued, as far as whoever looks remembers: it may not have been written. */
+  readonly lastIssuedAt?: number;
 }

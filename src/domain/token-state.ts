@@ -97,8 +97,8 @@ function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDi
   );
 }
 
-function lastIssuedAt({ token }: TokenObservation, record: TokenRecord | undefined, now: number): number {
-  const known = [record?.issuedAt ?? 0, instantOf(token.status?.issuedAt) ?? 0];
+function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undefined, now: number): number {
+  const known = [record?.issuedAt ?? 0, instantOf(observation.token.status?.issuedAt) ?? 0, observation.lastIssuedAt ?? 0];
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
