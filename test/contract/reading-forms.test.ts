@@ -1,0 +1,408 @@
+// The forms in which objects are read: Tables, metadata alone, JSON and YAML, compact, indented and compressed.
+
+import { request } from 'node:https';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { adminOf, definition, messageOf } from './admin.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const admin = adminOf(server);
+const NS = 'namespaces/forms';
+const MAPS = `/api/v1/${NS}/configmaps`;
+const WIDGETS = '/apis/forms.test/v1/widgets';
+const PLAIN = '/apis/forms.test/v2/widgets';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const ONE = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+const MANY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+
+interface Table {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly metadata: object;
+  readonly columnDefinitions: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly priority: number;
+    readonly description: string;
+  }[];
+  readonly rows: readonly {
+    readonly cells: readonly unknown[];
+    readonly object: { readonly kind: string; readonly apiVersion: string } | null;
+  }[];
+}
+
+beforeAll(async () => {
+  await admin.create('/api/v1/namespaces', { metadata: { name: 'forms' } });
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const columns = [
+    { name: 'Color', type: 'string', jsonPath: '.spec.color' },
+    { name: 'Size', type: 'integer', jsonPath: '.spec.size', priority: 1, description: 'how large', format: 'int32' },
+    { name: 'Round', type: 'boolean', jsonPath: '.spec.round' },
+    { name: 'Weight', type: 'number', jsonPath: '.spec.weight' },
+    { name: 'Parts', type: 'string', jsonPath: '.spec.parts' },
+    { name: 'First', type: 'string', jsonPath: '.spec.parts[0]' },
+    { name: 'Rest', type: 'string', jsonPath: '.spec.rest' },
+    { name: 'Text', type: 'string', jsonPath: '.spec.size' },
+    { name: 'Number', type: 'integer', jsonPath: '.spec.color' },
+    { name: 'Since', type: 'date', jsonPath: '.spec.since' },
+    { name: 'Bad', type: 'date', jsonPath: '.spec.color' },
+  ];
+  const version = (name: string, storage: boolean, more: object) => ({ name, served: true, storage, ...more });
+  const versions = [
+    version('v1', true, { schema: { openAPIV3Schema: anything }, additionalPrinterColumns: columns }),
+    version('v2', false, { schema: { openAPIV3Schema: { ...anything, description: 'plain' } }, deprecated: true }),
+    version('v1beta1', false, { schema: { openAPIV3Schema: { ...anything, description: 'older' } }, deprecated: true }),
+    version('v3', false, {
+      schema: { openAPIV3Schema: { ...anything, description: 'old' } },
+      deprecated: true,
+      deprecationWarning: 'use a "better" one',
+    }),
+  ];
+  await admin.define(definition('forms.test', 'Widget', 'Cluster', versions), WIDGETS);
+  const spec = {
+    color: 'red',
+    size: 3,
+    round: true,
+    weight: 1.5,
+    parts: ['x', 'y'],
+    rest: { b: 1, a: '<&>' },
+    since: '2020-01-01T00:00:00Z',
+  };
+  await admin.create(WIDGETS, { apiVersion: 'forms.test/v1', kind: 'Widget', metadata: { name: 'a', labels: { l: '1' } }, spec });
+  await admin.create(WIDGETS, { apiVersion: 'forms.test/v1', kind: 'Widget', metadata: { name: 'b' } });
+  await admin.create(MAPS, { metadata: { name: 'a' }, data: { k: 'yes', n: '<1>' } });
+  await admin.create(MAPS, { metadata: { name: 'b' }, binaryData: { x: 'AAE=' }, data: { y: '' } });
+}, 60_000);
+
+async function table(path: string, accept = TABLE): Promise<Table> {
+  const { status, headers, body } = await admin.get(path, { accept });
+  expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+  return JSON.parse(body) as Table;
+}
+
+/** Ages are as old as the test. */
+function ageless(cells: readonly unknown[] | undefined): readonly unknown[] | undefined {
+  return cells?.map((cell) => (typeof cell === 'string' && /^\d+s$/.test(cell) ? 'AGE' : cell));
+}
+
+describe('a Table', () => {
+  it('has the columns of a definition, and cells of their types', async () => {
+    const { columnDefinitions, rows } = await table(WIDGETS);
+    expect(columnDefinitions.map(({ name, type, priority }) => `${name} ${type} ${priority}`)).toEqual([
+      'Name string 0',
+      'Color string 0',
+      'Size integer 1',
+      'Round boolean 0',
+      'Weight number 0',
+      'Parts string 0',
+      'First string 0',
+      'Rest string 0',
+      'Text string 0',
+      'Number integer 0',
+      'Since date 0',
+      'Bad date 0',
+    ]);
+    expect(columnDefinitions.slice(1, 3)).toEqual([
+      {
+        name: 'Color',
+        type: 'string',
+        format: '',
+        description: 'Custom resource definition column (in JSONPath format): .spec.color',
+        priority: 0,
+      },
+      { name: 'Size', type: 'integer', format: 'int32', description: 'how large', priority: 1 },
+    ]);
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      [
+        'a',
+        'red',
+        3,
+        true,
+        1.5,
+        '["x","y"]',
+        'x',
+        String.raw`{"a":"\u003c\u0026\u003e","b":1}`,
+        '3',
+        null,
+        expect.stringMatching(/^\d+y(\d+d)?$/),
+        '<invalid>',
+      ],
+      ['b', null, null, null, null, null, null, null, null, null, null, null],
+    ]);
+  });
+
+  it('has one column more than the name for definitions without columns', async () => {
+    const { columnDefinitions, rows } = await table(PLAIN);
+    expect(columnDefinitions.map(({ name, type }) => `${name} ${type}`)).toEqual(['Name string', 'Age date']);
+    expect(rows.map(({ cells }) => ageless(cells))).toEqual([
+      ['a', 'AGE'],
+      ['b', 'AGE'],
+    ]);
+  });
+
+  it.each([
+    ['/api/v1/namespaces', 'Name Status Age'],
+    [MAPS, 'Name Data Age'],
+    [`/api/v1/${NS}/secrets`, 'Name Type Data Age'],
+    [`/api/v1/${NS}/serviceaccounts`, 'Name Age'],
+    [`/api/v1/${NS}/events`, 'Last Seen Type Reason Object Subobject* Source* Message First Seen* Count* Name*'],
+    [`/apis/coordination.k8s.io/v1/${NS}/leases`, 'Name Holder Age'],
+    [`/apis/rbac.authorization.k8s.io/v1/${NS}/roles`, 'Name Created At'],
+    [`/apis/rbac.authorization.k8s.io/v1/${NS}/rolebindings`, 'Name Role Age Users* Groups* ServiceAccounts*'],
+    ['/apis/rbac.authorization.k8s.io/v1/clusterroles', 'Name Created At'],
+    ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', 'Name Created At'],
+    [`/api/v1/${NS}/pods`, 'Name Ready Status Restarts Age IP* Node* Nominated Node* Readiness Gates*'],
+    ['/api/v1/nodes', 'Name Status Roles Age Version Internal-IP* External-IP* OS-Image* Kernel-Version* Container-Runtime*'],
+  ])('of %s has the columns %s', async (path, expected) => {
+    const { columnDefinitions } = await table(`${path}?limit=1`);
+    expect(columnDefinitions.map(({ name, priority }) => `${name}${priority > 0 ? '*' : ''}`).join(' ')).toBe(expected);
+  });
+
+  it('has cells of built-in kinds', async () => {
+    const { rows } = await table(MAPS);
+    expect(rows.map(({ cells }) => ageless(cells))).toEqual([
+      ['a', 2, 'AGE'],
+      ['b', 2, 'AGE'],
+    ]);
+    expect(ageless((await table('/api/v1/namespaces/forms')).rows[0]?.cells)).toEqual(['forms', 'Active', 'AGE']);
+  });
+
+  it('of a page tells of the next, and of one object its revision', async () => {
+    const page = await table(`${WIDGETS}?limit=1`);
+    expect(page).toMatchObject({ kind: 'Table', apiVersion: 'meta.k8s.io/v1' });
+    expect(page.metadata).toEqual({ resourceVersion: expect.any(String), continue: expect.any(String), remainingItemCount: 1 });
+    const [one, { body }] = await Promise.all([table(`${WIDGETS}/a`), admin.get(`${WIDGETS}/a`)]);
+    const { resourceVersion } = (JSON.parse(body) as { metadata: { resourceVersion: string } }).metadata;
+    expect([one.rows.length, one.metadata]).toEqual([1, { resourceVersion }]);
+  });
+
+  it('of nothing has no rows', async () => {
+    expect((await table(`${WIDGETS}?labelSelector=none`)).rows).toEqual([]);
+  });
+
+  it.each([
+    ['', 'PartialObjectMetadata', 'meta.k8s.io/v1'],
+    ['Metadata', 'PartialObjectMetadata', 'meta.k8s.io/v1'],
+    ['Object', 'Widget', 'forms.test/v1'],
+    ['None', undefined, undefined],
+  ])('includes for includeObject=%s %s', async (includeObject, kind, apiVersion) => {
+    const { rows } = await table(`${WIDGETS}?includeObject=${includeObject}&limit=1`);
+    expect([rows[0]?.object?.kind, rows[0]?.object?.apiVersion]).toEqual([kind, apiVersion]);
+  });
+
+  it.each([`${MAPS}?`, `${MAPS}?labelSelector=none&`, `${MAPS}/a?`, `${WIDGETS}?`])(
+    'from %s does not include just anything',
+    async (path) => {
+      const answer = await admin.get(`${path}includeObject=x`, { accept: TABLE });
+      const why = `includeObject: Invalid value: "x": must be 'Metadata', 'Object', 'None', or empty`;
+      expect([answer.status, messageOf(answer)]).toEqual([400, `Unable to convert to Table as requested: ${why}`]);
+      expect((await admin.get(`${path}includeObject=x`)).status).toBe(200);
+    },
+  );
+
+  it('comes in the version that is asked for', async () => {
+    const accept = TABLE.replace('v=v1', 'v=v1beta1');
+    const { apiVersion, rows } = await table(`${MAPS}?limit=1`, `${accept},${TABLE}`);
+    expect([apiVersion, rows[0]?.object?.apiVersion]).toEqual(['meta.k8s.io/v1beta1', 'meta.k8s.io/v1beta1']);
+  });
+
+  it('comes in YAML, too', async () => {
+    const { headers, body } = await admin.get(`${MAPS}/a`, { accept: TABLE.replace('json', 'yaml') });
+    expect([headers['content-type'], body.slice(0, 51)]).toEqual([
+      'application/yaml',
+      'apiVersion: meta.k8s.io/v1\ncolumnDefinitions:\n- des',
+    ]);
+  });
+});
+
+describe('metadata alone', () => {
+  it.each([MAPS, WIDGETS])('of the list at %s', async (path) => {
+    const { status, headers, body } = await admin.get(`${path}?limit=1`, { accept: MANY });
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    expect(body).toMatch(
+      /^{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io\/v1","metadata":{"resourceVersion":"\d+","continue":"\w+","remainingItemCount":1},"items":\[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io\/v1","metadata":{"name":"a",/,
+    );
+  });
+
+  it.each([MAPS, WIDGETS])('of one object at %s, in either version', async (path) => {
+    const { body } = await admin.get(`${path}/a`, { accept: ONE });
+    expect(body).toMatch(/^{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io\/v1","metadata":{"name":"a",/);
+    expect(Object.keys(JSON.parse(body) as object)).toEqual(['kind', 'apiVersion', 'metadata']);
+    const beta = await admin.get(`${path}/a`, { accept: ONE.replace('v=v1', 'v=v1beta1') });
+    expect(JSON.parse(beta.body)).toMatchObject({ apiVersion: 'meta.k8s.io/v1beta1' });
+  });
+
+  it.each([
+    [MAPS, ONE, 406, 'you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)'],
+    [`${MAPS}/a`, MANY, 406, 'you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)'],
+    [WIDGETS, ONE, 406, 'you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)'],
+    [`${WIDGETS}/a`, MANY, 500, 'content is not a list'],
+  ])('of %s does not come as %s', async (path, accept, status, message) => {
+    const indented = await admin.get(path, { accept });
+    expect([indented.status, messageOf(indented), indented.body.startsWith('{\n  "kind": "Status"')]).toEqual([status, message, true]);
+    const compact = await admin.get(path, { accept: `${accept},application/json` });
+    expect([compact.status, messageOf(compact), compact.body.startsWith('{"kind":"Status"')]).toEqual([status, message, true]);
+  });
+});
+
+describe('the media type of an answer', () => {
+  const JSON_TYPE = 'application/json';
+  const YAML_TYPE = 'application/yaml';
+
+  it.each([
+    ['', JSON_TYPE],
+    ['*/*', JSON_TYPE],
+    [YAML_TYPE, YAML_TYPE],
+    [`${YAML_TYPE},${JSON_TYPE}`, YAML_TYPE],
+    [`${JSON_TYPE};q=0.5,${YAML_TYPE}`, YAML_TYPE],
+    [`${YAML_TYPE};q=0.1,${JSON_TYPE};q=0.2`, JSON_TYPE],
+    [`text/html, ${JSON_TYPE};q=0.9, */*;q=0.8`, JSON_TYPE],
+    [`${JSON_TYPE};charset=utf-8`, JSON_TYPE],
+    [`,,${JSON_TYPE}`, JSON_TYPE],
+    ['application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json', JSON_TYPE],
+    ['application/json;as=Table;v=v2;g=meta.k8s.io,application/yaml', YAML_TYPE],
+  ])('for Accept: %s is %s', async (accept, expected) => {
+    for (const path of [`${MAPS}/a`, `${WIDGETS}/a`]) {
+      const { status, headers, body } = await admin.get(path, { accept });
+      expect([status, headers['content-type'], body.startsWith('{')]).toEqual([200, expected, expected === JSON_TYPE]);
+    }
+  });
+
+  const PRODUCED = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  const STREAMED = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+
+  it.each([
+    ['text/html', `${MAPS}/a`, `406: Not Acceptable\n\nAvailable representations: ${PRODUCED}`, true],
+    ['text/html', MAPS, `406: Not Acceptable\n\nAvailable representations: ${PRODUCED}, ${STREAMED}`, true],
+    ['application/*', `${MAPS}/a`, `406: Not Acceptable\n\nAvailable representations: ${PRODUCED}`, false],
+    ['APPLICATION/JSON', `${MAPS}/a`, `406: Not Acceptable\n\nAvailable representations: ${PRODUCED}`, true],
+    ['application/json;as=Nonsense;v=v1;g=meta.k8s.io', `${MAPS}/a`, `only the following media types are accepted: ${PRODUCED}`, true],
+    ['text/html', `${WIDGETS}/a`, `only the following media types are accepted: ${PRODUCED}`, true],
+    ['application/json;as=Table;v=v2;g=meta.k8s.io', WIDGETS, `only the following media types are accepted: ${PRODUCED}`, true],
+  ])('cannot be %s for %s', async (accept, path, message, isIndented) => {
+    const answer = await admin.get(path, { accept });
+    expect([answer.status, messageOf(answer), answer.headers['content-type']]).toEqual([406, message, JSON_TYPE]);
+    expect(answer.body.startsWith('{\n  "kind"')).toBe(isIndented);
+  });
+
+  it('of an error is that of the request, and no form but plain', async () => {
+    const yaml = await admin.get(`${MAPS}/none`, { accept: YAML_TYPE });
+    expect([yaml.status, yaml.headers['content-type']]).toEqual([404, YAML_TYPE]);
+    expect(yaml.body).toBe(
+      'apiVersion: v1\ncode: 404\ndetails:\n  kind: configmaps\n  name: none\nkind: Status\nmessage: configmaps "none" not found\nmetadata: {}\nreason: NotFound\nstatus: Failure\n',
+    );
+    const asTable = await admin.get(`${MAPS}/none`, { accept: TABLE });
+    expect([asTable.status, asTable.body.startsWith('{\n  "kind": "Status"')]).toEqual([404, true]);
+  });
+});
+
+describe('JSON', () => {
+  it.each([
+    ['curl/8.5.0', '', true],
+    ['Wget/1.21', '', true],
+    ['Mozilla/5.0 (X11)', '', true],
+    ['kubectl/v1.36', '', false],
+    ['curl/8.5.0', 'pretty=0', false],
+    ['curl/8.5.0', 'pretty=', true],
+    ['x', 'pretty=true', true],
+    ['x', 'pretty=T', true],
+    ['x', 'pretty=tRUE', false],
+  ])('for %s with %j is indented: %s', async (agent, query, isIndented) => {
+    for (const path of [`${MAPS}/a`, `${WIDGETS}/a`, `${WIDGETS}/none`]) {
+      const { body } = await admin.get(`${path}?${query}`, { 'user-agent': agent });
+      expect([body.startsWith('{\n  "'), body.endsWith('}\n')]).toEqual([isIndented, !isIndented]);
+    }
+  });
+
+  it('is indented for a parameter of Accept', async () => {
+    expect((await admin.get(`${MAPS}/a`, { accept: 'application/json;pretty=1' })).body).toMatch(/^{\n {2}"kind": "ConfigMap",\n/);
+  });
+
+  it('keeps the order of fields for built-in kinds, sorts custom ones, and escapes as Go does', async () => {
+    const { body: map } = await admin.get(`${MAPS}/a`);
+    expect(map).toMatch(/^{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"forms","uid":/);
+    expect(map).toContain(String.raw`"data":{"k":"yes","n":"\u003c1\u003e"}}`);
+    const { body: widget } = await admin.get(`${WIDGETS}/a`);
+    expect(widget).toMatch(/^{"apiVersion":"forms.test\/v1","kind":"Widget","metadata":{"creationTimestamp":/);
+    expect(widget).toContain(String.raw`"rest":{"a":"\u003c\u0026\u003e","b":1}`);
+  });
+});
+
+describe('a large answer', () => {
+  const large = 'x'.repeat(200_000);
+
+  beforeAll(async () => {
+    await admin.create(MAPS, { metadata: { name: 'large', labels: { size: 'large' } }, data: { large } });
+  });
+
+  it.each([
+    ['gzip', true],
+    ['br, gzip', true],
+    ['gzip;q=0', false],
+    ['x-gzip', false],
+    ['deflate', false],
+    ['*', false],
+  ])('for Accept-Encoding: %s is compressed: %s', async (encoding, isCompressed) => {
+    const { headers } = await admin.get(`${MAPS}/large`, { 'accept-encoding': encoding });
+    expect([headers['content-encoding'], headers['vary']]).toEqual(isCompressed ? ['gzip', 'Accept-Encoding'] : [undefined, undefined]);
+  });
+
+  it('is the same compressed', async () => {
+    const [whole, compressed] = await Promise.all(['identity', 'gzip'].map((encoding) => raw(`${MAPS}/large`, encoding)));
+    expect(compressed && gunzipSync(compressed).equals(whole as Buffer)).toBe(true);
+  });
+
+  it('is compressed only from a certain size on', async () => {
+    expect((await admin.get(`${MAPS}/a`, { 'accept-encoding': 'gzip' })).headers['content-encoding']).toBeUndefined();
+  });
+
+  async function raw(path: string, encoding: string): Promise<Buffer> {
+    const headers = { authorization: `Bearer ${server.tokens.admin}`, 'accept-encoding': encoding };
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const outgoing = request(
+      `${server.url}${path}`,
+      { ca: server.ca, agent: false, headers },
+      (answer) => void buffer(answer).then(resolve, reject),
+    );
+    outgoing.on('error', reject);
+    outgoing.end();
+    return promise;
+  }
+});
+
+describe('a large request', () => {
+  const body = ' '.repeat(3 * 1024 * 1024 + 1);
+
+  it.each([
+    ['POST', MAPS, 'application/json'],
+    ['PUT', `${MAPS}/a`, 'application/json'],
+    ['PATCH', `${MAPS}/a`, 'application/merge-patch+json'],
+    ['POST', WIDGETS, 'application/json'],
+  ])('by %s %s is refused', async (method, path, type) => {
+    const answer = await admin.ask(method, path, { 'content-type': type }, body);
+    expect([answer.status, messageOf(answer)]).toEqual([413, 'Request entity too large: limit is 3145728']);
+  });
+
+  it('of an unknown format is refused for that', async () => {
+    const answer = await admin.ask('POST', MAPS, { 'content-type': 'text/plain' }, body);
+    const known = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+    const message = `the body of the request was in an unknown format - accepted media types include: ${known}`;
+    expect([answer.status, messageOf(answer)]).toEqual([415, message]);
+  });
+});
+
+describe('a deprecated version', () => {
+  it.each([
+    ['v2', '299 - "forms.test/v2 Widget is deprecated"'],
+    ['v1beta1', '299 - "forms.test/v1beta1 Widget is deprecated; use forms.test/v1 Widget"'],
+    ['v3', String.raw`299 - "use a \"better\" one"`],
+  ])('%s says so on every request', async (version, warning) => {
+    const base = `/apis/forms.test/${version}/widgets`;
+    for (const path of [base, `${base}/a`, `${base}/none`, `${base}?watch=1&timeoutSeconds=1`, `${base}/a/none`]) {
+      expect((await admin.get(path)).headers['warning']).toBe(warning);
+    }
+    expect((await admin.get(`${WIDGETS}/a`)).headers['warning']).toBeUndefined();
+  });
+});

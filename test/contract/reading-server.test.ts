@@ -1,0 +1,429 @@
+// What clients ask of the server itself: its groups and kinds, its schemas, its version and health; and where paths lead.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { adminOf, definition, messageOf } from './admin.ts';
+import { eventually } from './eventually.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const admin = adminOf(server);
+const MAPS = '/api/v1/namespaces/served/configmaps';
+const WIDGETS = '/apis/served.test/v1/widgets';
+const GADGETS = '/apis/served.test/v1/namespaces/served/gadgets';
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const NO_ROUTE = 'the server could not find the requested resource';
+const NO_METHOD = 'the server does not allow this method on the requested resource';
+const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+
+beforeAll(async () => {
+  await admin.create('/api/v1/namespaces', { metadata: { name: 'served' } });
+  const version = { name: 'v1', served: true, storage: true, schema };
+  const unserved = {
+    name: 'v0',
+    served: false,
+    storage: false,
+    schema: { openAPIV3Schema: { ...schema.openAPIV3Schema, description: '0' } },
+  };
+  await admin.define(definition('served.test', 'Widget', 'Cluster', [version]), WIDGETS);
+  const gadgets = definition('served.test', 'Gadget', 'Namespaced', [{ ...version, subresources: { status: {} } }, unserved]);
+  await admin.define(gadgets, GADGETS);
+  await admin.create(WIDGETS, { apiVersion: 'served.test/v1', kind: 'Widget', metadata: { name: 'a' } });
+  await admin.create(GADGETS, { apiVersion: 'served.test/v1', kind: 'Gadget', metadata: { name: 'a' } });
+  await admin.create(MAPS, { metadata: { name: 'a' } });
+}, 60_000);
+
+async function json<T>(path: string, headers?: Readonly<Record<string, string>>): Promise<T> {
+  const { status, body } = await admin.get(path, headers);
+  expect(status).toBe(200);
+  return JSON.parse(body) as T;
+}
+
+interface Group {
+  readonly metadata: { readonly name?: string };
+  readonly versions: readonly {
+    readonly version: string;
+    readonly freshness: string;
+    readonly resources: readonly { readonly resource: string }[];
+  }[];
+}
+
+describe('discovery', () => {
+  it('tells of a group and its versions', async () => {
+    const version = { groupVersion: 'served.test/v1', version: 'v1' };
+    expect(await json('/apis/served.test')).toEqual({
+      kind: 'APIGroup',
+      apiVersion: 'v1',
+      name: 'served.test',
+      versions: [version],
+      preferredVersion: version,
+    });
+    const { groups } = await json<{ groups: { name: string }[] }>('/apis');
+    expect(groups.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['rbac.authorization.k8s.io', 'coordination.k8s.io', 'served.test']),
+    );
+    expect(await json('/api')).toMatchObject({ kind: 'APIVersions', versions: ['v1'] });
+  });
+
+  it('tells of the resources of a definition', async () => {
+    const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+    const { resources, ...rest } = await json<{ resources: object[] }>('/apis/served.test/v1');
+    expect(rest).toEqual({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: 'served.test/v1' });
+    expect(resources).toHaveLength(3);
+    expect(resources).toEqual(
+      expect.arrayContaining([
+        { name: 'widgets', singularName: 'widget', namespaced: false, kind: 'Widget', verbs, storageVersionHash: 'FB4KGZ/pFA4=' },
+        { name: 'gadgets', singularName: 'gadget', namespaced: true, kind: 'Gadget', verbs, storageVersionHash: 'eAkcJkpIUiA=' },
+        { name: 'gadgets/status', singularName: '', namespaced: true, kind: 'Gadget', verbs: ['get', 'patch', 'update'] },
+      ]),
+    );
+  });
+
+  it.each([
+    ['/api/v1', 'configmaps', 'ConfigMap', true, 'qFsyl6wFWjQ='],
+    ['/api/v1', 'namespaces', 'Namespace', false, 'Q3oi5N2YM8M='],
+    ['/api/v1', 'secrets', 'Secret', true, 'S6u1pOWzb84='],
+    ['/apis/coordination.k8s.io/v1', 'leases', 'Lease', true, 'gqkMMb/YqFM='],
+    ['/apis/rbac.authorization.k8s.io/v1', 'clusterroles', 'ClusterRole', false, 'bYE5ZWDrJ44='],
+    ['/apis/apiextensions.k8s.io/v1', 'customresourcedefinitions', 'CustomResourceDefinition', false, 'jfWCUB31mvA='],
+  ])('tells in %s of %s', async (path, ...expected) => {
+    const { resources } = await json<{ resources: Readonly<Record<string, unknown>>[] }>(path);
+    const found = resources.find(({ name }) => name === expected[0]);
+    expect([found?.['name'], found?.['kind'], found?.['namespaced'], found?.['storageVersionHash']]).toEqual(expected);
+  });
+
+  it.each([
+    ['/api', undefined, 'configmaps'],
+    ['/apis', 'served.test', 'widgets'],
+  ])('at %s tells of everything at once', async (path, name, resource) => {
+    const { status, headers, body } = await admin.get(path, { accept: `${AGGREGATED},application/json` });
+    expect([status, headers['content-type'], headers['vary'], headers['cache-control']]).toEqual([200, AGGREGATED, 'Accept', 'public']);
+    expect(headers['etag']).toMatch(/^"[0-9A-F]{128}"$/);
+    const document = JSON.parse(body) as { items: Group[] };
+    expect(document).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {} });
+    const [version] = document.items.find(({ metadata }) => metadata.name === name)?.versions ?? [];
+    expect([version?.version, version?.freshness]).toEqual(['v1', 'Current']);
+    expect(version?.resources.map((each) => each.resource)).toContain(resource);
+  });
+
+  it('does not send again what a client has', async () => {
+    const { headers } = await admin.get('/apis', { accept: AGGREGATED });
+    const again = await admin.get('/apis', { accept: AGGREGATED, 'if-none-match': headers['etag'] ?? '' });
+    expect([again.status, again.body, again.headers['etag'], again.headers['cache-control']]).toEqual([304, '', headers['etag'], 'public']);
+  });
+
+  it.each([
+    [`application/json,${AGGREGATED}`, AGGREGATED],
+    [`${AGGREGATED};q=0.1,application/json`, AGGREGATED],
+    [AGGREGATED.replace('json', 'yaml'), AGGREGATED.replace('json', 'yaml')],
+    [`${AGGREGATED};profile=nopeer`, AGGREGATED],
+    ['*/*', 'application/json'],
+    ['application/yaml', 'application/yaml'],
+    [`${AGGREGATED.replace('v2', 'v2beta1')},application/json`, 'application/json'],
+  ])('for Accept: %s is %s', async (accept, type) => {
+    for (const path of ['/api', '/apis']) expect((await admin.get(path, { accept })).headers['content-type']).toBe(type);
+  });
+
+  it.each([
+    [
+      '/api',
+      'text/html',
+      '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    ],
+    [
+      '/apis',
+      'text/html',
+      'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    ],
+    [
+      '/apis/served.test/v1',
+      'application/json;as=Table;v=v1;g=meta.k8s.io',
+      'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    ],
+    ['/version', 'application/yaml', undefined],
+    ['/version', 'text/html', '406: Not Acceptable\n\nAvailable representations: application/json'],
+    ['/openid/v1/jwks', 'application/json', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json'],
+  ])('at %s has no %s', async (path, accept, message) => {
+    const answer = await admin.get(path, { accept });
+    expect(answer.status).toBe(406);
+    if (message !== undefined) expect(messageOf(answer)).toBe(message);
+  });
+
+  it('forgets a group with its last definition', async () => {
+    const path = '/apis/brief.test/v1/widgets';
+    await admin.define(definition('brief.test', 'Widget', 'Cluster', [{ name: 'v1', served: true, storage: true, schema }]), path);
+    await eventually(async () => expect((await admin.get('/apis/brief.test')).status).toBe(200));
+    const [before, index] = await Promise.all([admin.get('/apis', { accept: AGGREGATED }), admin.get('/openapi/v3')]);
+    expect(before.body).toContain('"brief.test"');
+    expect(index.status).toBe(200);
+    await admin.delete('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.brief.test');
+    await eventually(async () => {
+      const answers = await Promise.all([admin.get('/apis/brief.test'), admin.get('/apis/brief.test/v1'), admin.get(path)]);
+      for (const { status, body } of answers) expect([status, body]).toEqual([404, '404 page not found\n']);
+      expect((await admin.get('/apis', { accept: AGGREGATED })).body).not.toContain('"brief.test"');
+    });
+  });
+});
+
+describe('OpenAPI v3', () => {
+  it('is addressed by hash, and then cached for good', async () => {
+    let path = '';
+    await eventually(async () => {
+      const { paths } = await json<{ paths: Readonly<Record<string, { serverRelativeURL: string }>> }>('/openapi/v3');
+      path = paths['apis/served.test/v1']?.serverRelativeURL ?? '';
+      expect(path).toMatch(/^\/openapi\/v3\/apis\/served\.test\/v1\?hash=[0-9A-F]{128}$/);
+    });
+    const [plain, hash] = path.split('?hash=');
+    const current = await admin.get(path, { accept: 'application/json' });
+    expect([current.status, current.headers['content-type']]).toEqual([200, 'application/json']);
+    expect([current.headers['cache-control'], current.headers['etag'], current.headers['vary']]).toEqual([
+      'public, immutable',
+      `"${hash}"`,
+      'Accept',
+    ]);
+    const stale = await admin.get(`${plain}?hash=ABC`);
+    expect([stale.status, stale.headers['location']]).toEqual([301, path]);
+    const unhashed = await admin.get(plain ?? '');
+    expect([unhashed.status, unhashed.headers['cache-control'], unhashed.body === current.body]).toEqual([200, 'no-cache, private', true]);
+    expect((await admin.get(path, { 'if-none-match': `"${hash}"` })).status).toBe(304);
+    expect((await admin.get(path, { accept: 'application/yaml' })).status).toBe(406);
+  });
+
+  it('knows the patch of a kind, and that the server validates fields', async () => {
+    await eventually(async () => {
+      const { paths, components } = await json<{
+        paths: Readonly<Record<string, { patch?: Readonly<Record<string, unknown>> & { parameters: { name: string }[] } }>>;
+        components: { schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
+      }>('/openapi/v3/apis/served.test/v1');
+      const kind = { group: 'served.test', version: 'v1', kind: 'Widget' };
+      const patch = paths['/apis/served.test/v1/widgets/{name}']?.patch;
+      expect(patch?.['x-kubernetes-group-version-kind']).toEqual(kind);
+      expect(patch?.parameters.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['dryRun', 'fieldManager', 'fieldValidation', 'force']),
+      );
+      expect(components.schemas['test.served.v1.Widget']?.['x-kubernetes-group-version-kind']).toEqual([kind]);
+    });
+  });
+
+  it('has no document for what there is not', async () => {
+    const { status, body } = await admin.get('/openapi/v3/apis/none/v1');
+    expect([status, body]).toEqual([404, '']);
+  });
+});
+
+describe('a path', () => {
+  const PAGE = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+
+  it.each([
+    '/none',
+    '//',
+    '/apis//',
+    '/apis/none',
+    '/apis/none/v1',
+    '/apis/none/v1/widgets',
+    '/apis//v1/configmaps',
+    '/apis/served.test/v9',
+    '/apis/served.test/v1/none',
+    '/apis/served.test/v0/namespaces/served/gadgets',
+    '/apis/served.test/v1/namespaces/served/widgets',
+    '/apis/served.test/v1/gadgets/a',
+    '//api/v1/namespaces',
+    '//apis/served.test/v1/widgets',
+    '/healthz/',
+    '/healthz/none',
+  ])('%s leads nowhere', async (path) => {
+    const { status, headers, body } = await admin.get(path);
+    expect([status, headers, body]).toEqual([404, expect.objectContaining(PAGE), '404 page not found\n']);
+  });
+
+  it.each([
+    '/api/v2',
+    '/api/v1/none',
+    '/api/v1/configmaps/a',
+    '/api/v1/namespaces/served/nodes',
+    '/api/v1/namespaces/served/namespaces',
+    '/api/v1/namespaces/served/namespaces/served',
+    '/apis/rbac.authorization.k8s.io/v9',
+    '/apis/rbac.authorization.k8s.io/v1/none',
+    `${MAPS}/a/status`,
+    `${MAPS}/a/b/c`,
+    '/version/x',
+  ])('%s is none of the routes there are', async (path) => {
+    for (const method of ['GET', 'POST', 'OPTIONS']) {
+      const answer = await admin.ask(method, path);
+      expect([answer.status, JSON.parse(answer.body)]).toMatchObject([404, { message: NO_ROUTE, reason: 'NotFound', details: {} }]);
+    }
+  });
+
+  it.each([
+    ['/api', '/api/'],
+    ['/api/v1', '/api/v1//'],
+    ['/apis', '/apis/'],
+    ['/apis/served.test', '/apis/served.test/'],
+    ['/version', '/version//'],
+    [MAPS, `${MAPS}/`],
+    [`${WIDGETS}/a`, `${WIDGETS}/a/`],
+    ['/.well-known/openid-configuration', '/.well-known/openid-configuration/'],
+    ['/openid/v1/jwks', '/openid/v1/jwks//'],
+  ])('%s may end as %s', async (path, slashed) => {
+    const [first, second] = await Promise.all([admin.get(path), admin.get(slashed)]);
+    expect([second.status, second.body]).toEqual([200, first.body]);
+  });
+
+  it.each([
+    [`${GADGETS}/a/none`, 404, 'gadgets.served.test "a" not found'],
+    [`${WIDGETS}/a/status`, 404, 'widgets.served.test "a" not found'],
+    [`${WIDGETS}/a%2Fb`, 404, 'widgets.served.test "a" not found'],
+    [`${WIDGETS}/..`, 400, `Name parameter invalid: "..": may not be '..'`],
+    [`${MAPS}/.`, 400, `Name parameter invalid: ".": may not be '.'`],
+    [`${MAPS}/a%25b`, 400, `Name parameter invalid: "a%b": may not contain '%'`],
+    [`${MAPS}/A_B`, 404, 'configmaps "A_B" not found'],
+  ])('%s answers %i %s', async (path, status, message) => {
+    const answer = await admin.get(path);
+    expect([answer.status, messageOf(answer)]).toEqual([status, message]);
+  });
+
+  it('that cannot be decoded is no request', async () => {
+    const { status, headers, body } = await admin.get(`${MAPS}/%zz`);
+    expect([status, headers['content-type'], body]).toEqual([400, 'text/plain; charset=utf-8', '400 Bad Request']);
+  });
+
+  it('is told to who asks at the root, and may know', async () => {
+    for (const path of ['/', '/index.html']) {
+      const { paths } = await json<{ paths: string[] }>(path);
+      expect(paths).toEqual(
+        expect.arrayContaining([
+          '/api',
+          '/api/v1',
+          '/apis',
+          '/apis/',
+          '/apis/served.test/v1',
+          '/healthz',
+          '/livez/ping',
+          '/openapi/v3',
+          '/version',
+        ]),
+      );
+      expect(paths).toEqual(paths.toSorted());
+    }
+    const bob = await admin.get('/', { authorization: `Bearer ${server.tokens.bob}` });
+    expect([bob.status, messageOf(bob)]).toEqual([403, 'forbidden: User "bob" cannot get path "/"']);
+  });
+});
+
+describe('a method', () => {
+  it.each([
+    ['HEAD', MAPS],
+    ['OPTIONS', MAPS],
+    ['PUT', MAPS],
+    ['PROPFIND', `${MAPS}/a`],
+    ['POST', `${MAPS}/a`],
+    ['POST', '/api/v1/configmaps'],
+    ['DELETE', '/api/v1/namespaces'],
+    ['GET', '/apis/authorization.k8s.io/v1/subjectaccessreviews'],
+    ['GET', '/api/v1/namespaces/served/serviceaccounts/default/token'],
+    ['OPTIONS', '/api'],
+    ['HEAD', '/api/v1'],
+    ['POST', '/version'],
+    ['POST', '/openid/v1/jwks'],
+  ])('%s is not known at %s', async (method, path) => {
+    const { status, headers, body } = await admin.ask(method, path, {}, method === 'POST' || method === 'PUT' ? '{}' : undefined);
+    expect([status, headers['allow'], headers['content-type']]).toEqual([405, undefined, 'application/json']);
+    if (method === 'HEAD') expect(body).toBe('');
+    else expect(JSON.parse(body)).toMatchObject({ message: NO_METHOD, reason: 'MethodNotAllowed', details: {} });
+  });
+
+  it.each([
+    ['OPTIONS', `${WIDGETS}/a`, ''],
+    ['POST', `${GADGETS}/a/status`, 'create'],
+  ])('%s is not supported at %s', async (method, path, verb) => {
+    const plural = path.startsWith(WIDGETS) ? 'widgets' : 'gadgets';
+    const answer = await admin.ask(method, path, {}, method === 'POST' ? '{}' : undefined);
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+      405,
+      { message: `${verb} is not supported on resources of kind "${plural}.served.test"`, details: { group: 'served.test', kind: plural } },
+    ]);
+  });
+
+  it('matters little where the server answers for itself', async () => {
+    for (const path of ['/apis', '/apis/served.test', '/apis/served.test/v1', '/healthz', '/readyz']) {
+      const [get, post] = [await admin.get(path), await admin.ask('POST', path)];
+      expect([post.status, post.body]).toEqual([200, get.body]);
+    }
+  });
+
+  it('HEAD gets the headers of GET for custom resources', async () => {
+    const [head, get] = await Promise.all([admin.ask('HEAD', `${WIDGETS}/a`), admin.get(`${WIDGETS}/a`)]);
+    expect([head.status, head.body, head.headers['content-type'], head.headers['content-length']]).toEqual([
+      200,
+      '',
+      'application/json',
+      String(Buffer.byteLength(get.body)),
+    ]);
+  });
+});
+
+describe('the server', () => {
+  it.each(['/healthz', '/livez', '/readyz', '/healthz/ping', '/livez/ping', '/readyz/ping'])('is well at %s', async (path) => {
+    const { status, headers, body } = await admin.get(path);
+    expect([status, headers['content-type'], body]).toEqual([200, 'text/plain; charset=utf-8', 'ok']);
+  });
+
+  it('tells of its checks', async () => {
+    const { body } = await admin.get('/livez?verbose');
+    expect(body).toMatch(/^\[\+\]ping ok\n(\[\+\][\w/-]+ ok\n)*livez check passed\n$/);
+    const excluded = await admin.get('/readyz?verbose&exclude=ping&exclude=none');
+    expect(excluded.body).toMatch(/^\[\+\]ping excluded: ok\n/);
+    expect(excluded.body).toMatch(/warn: some health checks cannot be excluded: no matches for "none"\nreadyz check passed\n$/);
+  });
+
+  it('tells its version', async () => {
+    const { headers, body } = await admin.get('/version');
+    expect(headers['content-type']).toBe('application/json');
+    expect(JSON.parse(body)).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4' });
+    expect(body).toMatch(/^{\n {2}"major": "1",\n/);
+  });
+
+  it('tells who issues its tokens, and by which keys', async () => {
+    const configuration = await admin.get('/.well-known/openid-configuration');
+    expect([configuration.headers['content-type'], configuration.headers['cache-control']]).toEqual([
+      'application/json',
+      'public, max-age=3600',
+    ]);
+    expect(JSON.parse(configuration.body)).toEqual({
+      issuer: 'https://hub.test',
+      jwks_uri: expect.stringMatching(/^https:\/\/[^/]+\/openid\/v1\/jwks$/),
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: [expect.stringMatching(/^(RS|ES)256$/)],
+    });
+    const keys = await admin.get('/openid/v1/jwks');
+    expect([keys.headers['content-type'], keys.headers['cache-control']]).toEqual(['application/jwk-set+json', 'public, max-age=3600']);
+    expect(JSON.parse(keys.body)).toMatchObject({ keys: [{ use: 'sig', kid: expect.any(String) }] });
+  });
+
+  it('does not let its answers be cached, and names each', async () => {
+    for (const path of [MAPS, `${WIDGETS}/none`, '/none', '/healthz', '/version']) {
+      const { headers } = await admin.get(path);
+      expect([headers['cache-control'], headers['audit-id']]).toEqual(['no-cache, private', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    }
+    expect((await admin.get('/version', { 'audit-id': 'mine' })).headers['audit-id']).toBe('mine');
+    expect((await admin.get('/version', { 'audit-id': '' })).headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
+    const refused = await server.request('GET', MAPS, { headers: { authorization: 'Bearer wrong' } });
+    expect([refused.status, refused.headers['cache-control']]).toEqual([401, 'no-cache, private']);
+  });
+
+  it.each([
+    ['/', 'cannot get path "/"'],
+    ['/none', 'cannot get path "/none"'],
+    ['/api/v1//configmaps', 'cannot get resource "" in API group "" at the cluster scope'],
+    ['/apis/served.test/v1//widgets', 'cannot get resource "" in API group "served.test" at the cluster scope'],
+  ])('refuses those without rights at %s before it looks', async (path, why) => {
+    const answer = await admin.get(path, { authorization: `Bearer ${server.tokens.bob}` });
+    const subject = path.includes('served.test') ? '.served.test "widgets" is forbidden' : 'forbidden';
+    expect([answer.status, messageOf(answer), answer.headers['x-content-type-options']]).toEqual([
+      403,
+      `${subject}: User "bob" ${why}`,
+      'nosniff',
+    ]);
+  });
+});
