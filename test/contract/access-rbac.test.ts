@@ -313,16 +313,14 @@ async function bind(kind: string, role: string, subjects: readonly object[]): Pr
 }
 
 /** Resolves once the server knows of a grant. */
-async function settled(
-  user: string,
-  { apiGroups: [group] = [], resources: [resource] = [], nonResourceURLs: [path] = [], ...rule }: Rule,
-): Promise<void> {
-  const verb = rule['verbs']?.[0];
-  const [plural, subresource] = resource?.replace('*/', 'any/').split('/') ?? [];
+async function settled(user: string, rule: Rule): Promise<void> {
+  const first = (list: string) => rule[list]?.[0];
+  const verb = first('verbs');
+  const [resource, subresource] = first('resources')?.replace('*/', 'any/').split('/') ?? [];
   const attributes =
     resource === undefined
-      ? { nonResourceAttributes: { verb, path } }
-      : { resourceAttributes: { verb, group, resource: plural, subresource, name: rule['resourceNames']?.[0] } };
+      ? { nonResourceAttributes: { verb, path: first('nonResourceURLs') } }
+      : { resourceAttributes: { verb, group: first('apiGroups'), resource, subresource, name: first('resourceNames') } };
   await eventually(async () => {
     const { body } = await ask('/apis/authorization.k8s.io/v1/subjectaccessreviews', { body: { spec: { user, ...attributes } } });
     expect(body['status']).toMatchObject({ allowed: true });

@@ -79,8 +79,8 @@ describe('the checks of a token request', () => {
       /^400 BadRequest: Name parameter invalid: "a\/b": may not contain '\/'$/,
     ],
     ['an account without a name', '', {}, /^400 BadRequest: name must be provided$/],
-  ])('find %s', async (_, account, request, expected) => {
-    expect(outcome(await ask(`${HERE}/serviceaccounts/${account}/token`, { body: request }))).toMatch(expected);
+  ])('find %s', async (_, account, body, expected) => {
+    expect(outcome(await ask(`${HERE}/serviceaccounts/${account}/token`, { body }))).toMatch(expected);
   });
 
   it.each([

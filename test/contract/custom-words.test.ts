@@ -1,0 +1,267 @@
+// Custom resources and their schemas: the words of every refusal, and what becomes of what is taken.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { adminOf, definition } from './admin.ts';
+import { askOf } from './asking.ts';
+import { outcome } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const ask = askOf(server);
+const WORDS = '/apis/words.test/v1/words';
+
+const text = { type: 'string' };
+const struct = (properties: object, rest: object = {}) => ({ type: 'object', properties, ...rest });
+const format = (name: string) => ({ type: 'string', format: name });
+const either = { x: text, y: text };
+const SPEC = {
+  text,
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  list: { type: 'array', items: text },
+  object: struct({ x: text }),
+  short: { type: 'string', maxLength: 3, minLength: 2 },
+  pattern: { type: 'string', pattern: '^a+$' },
+  enum: { type: 'string', enum: ['a', 'b'] },
+  numbers: { type: 'integer', enum: [1, 2] },
+  range: { type: 'integer', minimum: 5, maximum: 6 },
+  open: { type: 'number', minimum: 5, exclusiveMinimum: true, maximum: 7.5, exclusiveMaximum: true },
+  threes: { type: 'integer', multipleOf: 3 },
+  two: { type: 'array', items: text, minItems: 2, maxItems: 2 },
+  one: { type: 'object', additionalProperties: text, minProperties: 1, maxProperties: 1 },
+  required: struct(either, { required: ['x', 'y'] }),
+  nullable: { type: 'string', nullable: true },
+  portion: { 'x-kubernetes-int-or-string': true },
+  set: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
+  map: {
+    type: 'array',
+    items: struct({ k: text, p: { type: 'integer', default: 1 } }, { required: ['k'] }),
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['k', 'p'],
+  },
+  any: struct(either, { anyOf: [{ required: ['x'] }, { required: ['y'] }] }),
+  oneOf: struct(either, { oneOf: [{ required: ['x'] }, { required: ['y'] }] }),
+  all: struct(either, { allOf: [{ required: ['x'] }, { required: ['y'] }] }),
+  not: { type: 'string', not: { pattern: '^z' } },
+  small: { type: 'integer', format: 'int32' },
+  deep: struct({
+    list: {
+      type: 'array',
+      items: struct({
+        name: { type: 'string', minLength: 1 },
+        counts: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
+      }),
+    },
+  }),
+  defaults: struct({
+    a: { type: 'string', default: 'A' },
+    b: struct({ c: { type: 'integer', default: 7 } }),
+    d: struct({ e: { type: 'boolean', default: true } }, { default: {} }),
+    f: { type: 'array', items: struct({ g: { type: 'string', default: 'G' } }) },
+    h: { type: 'string', nullable: true, default: 'H' },
+  }),
+  free: struct({ known: struct({ x: text }) }, { 'x-kubernetes-preserve-unknown-fields': true }),
+  embedded: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+  time: format('date-time'),
+  duration: format('duration'),
+  bytes: format('byte'),
+  uuid: format('uuid'),
+  ipv4: format('ipv4'),
+  cidr: format('cidr'),
+  email: format('email'),
+  uri: format('uri'),
+};
+
+beforeAll(async () => {
+  const schema = { openAPIV3Schema: struct({ spec: struct(SPEC), status: struct({ x: { type: 'integer' } }) }) };
+  const version = { name: 'v1', served: true, storage: true, subresources: { status: {} }, schema };
+  await adminOf(server).define(definition('words.test', 'Word', 'Cluster', [version]), WORDS);
+}, 60_000);
+
+let count = 0;
+
+function word(content: object, metadata: object = {}): { readonly name: string; readonly body: object } {
+  count += 1;
+  const name = `w${count}`;
+  return { name, body: { apiVersion: 'words.test/v1', kind: 'Word', metadata: { name, ...metadata }, ...content } };
+}
+
+describe('a custom resource is refused for', () => {
+  const type = (field: string, wanted: string, found: string) =>
+    `spec.${field}: Invalid value: "${found}": spec.${field} in body must be of type ${wanted}: "${found}"`;
+  const value = (field: string, shown: string, rest: string) => `spec.${field}: Invalid value: ${shown}: spec.${field} in body ${rest}`;
+
+  it.each([
+    [{ text: 1 }, type('text', 'string', 'integer')],
+    [{ text: 1.5 }, type('text', 'string', 'number')],
+    [{ text: true }, type('text', 'string', 'boolean')],
+    [{ text: [] }, type('text', 'string', 'array')],
+    [{ text: {} }, type('text', 'string', 'object')],
+    [{ integer: '1' }, type('integer', 'integer', 'string')],
+    [
+      { integer: 1.5 },
+      `[${type('integer', 'integer', 'number')}, <nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.integer]`,
+    ],
+    [{ number: '1' }, type('number', 'number', 'string')],
+    [{ boolean: 'true' }, type('boolean', 'boolean', 'string')],
+    [{ list: 'x' }, type('list', 'array', 'string')],
+    [{ list: ['x', 1] }, type('list[1]', 'string', 'integer')],
+    [{ object: 'x' }, type('object', 'object', 'string')],
+    [{ short: 'a' }, value('short', '"a"', 'should be at least 2 chars long')],
+    [{ short: 'abcd' }, 'spec.short: Too long: may not be more than 3 bytes'],
+    [{ pattern: 'b' }, value('pattern', '"b"', "should match '^a+$'")],
+    [{ enum: 'c' }, 'spec.enum: Unsupported value: "c": supported values: "a", "b"'],
+    [{ numbers: 3 }, 'spec.numbers: Unsupported value: 3: supported values: "1", "2"'],
+    [{ range: 4 }, value('range', '4', 'should be greater than or equal to 5')],
+    [{ range: 7 }, value('range', '7', 'should be less than or equal to 6')],
+    [{ open: 5 }, value('open', '5', 'should be greater than 5')],
+    [{ open: 7.5 }, value('open', '7.5', 'should be less than 7.5')],
+    [{ threes: 4 }, value('threes', '4', 'should be a multiple of 3')],
+    [{ two: ['a'] }, value('two', '1', 'should have at least 2 items')],
+    [{ two: ['a', 'b', 'c'] }, 'spec.two: Too many: 3: must have at most 2 items'],
+    [{ one: {} }, value('one', '0', 'should have at least 1 properties')],
+    [{ one: { a: 'a', b: 'b' } }, 'spec.one: Too many: 2: must have at most 1 item'],
+    [{ required: {} }, '[spec.required.x: Required value, spec.required.y: Required value]'],
+    [{ required: { x: null, y: 'y' } }, 'spec.required.x: Required value'],
+    [{ nullable: 1 }, type('nullable', 'string', 'integer')],
+    [{ portion: 1.5 }, type('portion', 'integer,string', 'number')],
+    [{ portion: true }, type('portion', 'integer,string', 'boolean')],
+    [{ set: ['a', 'b', 'a'] }, 'spec.set[2]: Duplicate value: "a"'],
+    [{ map: [{ k: 'a' }, { k: 'a', p: 1 }] }, 'spec.map[1]: Duplicate value: {"k":"a","p":1}'],
+    [{ map: [{ p: 1 }] }, 'spec.map[0].k: Required value'],
+    [{ any: {} }, '[<nil>: Invalid value: "": "spec.any" must validate at least one schema (anyOf), spec.any.x: Required value]'],
+    [
+      { oneOf: { x: 'a', y: 'b' } },
+      '<nil>: Invalid value: "": "spec.oneOf" must validate one and only one schema (oneOf). Found 2 valid alternatives',
+    ],
+    [{ all: { x: 'a' } }, '[spec.all.y: Required value, <nil>: Invalid value: "": "spec.all" must validate all the schemas (allOf)]'],
+    [{ not: 'z' }, '<nil>: Invalid value: "": "spec.not" must not validate the schema (not)'],
+    [{ small: 2_147_483_648 }, '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.small'],
+    [{ time: 'x' }, value('time', '"x"', 'must be of type date-time: "x"')],
+    [{ duration: 'x' }, value('duration', '"x"', 'must be of type duration: "x"')],
+    [{ bytes: '!' }, value('bytes', '"!"', 'must be of type byte: "!"')],
+    [{ uuid: 'x' }, value('uuid', '"x"', 'must be of type uuid: "x"')],
+    [{ ipv4: '::1' }, value('ipv4', '"::1"', 'must be of type ipv4: "::1"')],
+    [{ cidr: '10.0.0.0' }, value('cidr', '"10.0.0.0"', 'must be of type cidr: "10.0.0.0"')],
+    [{ email: 'x' }, value('email', '"x"', 'must be of type email: "x"')],
+    [{ uri: 'x' }, value('uri', '"x"', 'must be of type uri: "x"')],
+    [{ deep: { list: [{ name: '' }] } }, value('deep.list[0].name', '""', 'should be at least 1 chars long')],
+    [{ deep: { list: [{ counts: { 'a/b': -1 } }] } }, value('deep.list[0].counts.a/b', '-1', 'should be greater than or equal to 0')],
+    [{ embedded: {} }, '[spec.embedded.apiVersion: Required value, spec.embedded.kind: Required value]'],
+    [
+      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { labels: { 'a b': '' } } } },
+      'spec.embedded.metadata.labels: Invalid value: "a b": ',
+    ],
+  ])('%j', async (spec, problem) => {
+    const { name, body } = word({ spec });
+    const { status, body: answer } = await ask(WORDS, { body });
+    expect([status, answer.message]).toEqual([422, expect.stringContaining(`Word.words.test "${name}" is invalid: ${problem}`)]);
+  });
+
+  it.each([
+    [
+      'another kind',
+      { kind: 'Sentence' },
+      /^422 Invalid: Sentence\.words\.test "w\d+" is invalid: kind: Invalid value: "Sentence": must be Word$/,
+    ],
+    [
+      'no kind',
+      { kind: '' },
+      /^400 BadRequest: the object provided is unrecognized \(must be of type Word\): Object 'Kind' is missing in '\{/,
+    ],
+    [
+      'another version',
+      { apiVersion: 'words.test/v2' },
+      /^400 BadRequest: the API version in the data \(words\.test\/v2\) does not match the expected API version \(words\.test\/v1\)$/,
+    ],
+    [
+      'a bad name',
+      { metadata: { name: 'Bad_Name' } },
+      /^422 Invalid: .*metadata\.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain must consist of/,
+    ],
+    ['no name', { metadata: {} }, /^422 Invalid: .*metadata\.name: Required value: name or generateName is required$/],
+    [
+      'metadata of another type',
+      { metadata: { name: 'x', labels: { a: 1 } } },
+      /^400 BadRequest: Word in version "v1" cannot be handled as a Word: json: cannot unmarshal number into Go struct field ObjectMeta\.labels of type string$/,
+    ],
+    [
+      'embedded metadata of another type',
+      { spec: { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 7 } } } },
+      /^400 BadRequest: Word in version "v1" cannot be handled as a Word: spec\.embedded\.metadata: Invalid value: \{"name":7\}: json: cannot unmarshal number into Go struct field ObjectMeta\.name of type string$/,
+    ],
+    [
+      'an embedded kind that is no text',
+      { spec: { embedded: { apiVersion: 'v1', kind: 1 } } },
+      /^400 BadRequest: .*spec\.embedded\.kind: Invalid value: 1: must be a string$/,
+    ],
+  ])('%s', async (_, content, expected) => {
+    expect(outcome(await ask(WORDS, { body: { ...word({}).body, ...content } }))).toMatch(expected);
+  });
+
+  it('fields that are unknown or told twice, if that is asked for', async () => {
+    const body =
+      '{"apiVersion":"words.test/v1","kind":"Word","metadata":{"name":"strict","zz":1},"spec":{"text":"a","text":"b","yy":1},"xx":1}';
+    const problems = ['duplicate field "spec.text"', 'unknown field "metadata.zz"', 'unknown field "spec.yy"', 'unknown field "xx"'];
+    expect(outcome(await ask(`${WORDS}?fieldValidation=Strict`, { body }))).toBe(
+      `400 BadRequest: Word in version "v1" cannot be handled as a Word: strict decoding error: ${problems.join(', ')}`,
+    );
+    expect((await ask(`${WORDS}?fieldValidation=Ignore&dryRun=All`, { body })).warnings).toEqual([]);
+    expect((await ask(WORDS, { body })).warnings).toEqual(problems);
+  });
+});
+
+describe('a custom resource that is taken', () => {
+  it.each([
+    ['has defaults', { defaults: {} }, { defaults: { a: 'A', d: { e: true }, h: 'H' } }],
+    [
+      'has defaults in what it has',
+      { defaults: { b: {}, f: [{}, { g: 'x' }] } },
+      { defaults: { a: 'A', b: { c: 7 }, d: { e: true }, f: [{ g: 'G' }, { g: 'x' }], h: 'H' } },
+    ],
+    [
+      'has defaults for null, unless null is allowed',
+      { defaults: { a: null, b: { c: null }, h: null } },
+      { defaults: { a: 'A', b: { c: 7 }, d: { e: true }, h: null } },
+    ],
+    ['has no defaults where there is nothing', {}, {}],
+    ['loses what the schema does not know', { text: 'x', unknown: 1, object: { x: 'x', y: 'y' } }, { text: 'x', object: { x: 'x' } }],
+    ['loses null where null means nothing', { text: null, nullable: null }, { nullable: null }],
+    [
+      'keeps what the schema lets be',
+      { free: { any: { thing: [1, null] }, known: { x: 'x', y: 'y' } } },
+      { free: { any: { thing: [1, null] }, known: { x: 'x' } } },
+    ],
+    ['keeps integers that are written as fractions', { integer: 3, number: 3.25 }, { integer: 3, number: 3.25 }],
+    ['keeps either type', { portion: '50%' }, { portion: '50%' }],
+    [
+      'loses unknown metadata of what is embedded',
+      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', zz: 1 }, zz: 1 } },
+      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, zz: 1 } },
+    ],
+    [
+      'has an object for embedded metadata',
+      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: null } },
+      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: {} } },
+    ],
+  ])('%s', async (_, spec, expected) => {
+    const { status, body } = await ask(`${WORDS}?fieldValidation=Ignore`, { body: word({ spec }).body });
+    expect([status, body['spec']]).toEqual([201, expected]);
+  });
+
+  it('has its status apart', async () => {
+    const { name, body } = word({ spec: { text: 'a' }, status: { x: 'not even valid' } });
+    expect((await ask(WORDS, { body })).body).not.toHaveProperty('status');
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const patch = (path: string, content: object) => ask(`${WORDS}/${name}${path}`, { method: 'PATCH', headers, body: content });
+    const changed = await patch('/status', { status: { x: 1 }, spec: { text: 'b' }, metadata: { labels: { a: 'b' } } });
+    expect(changed.body).toMatchObject({ spec: { text: 'a' }, status: { x: 1 }, metadata: { generation: 1 } });
+    expect(changed.body.metadata['labels']).toBeUndefined();
+    const specified = await patch('', { status: { x: 2 }, spec: { text: 'b' } });
+    expect(specified.body).toMatchObject({ spec: { text: 'b' }, status: { x: 1 }, metadata: { generation: 2 } });
+    expect(outcome(await patch('/status', { status: { x: 'one' } }))).toBe(
+      `422 Invalid: Word.words.test "${name}" is invalid: status.x: Invalid value: "string": x in body must be of type integer: "string"`,
+    );
+  });
+});
