@@ -125,7 +125,7 @@ describe('an Event', () => {
     [{ note: 'x'.repeat(1025) }, 'message: Invalid value: "": can have at most 1024 characters'],
     [{ series: { count: 1, lastObservedTime: '2001-01-01T00:00:00.000000Z' } }, 'series.count: Invalid value: "": should be at least 2'],
     [{ deprecatedCount: 3 }, 'count: Invalid value: "": needs to be unset'],
-  ])('of the new kind is checked: %j', async (rest, error) => {
+  ])('of the new kind is checked (%#)', async (rest, error) => {
     expect(outcome(await objects.post(EVENTS, modern('checked', rest)))).toBe(`422 Invalid: Event "checked" is invalid: ${error}`);
   });
 
