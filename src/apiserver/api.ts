@@ -1,7 +1,7 @@
 // The world that all endpoints share.
 
 import { randomInt } from 'node:crypto';
-import { type Clock, sleepUntil } from '../std/clock.ts';
+import { type Clock, sleep } from '../std/clock.ts';
 import { createEscalationCheck } from './access/escalation.ts';
 import { storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
@@ -65,7 +65,7 @@ async function reached(store: ObjectStore, clock: Clock, revision: number): Prom
     if (change.revision >= revision) done.abort();
   });
   try {
-    await sleepUntil(clock, clock.now() + REVISION_WAIT_MS, done.signal).catch(() => {});
+    await sleep(clock, REVISION_WAIT_MS, done.signal).catch(() => {});
   } finally {
     unsubscribe();
   }

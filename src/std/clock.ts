@@ -23,14 +23,20 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves when `at` has come. Rejects with the signal's reason when it is aborted before. */
-export function sleepUntil(clock: Clock, at: number, signal?: AbortSignal): Promise<void> {
-  return woken((wake) => clock.wakeAt(at, wake), signal);
-}
-
 /** Resolves `ms` from now. Rejects with the signal's reason when it is aborted before. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
-  return woken((wake) => clock.wakeAfter(ms, wake), signal);
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = (): void => {
+      cancel();
+      reject(signal?.reason);
+    };
+    const cancel = clock.wakeAfter(ms, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+    signal?.addEventListener('abort', abort, { once: true });
+  });
 }
 
 /** Timers overflow after 25 days and do not see the wall clock being set, so none is armed for longer. */
@@ -48,19 +54,4 @@ function arm(leftMs: () => number, wake: () => void): () => void {
 
 function clamped(ms: number): number {
   return Math.min(Math.max(ms, 0), MAX_TIMER_MS);
-}
-
-function woken(schedule: (wake: () => void) => () => void, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const abort = (): void => {
-      cancel();
-      reject(signal?.reason);
-    };
-    const cancel = schedule(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    });
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }
