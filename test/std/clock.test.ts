@@ -134,10 +134,6 @@ describe('sleep', () => {
   });
 });
 
-
-  });
-});
-
 describe('FakeClock', () => {
   it('wakes in the order of the instants, each at its own', () => {
     const clock = new FakeClock(NOON);
