@@ -86,6 +86,7 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
     dropOld: isToBeDropped(state),
     freshAnchor: state.revokeRequest !== undefined,
     ...(accountUID && { accountUID }),
+    ...(state.record && { previous: state.record }),
   };
 };
 
@@ -97,7 +98,7 @@ const secretDiffers: Decision = ({ observation, state: { secret, record } }) => 
     writeOf(secret) === 'update' &&
     secret.outputsDigest === outputsDigest &&
     hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
-  return isRight ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret) };
+  return isRight ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret), record };
 };
 
 const formerSecrets: Decision = ({ observation }) => {

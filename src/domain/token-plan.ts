@@ -1,6 +1,7 @@
 // What can be done for a ManagedToken.
 
 import type { FailureReason, IssueReason } from '../api/reasons.ts';
+import type { TokenRecord } from './token-record.ts';
 
 /** Why there is no token, or no newer one. */
 export interface TokenFailure {
@@ -12,6 +13,7 @@ export interface TokenFailure {
 /** How the wanted Secret comes about: some changes of a Secret are only possible by making it anew. */
 export type SecretWrite = 'create' | 'update' | 'replace';
 
+/** Nothing can be done now. */
 export interface HoldPlan {
   readonly type: 'hold';
   /** Absent when there is nothing to complain about: rotation is suspended, or it is too soon. */
@@ -22,6 +24,7 @@ export interface HoldPlan {
   readonly until?: number;
 }
 
+/** A token is issued and written. */
 export interface IssuePlan {
   readonly type: 'issue';
   readonly reason: IssueReason;
@@ -32,6 +35,17 @@ export interface IssuePlan {
   readonly accountUID?: string;
   /** Whether an anchor that exists must be deleted first. */
   readonly freshAnchor: boolean;
+  /** What the new token follows; absent when there is nothing, or nothing readable. */
+  readonly previous?: TokenRecord;
+}
+
+/** The token that is there is written anew. */
+export interface RewritePlan {
+  readonly type: 'rewrite';
+  /** The name of the Secret to read the token from. */
+  readonly from: string;
+  readonly write: SecretWrite;
+  readonly record: TokenRecord;
 }
 
 /** All that can be done; exactly one at a time, so that what comes next is decided on what came of it. */
@@ -40,12 +54,9 @@ export type TokenPlan =
   | { readonly type: 'none' }
   /** Everything is as it should be. */
   | { readonly type: 'wait'; readonly until: number }
-  /** Nothing can be done now. */
   | HoldPlan
-  /** A token is issued and written. */
   | IssuePlan
-  /** The token that is there is written anew, read from the Secret of this name. */
-  | { readonly type: 'rewrite'; readonly from: string; readonly write: SecretWrite }
+  | RewritePlan
   /** Secrets of former names are deleted. */
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
   /** The anchor and then these Secrets are deleted, because of this value of the annotation. */

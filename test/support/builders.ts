@@ -1,0 +1,250 @@
+// ManagedTokens, Clusters, grants and the Secrets that follow from them, for tests of decisions. It is noon on 1 March 2026.
+
+import { createHash } from 'node:crypto';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { Secret } from '../../src/api/resources.ts';
+import type { ObjectMeta } from '../../src/api/wire.ts';
+import type { Grant } from '../../src/domain/grant.ts';
+import { tokenClaims } from '../../src/domain/token-claims.ts';
+import type { StoredSecret, TokenObservation } from '../../src/domain/token-observation.ts';
+import { outputsText, outputTarget, outputTexts } from '../../src/domain/token-outputs.ts';
+import { parseRecord, recordOf, type TokenRecord } from '../../src/domain/token-record.ts';
+import { desiredSecret } from '../../src/domain/token-secret.ts';
+import { parseDuration } from '../../src/std/duration.ts';
+import { Sensitive } from '../../src/std/sensitive.ts';
+
+export const NOON = Date.parse('2026-03-01T12:00:00Z');
+
+/** An instant of that day. */
+export function at(time: string): number {
+  return Date.parse(`2026-03-01T${time}Z`);
+}
+
+type Spec = ManagedToken['spec'];
+
+/** A ManagedToken in team-a for deploy/deployer on prod-eu. */
+export class TokenBuilder {
+  readonly #token: ManagedToken;
+
+  constructor(token: ManagedToken) {
+    this.#token = token;
+  }
+
+  with(spec: Partial<Spec>): TokenBuilder {
+    return new TokenBuilder({ ...this.#token, spec: { ...this.#token.spec, ...spec } });
+  }
+
+  withMetadata(metadata: ObjectMeta): TokenBuilder {
+    return new TokenBuilder({ ...this.#token, metadata: { ...this.#token.metadata, ...metadata } });
+  }
+
+  withStatus(status: NonNullable<ManagedToken['status']>): TokenBuilder {
+    return new TokenBuilder({ ...this.#token, status });
+  }
+
+  annotated(name: string, value: string): TokenBuilder {
+    return this.withMetadata({ annotations: { ...this.#token.metadata.annotations, [name]: value } });
+  }
+
+  renewedBefore(renewBefore: string): TokenBuilder {
+    return this.with({ rotation: { ...this.#token.spec.rotation, renewBefore } });
+  }
+
+  suspended(): TokenBuilder {
+    return this.with({ rotation: { ...this.#token.spec.rotation, suspend: true } });
+  }
+
+  writing(secret: Partial<Spec['secret']>): TokenBuilder {
+    return this.with({ secret: { ...this.#token.spec.secret, ...secret } });
+  }
+
+  build(): ManagedToken {
+    return this.#token;
+  }
+}
+
+export function aToken(): TokenBuilder {
+  return new TokenBuilder({
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedToken',
+    metadata: { name: 'ci', namespace: 'team-a', uid: 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01', generation: 1 },
+    spec: {
+      clusterName: 'prod-eu',
+      serviceAccount: { namespace: 'deploy', name: 'deployer' },
+      audiences: ['https://kubernetes.default.svc'],
+      expirationSeconds: 3600,
+      requesterServiceAccountName: 'default',
+      rotation: { renewBefore: '20%', suspend: false },
+      secret: { outputs: ['Token'] },
+      revocation: 'None',
+    },
+  });
+}
+
+export const SERVER = 'https://prod-eu.example.com:6443';
+const CA = Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n').toString('base64');
+
+export function aCluster(uid = '4f0e3c1d-0000-4000-8000-000000000001', addresses: readonly string[] = [SERVER]): Cluster {
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'prod-eu', uid },
+    spec: {
+      orchestratorApiEndpoints: {
+        caBundle: CA,
+        serverEndpoints: addresses.map((serverAddress) => ({ clientCIDR: '0.0.0.0/0', serverAddress })),
+      },
+    },
+  };
+}
+
+/** A token that the target grants at noon for an hour. */
+export class GrantBuilder {
+  readonly #sentAt: number;
+  readonly #lifetimeMs: number;
+  readonly #claims: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(sentAt: number, lifetimeMs: number, claims: Readonly<Record<string, unknown>> | undefined) {
+    this.#sentAt = sentAt;
+    this.#lifetimeMs = lifetimeMs;
+    this.#claims = claims;
+  }
+
+  sentAt(sentAt: number): GrantBuilder {
+    return new GrantBuilder(sentAt, this.#lifetimeMs, this.#claims);
+  }
+
+  expiringIn(duration: string | number): GrantBuilder {
+    return new GrantBuilder(this.#sentAt, typeof duration === 'number' ? duration : parseDuration(duration), this.#claims);
+  }
+
+  claiming(claims: Readonly<Record<string, unknown>>): GrantBuilder {
+    return new GrantBuilder(this.#sentAt, this.#lifetimeMs, { ...this.#claims, ...claims });
+  }
+
+  opaque(): GrantBuilder {
+    return new GrantBuilder(this.#sentAt, this.#lifetimeMs, undefined);
+  }
+
+  text(): string {
+    if (this.#claims === undefined) return `opaque-${this.#sentAt}`;
+    const iat = Math.floor(this.#sentAt / 1000);
+    return jwt({ iat, nbf: iat, exp: iat + this.#lifetimeMs / 1000, jti: `jti-${iat}`, ...this.#claims });
+  }
+
+  build(): Grant {
+    const claims = tokenClaims(this.text());
+    return {
+      token: new Sensitive(this.text()),
+      issuedAt: this.#sentAt,
+      expiresAt: this.#sentAt + this.#lifetimeMs,
+      ...(claims && { claims }),
+    };
+  }
+}
+
+export const ACCOUNT_UID = '9d6a0f52-0000-4000-8000-00000000000a';
+
+export function aGrant(): GrantBuilder {
+  return new GrantBuilder(NOON, 3_600_000, {
+    sub: 'system:serviceaccount:deploy:deployer',
+    aud: ['https://kubernetes.default.svc'],
+    'kubernetes.io': { namespace: 'deploy', serviceaccount: { name: 'deployer', uid: ACCOUNT_UID } },
+  });
+}
+
+/** A JWT with these claims and a signature that nobody checks. */
+export function jwt(claims: unknown): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.c2lnbmF0dXJl`;
+}
+
+export function digestOf(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+}
+
+/** A Secret without what is secret in it. */
+export function stored(secret: Secret): StoredSecret {
+  const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
+  const texts: Readonly<Record<string, string>> = Object.fromEntries(decoded);
+  const claims = texts['token'] === undefined ? undefined : tokenClaims(texts['token']);
+  return {
+    metadata: secret.metadata,
+    type: secret.type ?? 'Opaque',
+    immutable: secret.immutable ?? false,
+    ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),
+    outputsDigest: digestOf(outputsText(texts)),
+    ...(claims && { claims }),
+  };
+}
+
+/** A Secret as it is written for this grant. */
+export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'cluster' | 'secret'>, grant: GrantBuilder): Secret {
+  const { token, cluster = aCluster(), secret } = observation;
+  const record = recordOf({
+    token,
+    cluster,
+    grant: grant.build(),
+    tokenDigest: digestOf(grant.text()),
+    previous: secret && parseRecord(secret.metadata.annotations),
+  });
+  return secretOf({ token, cluster, secret }, record, grant.text());
+}
+
+/** A Secret as it is written for a token that is already there. */
+export function secretOf(
+  { token, cluster = aCluster(), secret }: Pick<TokenObservation, 'token' | 'cluster' | 'secret'>,
+  record: TokenRecord,
+  text: string,
+): Secret {
+  const target = outputTarget(token, cluster, SERVER);
+  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text);
+}
+
+/** A ManagedToken and everything around it. */
+export class SceneBuilder {
+  readonly #token: TokenBuilder;
+  readonly #observed: Partial<Omit<TokenObservation, 'token'>>;
+
+  constructor(token: TokenBuilder, observed: Partial<Omit<TokenObservation, 'token'>>) {
+    this.#token = token;
+    this.#observed = observed;
+  }
+
+  /** The Secret as it is written for this grant and the present spec. */
+  holding(grant: GrantBuilder): SceneBuilder {
+    const { cluster = aCluster(), secret } = this.#observed;
+    return this.with({ secret: stored(writtenSecret({ token: this.#token.build(), cluster, secret }, grant)) });
+  }
+
+  with(observed: Partial<Omit<TokenObservation, 'token'>>): SceneBuilder {
+    return new SceneBuilder(this.#token, { ...this.#observed, ...observed });
+  }
+
+  /** The same surroundings, another ManagedToken. */
+  changing(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
+    return new SceneBuilder(change(this.#token), this.#observed);
+  }
+
+  /** The Secret with other annotations; undefined takes one away. */
+  annotated(changes: Readonly<Record<string, string | undefined>>): SceneBuilder {
+    const { secret } = this.build();
+    if (secret === undefined) throw new Error('there is no Secret to annotate');
+    const entries = Object.entries({ ...secret.metadata.annotations, ...changes }).filter(([, value]) => value !== undefined);
+    const annotations = Object.fromEntries(entries) as Record<string, string>;
+    return this.with({ secret: { ...secret, metadata: { ...secret.metadata, annotations } } });
+  }
+
+  build(): TokenObservation {
+    const token = this.#token.build();
+    const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
+    const outputs = cluster && digestOf(outputsText(outputTexts(outputTarget(token, cluster, SERVER), 'any')));
+    return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), ...this.#observed, token, cluster };
+  }
+}
+
+/** A ManagedToken without a Secret. */
+export function aScene(token = aToken()): SceneBuilder {
+  return new SceneBuilder(token, {});
+}
