@@ -1,0 +1,117 @@
+// Purser's own kinds on an API server: every case of the schemas, every sample, and the columns that people read.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import { yamlFiles } from '../api/custom-resource.ts';
+import { clusters, managedTokens } from '../api/custom-resource-cases.ts';
+import { adminOf } from './admin.ts';
+import { askOf } from './asking.ts';
+import { outcome } from './objects.ts';
+import { contractServer } from './server.ts';
+
+const server = contractServer();
+const ask = askOf(server);
+const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
+const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
+const TEAM = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
+
+interface Sample {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+const samples = yamlFiles('deploy/samples/').flatMap(([file, content]) =>
+  parseAllDocuments(content).map((document) => [file, document.toJS() as Sample] as const),
+);
+
+beforeAll(async () => {
+  const admin = adminOf(server);
+  for (const [, content] of yamlFiles('crds/')) {
+    const definition = parse(content) as { readonly metadata: { readonly name: string } };
+    await admin.define(definition, definition.metadata.name.startsWith('clusters') ? CLUSTERS : TOKENS);
+  }
+  for (const name of ['team-a', 'purser-system']) await admin.create('/api/v1/namespaces', { metadata: { name } });
+}, 60_000);
+
+describe.each([
+  ['Cluster', CLUSTERS, clusters],
+  ['ManagedToken', TEAM, managedTokens],
+])('%s', (kind, path, cases) => {
+  it.each(cases.map((each) => [each.name, each] as const))('%s', async (_, { object, refused }) => {
+    const { status, body, warnings } = await ask(`${path}?dryRun=All&fieldValidation=Strict`, { body: object });
+    expect(warnings).toEqual([]);
+    if (refused === undefined) return expect([status, body.message]).toEqual([201, undefined]);
+    const { causes } = body['details'] as { readonly causes: readonly { readonly field: string; readonly message: string }[] };
+    // Rules are not asked about what has the wrong shape; that much is said besides.
+    const said = causes.filter(({ field }) => field !== '<nil>');
+    expect([status, body.message]).toEqual([
+      422,
+      expect.stringContaining(`${kind}.${object.apiVersion.split('/')[0]} "${object.metadata.name}" is invalid: `),
+    ]);
+    expect(said).toEqual([expect.objectContaining({ field: fieldOf(refused.field), message: expect.stringContaining(refused.message) })]);
+  });
+
+  it('is refused with fields that are unknown', async () => {
+    const [{ object } = { object: { spec: {} } }] = cases;
+    const body = { ...object, spec: { ...(object.spec as object), unknown: 1 } };
+    expect(outcome(await ask(`${path}?fieldValidation=Strict`, { body }))).toBe(
+      `400 BadRequest: ${kind} in version "v1alpha1" cannot be handled as a ${kind}: strict decoding error: unknown field "spec.unknown"`,
+    );
+  });
+});
+
+describe('the samples', () => {
+  it.each(samples.map(([file, sample]) => [`${file}: ${sample.kind} ${sample.metadata.name}`, sample] as const))(
+    '%s can be applied',
+    async (_, sample) => {
+      const path = `${pathOf(sample)}/${sample.metadata.name}?fieldManager=samples&fieldValidation=Strict&force=true`;
+      const headers = { 'content-type': 'application/apply-patch+yaml' };
+      const { status, body, warnings } = await ask(path, { method: 'PATCH', headers, body: sample });
+      expect([body.message, warnings]).toEqual([undefined, []]);
+      expect([200, 201]).toContain(status);
+    },
+  );
+});
+
+describe('a table', () => {
+  const table = async (path: string) => {
+    const { body } = await ask(path, { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+    return (body['columnDefinitions'] as readonly { readonly name: string; readonly type: string; readonly priority: number }[]).map(
+      ({ name, type, priority }) => `${name} ${type} ${priority}`,
+    );
+  };
+
+  it('of ManagedTokens has the columns that their definition declares', async () => {
+    expect(await table(TOKENS)).toEqual(await declaredColumns('managedtokens.tokens.purser.dev'));
+  });
+
+  it('of Clusters has the columns that their definition declares', async () => {
+    expect(await table(CLUSTERS)).toEqual(await declaredColumns('clusters.registry.purser.dev'));
+  });
+});
+
+async function declaredColumns(name: string): Promise<readonly string[]> {
+  const { body } = await ask(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`);
+  const { versions } = body['spec'] as {
+    readonly versions: readonly {
+      readonly additionalPrinterColumns: readonly { readonly name: string; readonly type: string; readonly priority?: number }[];
+    }[];
+  };
+  return [
+    'Name string 0',
+    ...(versions[0]?.additionalPrinterColumns ?? []).map((column) => `${column.name} ${column.type} ${column.priority ?? 0}`),
+  ];
+}
+
+/** A list that repeats itself is refused at the repetition, and rules name the values of a map in brackets. */
+function fieldOf(path: string): unknown {
+  const [parent, last] = [path.slice(0, path.lastIndexOf('.')), path.slice(path.lastIndexOf('.') + 1)];
+  return expect.stringMatching(new RegExp(`^(${RegExp.escape(path)}(\\[1\\])?|${RegExp.escape(`${parent}[${last}]`)})$`));
+}
+
+function pathOf({ apiVersion, kind, metadata }: Sample): string {
+  const root = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
+  const plural = `${kind.toLowerCase()}s`;
+  return metadata.namespace === undefined ? `${root}/${plural}` : `${root}/namespaces/${metadata.namespace}/${plural}`;
+}
