@@ -53,7 +53,7 @@ export interface RetryTerms {
 export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   const failureClass = classOf(failure, terms.resource);
   const delayMs = delayOf(failureClass, failure, terms.random);
-  const retryAt = delayMs === undefined ? undefined : Math.min(failure.now + delayMs, terms.latestAt ?? Infinity);
+  const retryAt = delayMs === undefined ? undefined : Math.min(failure.now + Math.ceil(delayMs), terms.latestAt ?? Infinity);
   return { class: failureClass, retryAt };
 }
 
@@ -62,7 +62,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
  * every 5 s. What has expired cannot be saved by haste, so it waits like anything else.
  */
 export function latestRetryAt(expiresAt: number, now: number): number {
-  return expiresAt <= now ? Infinity : now + Math.max((expiresAt - now) / 5, 5_000);
+  return expiresAt <= now ? Infinity : now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };

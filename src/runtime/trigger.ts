@@ -37,17 +37,8 @@ export function whenSynced<K>(informers: readonly Followed[], knownKeys: () => I
   const allSynced$ = combineLatest(informers.map(({ synced$ }) => synced$)).pipe(first((each) => each.every(Boolean)));
   // An informer works only while someone listens, so someone must until live$ does.
   const running$ = merge(...informers.map(({ changes$ }) => changes$)).pipe(ignoreElements());
-  return merge(
-    running$,
-    allSynced$.pipe(
-      switchMap(() =>
-        merge(
-          live$,
-          defer(() => from(knownKeys())),
-        ),
-      ),
-    ),
-  );
+  const known$ = defer(() => from(knownKeys()));
+  return merge(running$, allSynced$.pipe(switchMap(() => merge(live$, known$))));
 }
 
 /** The part of an informer that is followed. */

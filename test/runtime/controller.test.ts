@@ -287,13 +287,14 @@ describe('runController', () => {
   });
 
   it('aborts the signal when it is unsubscribed from, leaves no timer and drops what arrives later', async () => {
-    start();
-    await request('a', 'b');
+    start({ retryPolicy: broken });
+    await request('a', 'b', 'c');
     await succeed('b', START + 1_000);
     const signal = runs.signalOf('a');
     subscription.unsubscribe();
     expect([signal.aborted, clock.pending, requests$.observed]).toEqual([true, 0, false]);
     await succeed('a', START + 1);
+    await fail('c');
     expect([outcomes.length, clock.pending, endings]).toEqual([1, 0, []]);
   });
 

@@ -103,8 +103,8 @@ describe('the runtime', () => {
     for (let failures = 1; failures <= 12; failures++) {
       runs.fail('team-a/ci');
       await turn();
-      clock.advance((expiresAt - clock.now()) / 5);
-      expect(runs.running).toEqual(['team-a/ci']);
+      clock.advance(Math.floor((expiresAt - clock.now()) / 5));
+      expect(runs.running).toContain('team-a/ci');
     }
     expect(told.slice(1)).toEqual(Array.from({ length: 12 }, () => 'transient Defect'));
   });
