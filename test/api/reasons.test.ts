@@ -1,0 +1,16 @@
+import { describe, expect, it } from '@jest/globals';
+import { AlertReason, FailureReason, IssueReason, ReadyReason } from '../../src/api/reasons.ts';
+
+const REASONS = [ReadyReason, IssueReason, FailureReason, AlertReason].flatMap((group) => Object.entries<string>(group));
+
+describe('reasons', () => {
+  it('are each in one group only', () => {
+    const names = REASONS.map(([name]) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it.each(REASONS)('%s is a reason that Kubernetes accepts, with a sentence: %s', (name, sentence) => {
+    expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
+    expect(sentence).toMatch(/^[a-zP][^.]+[^.]$/);
+  });
+});

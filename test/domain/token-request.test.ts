@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { tokenRequestFor } from '../../src/domain/token-request.ts';
+import { aToken } from '../support/builders.ts';
+
+const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
+
+describe('tokenRequestFor', () => {
+  it('asks for what the spec says', () => {
+    expect(tokenRequestFor(aToken().build(), {})).toEqual({
+      namespace: 'deploy',
+      name: 'deployer',
+      audiences: ['https://kubernetes.default.svc'],
+      expirationSeconds: 3600,
+    });
+  });
+
+  it('names the account that a renewal expects', () => {
+    expect(tokenRequestFor(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
+  });
+
+  it.each([
+    ['by its name', aToken().with({ boundObjectRef: pod }), { kind: 'Pod', name: 'web-0' }],
+    ['by its UID', aToken().with({ boundObjectRef: { ...pod, uid: 'p1' } }), { kind: 'Pod', name: 'web-0', uid: 'p1' }],
+    [
+      'the anchor',
+      aToken().with({ revocation: 'BoundSecret' }),
+      { kind: 'Secret', name: 'purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01', uid: 's1' },
+    ],
+  ])('binds the token to the object: %s', (_, token, boundObject) => {
+    expect(tokenRequestFor(token.build(), { anchorUID: 's1' })).toMatchObject({ boundObject });
+  });
+
+  it.each([
+    ['the ceiling of the installation', 86_400, 7200, undefined, 7200],
+    ['no more than asked for', 3600, 86_400, undefined, 3600],
+    ['never 3607 seconds for a Pod', 3607, undefined, pod, 3606],
+    ['never 3607 seconds for a Pod because of the ceiling either', 86_400, 3607, pod, 3606],
+    ['3607 seconds for anything else', 3607, undefined, undefined, 3607],
+  ])('asks for %s', (_, expirationSeconds, maxExpirationSeconds, boundObjectRef, asked) => {
+    const token = aToken().with({ expirationSeconds, ...(boundObjectRef && { boundObjectRef }) });
+    const limits = maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds };
+    expect(tokenRequestFor(token.build(), { limits }).expirationSeconds).toBe(asked);
+  });
+});
