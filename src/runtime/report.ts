@@ -5,7 +5,7 @@ import { StatusError } from '../api/status.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
-import { type FailureClass, TerminalError } from './retry-policy.ts';
+import type { FailureClass } from './retry-policy.ts';
 
 /** What metrics are told of a run. All texts come from closed sets. */
 export interface RunReport {
@@ -41,9 +41,10 @@ export function report({ controller, log, metrics }: ReportOptions): MonoTypeOpe
 
 /** Why a run failed, in one word of a closed set. */
 export function failureReason(error: unknown): string {
-  if (error instanceof TerminalError) return error.reason;
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
-  return error instanceof TransportError ? 'NoAnswer' : 'Defect';
+  if (error instanceof TransportError) return 'NoAnswer';
+  // Errors with a reason of ours: those that end the matter, and those of issuers.
+  return error instanceof Error && 'reason' in error && typeof error.reason === 'string' ? error.reason : 'Defect';
 }
 
 const TELLING = {

@@ -1,0 +1,102 @@
+// Whether a ManagedToken may have its token: one question, asked of the hub for its requester.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { RegistryGroup } from '../../api/names.ts';
+import { issueNames } from '../../domain/issue-names.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { type SubjectAccessReview, SubjectAccessReviews } from '../../kube/reviews.ts';
+import type { HubView } from './hub-view.ts';
+import { IssuePermissions, issueAttributes, type Requester, requesterOf } from './issue-permissions.ts';
+import type { TokenMemory } from './memory.ts';
+
+export interface AuthorityOptions {
+  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly view: HubView;
+  readonly memory: TokenMemory;
+  readonly protectedNamespaces: readonly string[];
+}
+
+/** The answer; a refusal says what is missing. */
+export type Review = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
+
+export class Authority {
+  readonly #options: AuthorityOptions;
+  readonly #permissions: IssuePermissions;
+
+  constructor(options: AuthorityOptions) {
+    this.#options = options;
+    this.#permissions = new IssuePermissions(options.view);
+  }
+
+  /** Asks under one name after the other until one allows it. Throws an IssueError, AuthorizationFailed, if there is no answer. */
+  async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
+    const { view, memory } = this.#options;
+    const requester = requesterFor(token);
+    const names = this.#namesFor(token);
+    if (!view.hasRequester(token)) return { allowed: false, message: missingText(token) };
+    for (const name of names) {
+      if (!(await this.#isAllowed(requester, name, signal))) continue;
+      memory.of(token.metadata.uid ?? '').allowed(name);
+      return { allowed: true };
+    }
+    return {
+      allowed: false,
+      message: forbiddenText(
+        requester,
+        names.toSorted((a, b) => b.length - a.length),
+      ),
+    };
+  }
+
+  /** Whether there is cause to ask before the next issuance: RBAC, as far as it is known, no longer allows the token. */
+  isDoubtful(token: ManagedToken): boolean {
+    const { view, memory } = this.#options;
+    if (!view.hasRequester(token)) return true;
+    if (memory.of(token.metadata.uid ?? '').isConfirmed) return false;
+    return !this.#permissions.allow(requesterFor(token), this.#namesFor(token));
+  }
+
+  #namesFor({ metadata, spec }: ManagedToken): readonly string[] {
+    const { namespace, name: serviceAccount } = spec.serviceAccount;
+    const { allowedAs } = this.#options.memory.of(metadata.uid ?? '');
+    return issueNames({ cluster: spec.clusterName, namespace, serviceAccount }, allowedAs, this.#options.protectedNamespaces);
+  }
+
+  async #isAllowed({ user, groups }: Requester, name: string, signal: AbortSignal): Promise<boolean> {
+    const { verb, group, resource, subresource } = issueAttributes(name);
+    const spec = { user, groups: [...groups], resourceAttributes: { verb, group, resource, subresource, name } };
+    const { status } = await this.#ask(spec, signal);
+    if (status?.allowed === true) return true;
+    const { evaluationError = '' } = status ?? {};
+    if (status === undefined || !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
+    return false;
+  }
+
+  async #ask(spec: SubjectAccessReview['spec'], signal: AbortSignal): Promise<SubjectAccessReview> {
+    try {
+      return await this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new IssueError('AuthorizationFailed', error instanceof Error ? error.message : '');
+    }
+  }
+}
+
+/** RBAC tells of bindings to roles that are gone, and decides all the same. */
+function isHarmless(evaluationError: string): boolean {
+  return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
+}
+
+function requesterFor({ metadata, spec }: ManagedToken): Requester {
+  return requesterOf(metadata.namespace ?? '', spec.requesterServiceAccountName);
+}
+
+function missingText({ metadata, spec }: ManagedToken): string {
+  return `The service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which asks for the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
+}
+
+function forbiddenText({ user }: Requester, names: readonly string[]): string {
+  const [first = ''] = names;
+  return `User "${user}" cannot issue clusters/token "${first}" in ${RegistryGroup}. Allow it by a ClusterRole and a ClusterRoleBinding.`;
+}

@@ -1,0 +1,101 @@
+// The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
+
+import { defer, ignoreElements, merge, type Observable, takeUntil, tap } from 'rxjs';
+import { ManagedTokens } from '../../api/resources.ts';
+import { parseRecord } from '../../domain/token-record.ts';
+import type { ClusterClients } from '../../issuers/cluster-clients.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Recorder } from '../../kube/recorder.ts';
+import { type Outcome, runController } from '../../runtime/controller.ts';
+import { whenAborted } from '../../runtime/leadership.ts';
+import { type Failure, latestRetryAt, planRetry, type Retry } from '../../runtime/retry-policy.ts';
+import { dueNow, whenSynced } from '../../runtime/trigger.ts';
+import type { Place } from '../../runtime/work-queue.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { Authority } from './authority.ts';
+import type { TokenDeps, TokenSettings } from './deps.ts';
+import { HubView, secretKeyOf, type TokenInformers } from './hub-view.ts';
+import { TokenMemory } from './memory.ts';
+import { createReconcile } from './reconcile.ts';
+import { wakes } from './triggers.ts';
+import { Withdrawals } from './withdrawal.ts';
+
+export interface TokenControllerOptions {
+  readonly informers: TokenInformers;
+  readonly hub: KubeClient;
+  readonly clients: ClusterClients;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly settings: TokenSettings;
+}
+
+/** Runs one term for each subscription: nothing is remembered from one to the next. Ends in good order after `stopping` aborts. */
+export function createTokenController(options: TokenControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
+  const view = new HubView(options.informers);
+  return (stopping) => defer(() => term(options, view, stopping));
+}
+
+const CONCURRENCY = 64;
+/** A cluster that hangs holds up no more than this. */
+const CONCURRENCY_PER_CLUSTER = 8;
+/** By when a ManagedToken without a token should have one. */
+const FIRST_TOKEN_MS = 60_000;
+
+function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
+  const { informers, clock, clients } = options;
+  const deps = depsOf(options, view);
+  const live$ = merge(wakes(informers, view, deps.memory), forgetting(informers, clients));
+  const { credentials, ...others } = informers;
+  const all = [...Object.values(others), ...credentials];
+  const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
+  return runController(requests$, {
+    reconcile: createReconcile(deps),
+    retryPolicy: (failure) => retryOf(failure, deps, options.random()),
+    clock,
+    concurrency: CONCURRENCY,
+    concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
+    placeOf: (key) => placeOf(key, deps),
+  });
+}
+
+function depsOf({ hub, clients, recorder, clock, log, settings }: TokenControllerOptions, view: HubView): TokenDeps {
+  const memory = new TokenMemory();
+  const { protectedNamespaces } = settings;
+  const authority = new Authority({ hub, view, memory, protectedNamespaces });
+  const withdrawals = new Withdrawals(memory);
+  return { hub, clients, recorder, clock, log, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
+}
+
+/** Ends the connections to clusters that are no longer registered; wakes nobody. */
+function forgetting({ clusters }: TokenInformers, clients: ClusterClients): Observable<never> {
+  return clusters.changes$.pipe(
+    tap(({ type, key }) => type === 'deleted' && void clients.forget(key)),
+    ignoreElements(),
+  );
+}
+
+/** Each cluster has a lane of its own; in it, what expires first goes first. */
+function placeOf(key: string, { view, clock }: TokenDeps): Place {
+  const deadlineAt = expiresAt(key, view) ?? clock.now() + FIRST_TOKEN_MS;
+  return { lane: view.tokens.get(key)?.spec.clusterName ?? '', deadlineAt };
+}
+
+function retryOf(failure: Failure<string>, { view }: TokenDeps, random: number): Retry {
+  const { error, key, now } = failure;
+  const latestAt = latestRetryAt(expiresAt(key, view) ?? 0, now);
+  const retry = planRetry(failure, { random, resource: ManagedTokens, latestAt });
+  const toldMs = error instanceof IssueError ? error.retryAfterMs : undefined;
+  if (toldMs === undefined || retry.retryAt === undefined) return retry;
+  // Those who were told the same should not all come back at once.
+  return { class: 'told-to-wait', retryAt: Math.min(Math.max(retry.retryAt, now + toldMs * (1 + random / 10)), latestAt) };
+}
+
+function expiresAt(key: string, { tokens, secrets }: HubView): number | undefined {
+  const token = tokens.get(key);
+  const secret = token && secrets.get(secretKeyOf(token));
+  return secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations)?.expiresAt;
+}

@@ -1,0 +1,38 @@
+// What reconciling ManagedTokens needs from the rest of Purser.
+
+import type { TokenLimits } from '../../domain/token-request.ts';
+import type { ClusterClients } from '../../issuers/cluster-clients.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Recorder } from '../../kube/recorder.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Authority } from './authority.ts';
+import type { HubView } from './hub-view.ts';
+import type { TokenMemory } from './memory.ts';
+import type { Withdrawals } from './withdrawal.ts';
+
+/** What an operator can set. */
+export interface TokenSettings {
+  /** How often every token is put to TokenReview; 0 for never. */
+  readonly verifyIntervalMs: number;
+  /** Namespaces whose accounts must be named in a rule. */
+  readonly protectedNamespaces: readonly string[];
+  /** Our own address, which decides which of a cluster's addresses is written. */
+  readonly ownAddress?: string | undefined;
+  readonly limits: TokenLimits;
+}
+
+export interface TokenDeps {
+  readonly hub: KubeClient;
+  readonly clients: ClusterClients;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: TokenSettings;
+  readonly view: HubView;
+  readonly memory: TokenMemory;
+  readonly authority: Authority;
+  readonly withdrawals: Withdrawals;
+  /** When this term of the controller began. */
+  readonly startedAt: number;
+}

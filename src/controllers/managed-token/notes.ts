@@ -1,0 +1,73 @@
+// What people are told by events: first issuance, issuance out of turn, failures as they begin and end. Not the routine.
+
+import type { ManagedTokenStatus } from '../../api/managed-token.gen.ts';
+import { TokenConditionType } from '../../api/names.ts';
+import { AlertReason, IssueReason, ReadyReason } from '../../api/reasons.ts';
+import { cleanedMessage } from '../../domain/cleaned-message.ts';
+import { isCutShort } from '../../domain/rotation.ts';
+import type { TokenFailure } from '../../domain/token-plan.ts';
+import { tokenState } from '../../domain/token-state.ts';
+import type { Note } from '../../kube/recorder.ts';
+import type { Step } from './step.ts';
+
+/** What is to be told of a run. `before` is the failure that was told last. */
+export function notesOf(
+  step: Step,
+  { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
+  before: TokenFailure | undefined,
+): readonly Note[] {
+  const { revoked, failure, notes = [] } = step;
+  return [
+    ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked: ${IssueReason.RevocationRequested}.`)]),
+    ...issuanceNotes(step, previous, next),
+    ...failureNotes(failure, previous, before),
+    ...expiryNotes(previous, next),
+    ...notes,
+  ];
+}
+
+function issuanceNotes(
+  { observation, issued }: Step,
+  previous: ManagedTokenStatus,
+  { expirationTimestamp, nextRotationTime }: ManagedTokenStatus,
+): readonly Note[] {
+  if (issued === undefined) return [];
+  const validity = `it is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
+  const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
+  if (isFirst) return [normal('Issued', `A token was issued; ${validity}.`), ...clampedNotes(observation)];
+  const wasFailing = isTrue(previous, TokenConditionType.rotationFailing);
+  if (issued === 'RotationDue') return wasFailing ? [normal('Issued', `The token was renewed after all; ${validity}.`)] : [];
+  return [normal(issued, `A new token was issued, because ${IssueReason[issued]}; ${validity}.`), ...clampedNotes(observation)];
+}
+
+function clampedNotes(observation: Step['observation']): readonly Note[] {
+  const { record } = tokenState(observation, 0);
+  const { renewBefore } = observation.token.spec.rotation;
+  if (record === undefined || !isCutShort(record, renewBefore)) return [];
+  return [{ type: 'Warning', reason: 'RenewBeforeClamped', message: `${renewBefore}: ${AlertReason.RenewBeforeClamped}.` }];
+}
+
+function failureNotes(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
+  if (failure === undefined || failure.reason === before?.reason) return [];
+  if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
+  return [{ type: 'Warning', reason: failure.reason, message: cleanedMessage(failure.message) }];
+}
+
+function expiryNotes(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+  const hasExpired = (status: ManagedTokenStatus) =>
+    status.conditions?.some(({ type, reason }) => type === TokenConditionType.ready && reason === 'Expired') === true;
+  const isNews = hasExpired(next) && !hasExpired(previous);
+  return isNews ? [{ type: 'Warning', reason: 'Expired', message: `${ReadyReason.Expired}.` }] : [];
+}
+
+function isFailing(type: string, status: string): boolean {
+  return type === TokenConditionType.ready ? status === 'False' : status === 'True';
+}
+
+function isTrue({ conditions = [] }: ManagedTokenStatus, wanted: string): boolean {
+  return conditions.some(({ type, status }) => type === wanted && status === 'True');
+}
+
+function normal(reason: string, message: string): Note {
+  return { type: 'Normal', reason, message };
+}

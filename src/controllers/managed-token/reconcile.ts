@@ -1,0 +1,88 @@
+// One look at a ManagedToken: observe, decide, act, until nothing is left to be done now; then tell what came of it.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { ManagedTokens } from '../../api/resources.ts';
+import { planToken } from '../../domain/plan-token.ts';
+import { isOwnedBy } from '../../domain/token-metadata.ts';
+import type { TokenObservation } from '../../domain/token-observation.ts';
+import { tokenState } from '../../domain/token-state.ts';
+import { desiredStatus } from '../../domain/token-status.ts';
+import type { Result } from '../../runtime/controller.ts';
+import { act } from './act.ts';
+import type { TokenDeps } from './deps.ts';
+import { lookAgain } from './hub-secrets.ts';
+import { notesOf } from './notes.ts';
+import { observe } from './observe.ts';
+import type { Step } from './step.ts';
+import { withdraw } from './withdrawal.ts';
+
+/** Makes the reconcile of ManagedTokens. A run that has to be tried again throws, after it has told why. */
+export function createReconcile(deps: TokenDeps): (key: string, signal: AbortSignal) => Promise<Result> {
+  return async (key, signal) => {
+    const observed = observe(deps, key);
+    if (observed === undefined) return {};
+    const step = await pursue(deps, await withUnlabelled(deps, observed, signal), signal);
+    await told(deps, step, signal);
+    if (step.error !== undefined) throw step.error;
+    return { requeueAt: step.requeueAt };
+  };
+}
+
+/** More than any order of events needs. */
+const MAX_STEPS = 12;
+/** How often a Secret in our way is looked at that no watch tells of. */
+const UNLABELLED_MS = 60_000;
+const UNFINISHED_MS = 1_000;
+
+async function pursue(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  let step: Step = await confirmed(deps, observation, signal);
+  for (let steps = 0; steps < MAX_STEPS && !step.isDone; steps++) {
+    const plan = planToken(step.observation, deps.clock.now(), deps.settings.limits);
+    const next = await act(deps, plan, step.observation, signal);
+    step = { ...step, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
+    // Whoever starts over after a crash must know what was revoked.
+    if (plan.type === 'revoke' && next.error === undefined) step = await told(deps, step, signal);
+  }
+  return earlier(step, deps);
+}
+
+/** Looks whether the permission still stands where there is cause for doubt. */
+async function confirmed(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  const { token } = observation;
+  const { secret } = tokenState(observation, deps.clock.now());
+  const isHeld = secret !== undefined && isOwnedBy(secret.metadata, token) && token.metadata.deletionTimestamp === undefined;
+  if (!isHeld || !deps.authority.isDoubtful(token)) return { observation, isDone: false };
+  const review = await deps.authority.review(token, signal);
+  if (review.allowed) return { observation, isDone: false };
+  const { failure } = deps.memory.of(token.metadata.uid ?? '');
+  return { failure, ...(await withdraw(deps, observation, review.message, signal)) };
+}
+
+async function withUnlabelled(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<TokenObservation> {
+  const { unlabelled } = deps.memory.of(observation.token.metadata.uid ?? '');
+  const isStale = unlabelled !== undefined && deps.clock.now() - unlabelled.seenAt >= UNLABELLED_MS;
+  return isStale ? await lookAgain(deps, observation, signal) : observation;
+}
+
+/** What no watch tells of is looked at again after a while, and what took too many steps soon. */
+function earlier(step: Step, { memory, clock }: TokenDeps): Step {
+  const { unlabelled } = memory.of(step.observation.token.metadata.uid ?? '');
+  if (step.isDone && unlabelled === undefined) return step;
+  const againMs = step.isDone ? UNLABELLED_MS : UNFINISHED_MS;
+  return { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + againMs) };
+}
+
+/** Writes the status if it changes, and records events. The step goes on with the ManagedToken as it then is. */
+async function told(deps: TokenDeps, step: Step, signal: AbortSignal): Promise<Step> {
+  const { token } = step.observation;
+  const recollection = deps.memory.of(token.metadata.uid ?? '');
+  const { issued: _, notes: __, revoked, ...rest } = step;
+  const previous = token.status ?? {};
+  const next = desiredStatus(step.observation, { failure: step.failure, revoked }, deps.clock.now());
+  for (const note of notesOf(step, { previous, next }, recollection.failure)) deps.recorder.record(token, note);
+  recollection.failure = step.failure;
+  if (next === token.status || token.metadata.deletionTimestamp !== undefined) return rest;
+  recollection.status = next;
+  const updated: ManagedToken = await deps.hub.updateStatus(ManagedTokens, { ...token, status: next }, { signal });
+  return { ...rest, observation: { ...step.observation, token: updated } };
+}

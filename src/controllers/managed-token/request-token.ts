@@ -1,0 +1,118 @@
+// Asks the target for a token, bound to an anchor where it is to be revocable.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { Grant } from '../../domain/grant.ts';
+import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { IssuePlan } from '../../domain/token-plan.ts';
+import type { TokenRecord } from '../../domain/token-record.ts';
+import { anchorName, tokenRequestFor } from '../../domain/token-request.ts';
+import { tokenState } from '../../domain/token-state.ts';
+import { type AnchorName, deleteAnchor, ensureAnchor } from '../../issuers/anchor.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import type { Target } from '../../issuers/target.ts';
+import { issueToken } from '../../issuers/token-request.ts';
+import type { TokenDeps } from './deps.ts';
+
+/** A token and whether it is for another account of the same name than the last one. */
+export interface Requested {
+  readonly grant: Grant;
+  readonly isAccountNew: boolean;
+}
+
+/** Gets a token. When the account or the anchor is no longer what it was, once more for what it is now. Throws an IssueError. */
+export async function requestToken(
+  deps: TokenDeps,
+  plan: IssuePlan,
+  observation: TokenObservation,
+  signal: AbortSignal,
+): Promise<Requested> {
+  const registered = deps.view.registered(observation.token.spec.clusterName);
+  if (registered === undefined) throw new IssueError('ClusterNotFound');
+  return await deps.clients.use(registered, async (target) => {
+    const asking = new Asking(deps, { plan, observation, target, signal });
+    try {
+      return { grant: await asking.first(), isAccountNew: false };
+    } catch (error) {
+      if (!(error instanceof IssueError) || !asking.isWorthAnother(error)) throw error;
+      return { grant: await asking.again(), isAccountNew: error.reason === 'AccountRecreated' };
+    }
+  });
+}
+
+/** Where the anchor of a token is, by what was recorded when it was issued; undefined when it has none. */
+export function recordedAnchor(
+  token: ManagedToken,
+  record: TokenRecord | undefined,
+): (AnchorName & { readonly cluster: string; readonly uid: string }) | undefined {
+  const name = anchorName(token.metadata.uid ?? '');
+  const [kind, boundName, uid = ''] = record?.issuedFor.boundTo.split('/') ?? [];
+  if (record === undefined || kind !== 'Secret' || boundName !== name) return undefined;
+  const [, , namespace = ''] = record.issuedFor.subject.split(':');
+  return { cluster: record.issuedFor.cluster, namespace, name, uid };
+}
+
+interface AskingOptions {
+  readonly plan: IssuePlan;
+  readonly observation: TokenObservation;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+}
+
+class Asking {
+  readonly #deps: TokenDeps;
+  readonly #options: AskingOptions;
+
+  constructor(deps: TokenDeps, options: AskingOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  async first(): Promise<Grant> {
+    const { plan } = this.#options;
+    if (plan.freshAnchor) await this.#deleteAnchor();
+    return await this.#issue(plan.accountUID, (plan.freshAnchor ? undefined : this.#knownAnchor()) ?? (await this.#anchor()));
+  }
+
+  isWorthAnother({ reason }: IssueError): boolean {
+    return reason === 'AccountRecreated' || (reason === 'BoundObjectNotFound' && this.#isRevocable);
+  }
+
+  async again(): Promise<Grant> {
+    return await this.#issue(undefined, await this.#anchor());
+  }
+
+  async #issue(accountUID: string | undefined, anchorUID: string | undefined): Promise<Grant> {
+    const { observation, target, signal } = this.#options;
+    const { limits } = this.#deps.settings;
+    const details = { limits, ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
+    return await issueToken(target, tokenRequestFor(observation.token, details), signal);
+  }
+
+  get #isRevocable(): boolean {
+    return this.#options.observation.token.spec.revocation === 'BoundSecret';
+  }
+
+  /** Not asked for as long as there is no sign that it is gone: a renewal costs no more than any other. */
+  #knownAnchor(): string | undefined {
+    const { observation } = this.#options;
+    const { record, superseded, refused } = tokenState(observation, this.#deps.clock.now());
+    if (!this.#isRevocable || superseded !== undefined || refused) return undefined;
+    return recordedAnchor(observation.token, record)?.uid || undefined;
+  }
+
+  async #anchor(): Promise<string | undefined> {
+    const { observation, target, signal } = this.#options;
+    if (!this.#isRevocable) return undefined;
+    return await ensureAnchor(target, this.#anchorName, observation.token.spec.serviceAccount.name, signal);
+  }
+
+  async #deleteAnchor(): Promise<void> {
+    const { target, signal } = this.#options;
+    await deleteAnchor(target, this.#anchorName, signal);
+  }
+
+  get #anchorName(): AnchorName {
+    const { metadata, spec } = this.#options.observation.token;
+    return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid ?? '') };
+  }
+}

@@ -1,0 +1,30 @@
+// How far one run has come with a ManagedToken.
+
+import type { IssueReason } from '../../api/reasons.ts';
+import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { TokenFailure } from '../../domain/token-plan.ts';
+import type { IssueError } from '../../issuers/issue-error.ts';
+import type { Note } from '../../kube/recorder.ts';
+
+/** What came of carrying out one plan. */
+export interface Step {
+  /** Everything as it is now. */
+  readonly observation: TokenObservation;
+  /** Whether nothing is left to be done now. */
+  readonly isDone: boolean;
+  /** Why a token was issued. */
+  readonly issued?: IssueReason;
+  readonly failure?: TokenFailure | undefined;
+  /** The request to revoke that was acted on. */
+  readonly revoked?: string;
+  /** To be tried again, with ever longer pauses. */
+  readonly error?: IssueError;
+  readonly requeueAt?: number | undefined;
+  /** For people, besides what follows from the rest. */
+  readonly notes?: readonly Note[];
+}
+
+/** A failure as conditions tell it. */
+export function failureOf({ reason, message }: IssueError): TokenFailure {
+  return { reason: reason === 'AccountRecreated' ? 'TargetRefused' : reason, message };
+}

@@ -1,0 +1,75 @@
+// What a refused review leads to: a look again, and after the second refusal the end of the Secret; unless so many would
+// go at once that it must be a mistake.
+
+import { AlertReason } from '../../api/reasons.ts';
+import { isOwnedBy } from '../../domain/token-metadata.ts';
+import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { TokenFailure } from '../../domain/token-plan.ts';
+import { isMassWithdrawal, withdrawalAfter } from '../../domain/withdrawal.ts';
+import type { TokenDeps } from './deps.ts';
+import { deleteSecrets } from './hub-secrets.ts';
+import type { TokenMemory } from './memory.ts';
+import type { Step } from './step.ts';
+
+/** Removals of the last minute, over all ManagedTokens. */
+export class Withdrawals {
+  readonly #memory: TokenMemory;
+  #removedAt: readonly number[] = [];
+
+  constructor(memory: TokenMemory) {
+    this.#memory = memory;
+  }
+
+  /** Whether one more removal would be one too many. */
+  isMass(total: number, now: number): boolean {
+    return isMassWithdrawal({ removedAt: this.#removedAt, waiting: this.#memory.countRefused(), total }, now);
+  }
+
+  removed(now: number): void {
+    this.#removedAt = [...this.#removedAt.filter((at) => now - at < KEPT_MS), now];
+  }
+}
+
+/** Acts on a review that said no. */
+export async function withdraw(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
+  const { memory, withdrawals, view, log, clock } = deps;
+  const now = clock.now();
+  const recollection = memory.of(observation.token.metadata.uid ?? '');
+  const forbidden: TokenFailure = { reason: 'Forbidden', message };
+  const names = ownedNames(observation);
+  if (names.length === 0) {
+    recollection.refusedAt = [];
+    return { observation, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+  }
+  recollection.refused(now);
+  const next = withdrawalAfter(recollection.refusedAt, now);
+  if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
+  if (withdrawals.isMass(view.tokens.size, now)) {
+    log.error({ key: keyOf(observation), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
+    const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${capitalized(AlertReason.MassWithdrawal)}. ${message}` };
+    return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
+  }
+  withdrawals.removed(now);
+  const removed = await deleteSecrets(deps, observation, names, signal);
+  recollection.refusedAt = [];
+  return { observation: removed, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+}
+
+/** As long as the brake looks back. */
+const KEPT_MS = 60_000;
+/** RBAC is watched; other authorisers are asked again now and then. */
+const FORBIDDEN_MS = 300_000;
+const BRAKED_MS = 60_000;
+
+function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
+  const secrets = secret === undefined ? former : [secret, ...former];
+  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+}
+
+function keyOf({ token }: TokenObservation): string {
+  return `${token.metadata.namespace}/${token.metadata.name}`;
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
