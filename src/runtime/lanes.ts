@@ -17,10 +17,17 @@ export interface Turn {
   readonly order: number;
 }
 
+/** What hangs together. */
+export interface Lane<K> {
+  readonly name: string;
+  readonly ready: KeyHeap<K, Turn>;
+  running: number;
+}
+
 /** A key that was given its turn, and the lane in which it runs. */
 export interface Taken<K> {
   readonly key: K;
-  readonly lane: string;
+  readonly lane: Lane<K>;
   readonly turn: Turn;
 }
 
@@ -29,9 +36,9 @@ export class Lanes<K> {
   readonly #limits: Limits;
   readonly #lanes = new Map<string, Lane<K>>();
   /** The lane of each ready key. */
-  readonly #laneOf = new Map<K, string>();
+  readonly #laneOf = new Map<K, Lane<K>>();
   /** Lanes with a ready key and room for it, by the turn of their first. */
-  readonly #open = new KeyHeap<string, Turn>(compareTurns);
+  readonly #open = new KeyHeap<Lane<K>, Turn>(compareTurns);
   #running = 0;
 
   /** Throws for limits under which nothing would ever run. */
@@ -54,59 +61,49 @@ export class Lanes<K> {
 
   /** Makes a key ready that is not. */
   add(key: K, name: string, turn: Turn): void {
-    const lane = this.#lanes.get(name) ?? { ready: new KeyHeap(compareTurns), running: 0 };
+    const lane = this.#lanes.get(name) ?? { name, ready: new KeyHeap(compareTurns), running: 0 };
     this.#lanes.set(name, lane);
-    this.#laneOf.set(key, name);
+    this.#laneOf.set(key, lane);
     lane.ready.set(key, turn);
-    this.#review(name, lane);
+    this.#review(lane);
   }
 
   /** Takes a ready key back and returns its turn; undefined if it was not ready. */
   remove(key: K): Turn | undefined {
-    const name = this.#laneOf.get(key);
-    const lane = name === undefined ? undefined : this.#lanes.get(name);
-    if (name === undefined || lane === undefined) return undefined;
+    const lane = this.#laneOf.get(key);
+    if (lane === undefined) return undefined;
     this.#laneOf.delete(key);
     const turn = lane.ready.remove(key);
-    this.#review(name, lane);
+    this.#review(lane);
     return turn;
   }
 
-  /** Lets the next key run; undefined while no ready key may. */
+  /** Lets the next key run, until `release`; undefined while no ready key may. */
   take(): Taken<K> | undefined {
-    const name = this.isFull ? undefined : this.#open.first?.key;
-    const lane = name === undefined ? undefined : this.#lanes.get(name);
+    const lane = this.isFull ? undefined : this.#open.first?.key;
     const first = lane?.ready.first;
-    if (name === undefined || lane === undefined || first === undefined) return undefined;
-    lane.ready.remove(first.key);
-    this.#laneOf.delete(first.key);
-    this.#count(name, lane, 1);
-    return { key: first.key, lane: name, turn: first.priority };
+    if (lane === undefined || first === undefined) return undefined;
+    this.#running += 1;
+    lane.running += 1;
+    this.remove(first.key);
+    return { key: first.key, lane, turn: first.priority };
   }
 
   /** Frees the place of a key that ran in this lane. */
-  release(name: string): void {
-    const lane = this.#lanes.get(name);
-    if (lane !== undefined) this.#count(name, lane, -1);
+  release(lane: Lane<K>): void {
+    this.#running -= 1;
+    lane.running -= 1;
+    this.#review(lane);
   }
 
-  #count(name: string, lane: Lane<K>, change: 1 | -1): void {
-    lane.running += change;
-    this.#running += change;
-    this.#review(name, lane);
-  }
-
-  #review(name: string, { ready, running }: Lane<K>): void {
+  /** To be called after every change of a lane. */
+  #review(lane: Lane<K>): void {
+    const { name, ready, running } = lane;
     const hasRoom = running < this.#limits.concurrencyPerLane;
-    if (ready.first !== undefined && hasRoom) this.#open.set(name, ready.first.priority);
-    else this.#open.remove(name);
+    if (ready.first !== undefined && hasRoom) this.#open.set(lane, ready.first.priority);
+    else this.#open.remove(lane);
     if (ready.size === 0 && running === 0) this.#lanes.delete(name);
   }
-}
-
-interface Lane<K> {
-  readonly ready: KeyHeap<K, Turn>;
-  running: number;
 }
 
 function compareTurns(a: Turn, b: Turn): number {

@@ -1,7 +1,7 @@
 // Which key may run next, and when. Holds no timers and starts no work.
 
 import { KeyHeap } from './key-heap.ts';
-import { Lanes, type Limits } from './lanes.ts';
+import { type Lane, Lanes, type Limits } from './lanes.ts';
 
 /** Asks for a key to be looked at, at an instant. */
 export interface Request<K> {
@@ -33,7 +33,7 @@ export class WorkQueue<K> {
   readonly #placeOf: (key: K) => Place;
   readonly #waiting = new KeyHeap<K, Requested>((a, b) => a.dueAt - b.dueAt || a.order - b.order);
   readonly #ready: Lanes<K>;
-  readonly #running = new Map<K, Running>();
+  readonly #running = new Map<K, Running<K>>();
   #requests = 0;
 
   constructor({ placeOf, concurrency, concurrencyPerLane }: QueueOptions<K>) {
@@ -99,7 +99,8 @@ export class WorkQueue<K> {
       const { key, priority } = first;
       const { lane, deadlineAt } = this.#placeOf(key);
       this.#waiting.remove(key);
-      this.#ready.add(key, lane, { ...priority, deadlineAt });
+      // A deadline that could not be read must not put the others out of order.
+      this.#ready.add(key, lane, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
     }
   }
 }
@@ -110,8 +111,8 @@ interface Requested {
   readonly order: number;
 }
 
-interface Running {
-  readonly lane: string;
+interface Running<K> {
+  readonly lane: Lane<K>;
   /** The earliest request made since it was taken. */
   againAt: number | undefined;
 }

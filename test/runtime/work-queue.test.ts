@@ -161,6 +161,13 @@ describe('lanes of a WorkQueue', () => {
     expect(runAll(queue, 10)).toEqual(['us/sooner', 'eu/soon', 'eu/late', 'us/later', 'us/never']);
   });
 
+  it('lets a key whose deadline cannot be read go last', () => {
+    const placeOf = (key: string) => ({ lane: 'eu', deadlineAt: Number(key) });
+    const queue = queueOf({ concurrency: 1, placeOf });
+    for (const key of ['unreadable', '3', '1', 'garbage', '2']) queue.add(key, 0);
+    expect(runAll(queue, 0)).toEqual(['1', '2', '3', 'unreadable', 'garbage']);
+  });
+
   it('asks for the place of a key when it becomes ready, and again when it is asked for while ready', () => {
     let place: Place = { lane: 'eu', deadlineAt: 1 };
     const queue = queueOf({ concurrencyPerLane: 1, placeOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
