@@ -119,10 +119,16 @@ const observations: fc.Arbitrary<TokenObservation> = fc
     cluster: rarely(fc.constantFrom(undefined, aCluster('another')), aCluster()),
     verdict: fc.option(fc.record({ tokenDigest: fc.constant(healthy.tokenDigest ?? ''), accepted: fc.boolean() }), { nil: undefined }),
     verifyAt: fc.option(clocks, { nil: undefined }),
+    lastIssuedAt: rarely(clocks, undefined),
   })
-  .map(({ token, verdict, verifyAt, ...observed }) =>
+  .map(({ token, verdict, verifyAt, lastIssuedAt, ...observed }) =>
     aScene(token)
-      .with({ ...observed, ...(verdict && { verdict }), ...(verifyAt !== undefined && { verifyAt }) })
+      .with({
+        ...observed,
+        ...(verdict && { verdict }),
+        ...(verifyAt !== undefined && { verifyAt }),
+        ...(lastIssuedAt !== undefined && { lastIssuedAt }),
+      })
       .build(),
   );
 

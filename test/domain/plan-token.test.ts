@@ -216,6 +216,11 @@ describe('planToken keeps a distance between issuances', () => {
     expect(planToken(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
   });
 
+  it('F39: even if the token of the last one was never written', () => {
+    const scene = aScene().with({ lastIssuedAt: NOON });
+    expect(planToken(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+  });
+
   it('of 30 seconds for a token that was granted for a few', () => {
     const scene = aScene().holding(aGrant().expiringIn('5s'));
     expect(planToken(scene.build(), at('12:00:10'))).toEqual({ type: 'hold', strip: true, until: at('12:00:30') });

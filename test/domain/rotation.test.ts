@@ -44,7 +44,7 @@ describe('renewAt', () => {
   );
 
   it('is the same for the same UID, and spread over a twentieth of the lifetime for others', () => {
-    const buckets = new Array<number>(10).fill(0);
+    const buckets = Array.from({ length: 10 }, () => 0);
     for (let index = 0; index < 10_000; index++) {
       const early = at('12:48:00') - renewAt(HOUR, '20%', `4f0e3c1d-0000-4000-8000-${String(index).padStart(12, '0')}`);
       const bucket = Math.floor(early / 18_001);
