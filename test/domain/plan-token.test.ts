@@ -26,6 +26,11 @@ describe('planToken, while nothing is wrong', () => {
     expect(planToken(HELD.with({ verdict }).build(), at('12:20:00')).type).toBe('wait');
   });
 
+  it('takes an address of the Cluster without its scheme for what it is', () => {
+    const scene = aScene(aToken().writing({ server: SERVER.slice('https://'.length) })).holding(aGrant());
+    expect(planToken(scene.build(), NOON).type).toBe('wait');
+  });
+
   it.each([
     ['90 days', '2160h'],
     ['a year', '8760h'],
@@ -438,8 +443,3 @@ function refused(text: string) {
 function immutable() {
   return HELD.with({ secret: { ...secretOfHeld(), immutable: true } });
 }
-
-it('writes the address that the Cluster has', () => {
-  const scene = aScene(aToken().writing({ server: SERVER.slice('https://'.length) })).holding(aGrant());
-  expect(planToken(scene.build(), NOON).type).toBe('wait');
-});
