@@ -2,6 +2,7 @@
 // texts do not get through.
 
 import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../api/status.ts';
+import { withoutTokens } from '../std/sensitive.ts';
 import type { Reply, ReplyHeaders } from './transport.ts';
 
 /** The error that an answer outside of 2xx stands for; made up from the code if the server sent no Status. */
@@ -30,7 +31,6 @@ interface SentStatus {
 const MAX_TEXT_CHARS = 4_096;
 const MAX_CAUSES = 32;
 const MAX_RETRY_AFTER_SECONDS = 999_999;
-const JWT = /eyJ[\w-]{5,}\.[\w-]+(\.[\w-]*)?/g;
 
 function parseStatus(body: string): SentStatus | undefined {
   try {
@@ -97,7 +97,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
 };
 
 function clean(text: string): string {
-  return text.slice(0, MAX_TEXT_CHARS).replace(JWT, '[redacted]');
+  return withoutTokens(text.slice(0, MAX_TEXT_CHARS));
 }
 
 function retryAfterOf(headers: ReplyHeaders): number | undefined {
