@@ -1,5 +1,6 @@
 // Schemas as they are published: without what only the server needs, Go structs as components of their own.
 
+import { descriptionOf } from './descriptions.ts';
 import type { Schema } from './schema.ts';
 
 /** The components that published schemas refer to, as far as they are known. */
@@ -16,13 +17,22 @@ export function publishedSchema({ go, ...schema }: Schema, components: Component
   const { properties, items, additionalProperties: values, ...rest } = schema;
   if (go?.codec !== undefined) return { ...CODECS[go.codec], ...described(schema) };
   return {
+    ...described({ description: go?.struct && descriptionOf(go.struct) }),
     ...rest,
-    ...(properties !== undefined && {
-      properties: Object.fromEntries(Object.entries(properties).map(([key, property]) => [key, referred(property, components)])),
-    }),
+    ...(properties !== undefined && publishedFields(properties, go?.struct ?? '', components)),
     ...(items !== undefined && { items: referred(items, components) }),
     ...(values !== undefined && { additionalProperties: typeof values === 'object' ? referred(values, components) : values }),
   };
+}
+
+function publishedFields(properties: NonNullable<Schema['properties']>, struct: string, components: Components): object {
+  const fields = Object.entries(properties).map(([key, property]) => {
+    const description = property.description ?? descriptionOf(struct, key);
+    return [key, referred(description === undefined ? property : { ...property, description }, components)] as const;
+  });
+  // Names that are written even when they are empty are not to be left out.
+  const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
+  return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
 }
 
 const CODECS: Readonly<Record<string, object>> = {
@@ -35,7 +45,7 @@ const CODECS: Readonly<Record<string, object>> = {
   fieldsV1: { type: 'object' },
 };
 
-function described({ description }: Schema): object {
+function described({ description }: { readonly description?: string | undefined }): object {
   return description === undefined ? {} : { description };
 }
 
@@ -46,7 +56,9 @@ function referred(schema: Schema, components: Components): object {
   const name = struct === 'ObjectMeta' ? components.metadata : `${components.prefix}.${struct}`;
   if (struct !== 'ObjectMeta' && !components.schemas.has(name)) {
     components.schemas.set(name, {});
-    components.schemas.set(name, publishedSchema(schema, components));
+    // The description of one field is not that of the struct.
+    const { description: _, ...own } = schema;
+    components.schemas.set(name, publishedSchema(own, components));
   }
   const description =
     schema.description ?? (struct === 'ObjectMeta' ? 'Name, labels and all else that objects of every kind have.' : undefined);
