@@ -10,9 +10,9 @@ export interface RunResult {
   readonly complaints: string;
 }
 
-/** Runs a program and returns what it printed. */
-export async function run(path: string, args: readonly string[]): Promise<RunResult> {
-  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs a program, with further environment variables if any, and returns what it printed. */
+export async function run(path: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RunResult> {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const [[code], output, complaints] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
   return { code: code as number | null, output, complaints };
 }

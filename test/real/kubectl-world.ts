@@ -1,0 +1,103 @@
+// kubectl against the embedded server and a real one at once: what it prints on both, without what must differ.
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApiServer } from '../../src/apiserver/server.ts';
+import { kubeBinaries } from '../support/kube-binaries.ts';
+import { startRealCluster } from '../support/real-cluster.ts';
+import { type RunResult, run } from '../support/run.ts';
+import { TEST_USERS } from '../support/users.ts';
+
+export interface KubectlWorld {
+  /** Where files for kubectl can be put. */
+  readonly folder: string;
+  /** Runs kubectl against both servers. Arguments are parted by spaces; single quotes keep them together; SERVER is either's name. */
+  readonly kubectl: (command: string) => Promise<Both<Outcome>>;
+  /** The same, with what was printed as it is. */
+  readonly printed: (command: string) => Promise<Both<string>>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface Both<T> {
+  readonly embedded: T;
+  readonly real: T;
+}
+
+/** What kubectl printed, on either channel, and its exit code. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+export async function startKubectlWorld(): Promise<KubectlWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'purser-kubectl-'));
+  const faults: unknown[] = [];
+  const report = (error: unknown) => void faults.push(error);
+  const [embedded, real] = await Promise.all([
+    startApiServer({ folder: join(folder, 'data'), port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report }),
+    startRealCluster({ controllers: true }),
+  ]);
+  const runs = { embedded: await prepared(folder, 'embedded', embedded), real: await prepared(folder, 'real', real) };
+  const onBoth = async <T>(command: string, view: (result: RunResult) => T): Promise<Both<T>> => {
+    const args = command.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", '')) ?? [];
+    const [ours, theirs] = await Promise.all([runs.embedded(args), runs.real(args)]);
+    return { embedded: view(ours), real: view(theirs) };
+  };
+  return {
+    folder,
+    kubectl: (command) => onBoth(command, (result) => outcome(result, folder)),
+    printed: (command) => onBoth(command, ({ output }) => output),
+    stop: async () => {
+      await Promise.all([embedded.close(), real.stop()]);
+      await rm(folder, { recursive: true, force: true });
+      if (faults.length > 0) throw new AggregateError(faults, `the embedded server reported ${faults.length} unexpected errors`);
+    },
+  };
+}
+
+/** kubectl as administrator of one server, with caches of its own. */
+async function prepared(folder: string, name: string, server: { readonly url: string; readonly ca: string }) {
+  const home = join(folder, name);
+  await mkdir(home, { recursive: true });
+  const kubeconfig = join(home, 'kubeconfig');
+  const cluster = { server: server.url, 'certificate-authority-data': Buffer.from(server.ca).toString('base64') };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'admintoken' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'shop' } }],
+    'current-context': 'x',
+  };
+  await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  const env = { HOME: home, KUBECONFIG: kubeconfig, KUBE_EDITOR: join(folder, 'edit.sh'), TERM: 'dumb' };
+  const { kubectl } = kubeBinaries() ?? { kubectl: '' };
+  return (args: readonly string[]) =>
+    run(
+      kubectl,
+      args.map((word) => word.replaceAll('SERVER', name)),
+      env,
+    );
+}
+
+function outcome({ code, output, complaints }: RunResult, folder: string): Outcome {
+  return { code, text: normalised(`${output}${complaints}`.replaceAll(folder, '.')) };
+}
+
+/** Texts that differ from server to server and from moment to moment, each with what is shown instead. */
+const VOLATILE: readonly (readonly [RegExp, string])[] = [
+  [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'UID'],
+  [/eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g, 'TOKEN'],
+  [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000)/g, 'TIME'],
+  [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000/g, 'TIME'],
+  [/(resourceVersion"?: ?"?|Resource Version: +)\d+/gi, '$1RV'],
+  [/127\.0\.0\.1:\d+/g, 'ADDRESS'],
+  [/\/tmp\/(LIVE|MERGED)-\d+/g, '$1'],
+  [/\b\d+(\.\d+)?m?s\b/g, 'AGE'],
+  [/ +/g, ' '],
+];
+
+function normalised(text: string): string {
+  return VOLATILE.reduce((shown, [pattern, instead]) => shown.replaceAll(pattern, instead), text);
+}
