@@ -1,14 +1,27 @@
 // The composition root: builds Purser on one hub, and owns the order in which its parts start and stop.
 
-import { combineLatest, filter, firstValueFrom, merge } from 'rxjs';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { FieldManager } from './api/names.ts';
 import { Clusters, ManagedTokens } from './api/resources.ts';
+import { createTokenController } from './controllers/managed-token/controller.ts';
+import type { TokenInformers } from './controllers/managed-token/hub-view.ts';
+import { createTokenInformers } from './controllers/managed-token/informers.ts';
+import { PROTECTED_NAMESPACES } from './domain/issue-names.ts';
+import { ClusterClients } from './issuers/cluster-clients.ts';
 import { isExpired, KubeClient } from './kube/client.ts';
+import { untilAborted } from './kube/deadline.ts';
 import type { Env } from './kube/exec-credential.ts';
-import { createInformer, type Problem } from './kube/informer.ts';
+import type { Informer, Problem } from './kube/informer.ts';
 import type { KubeConfigSource } from './kube/kube-config.ts';
+import { createElection } from './kube/lease.ts';
+import { Recorder } from './kube/recorder.ts';
 import { untilServed } from './kube/served.ts';
 import { createTransport } from './kube/transport.ts';
+import { whileLeading } from './runtime/leadership.ts';
+import { type Component, Lifecycle, streamComponent } from './runtime/lifecycle.ts';
+import { report } from './runtime/report.ts';
 import type { Clock } from './std/clock.ts';
 import type { Logger } from './telemetry/logger.ts';
 
@@ -20,6 +33,26 @@ export interface AppOptions {
   readonly log: Logger;
   /** Environment of the kubeconfig's credential plugins; without it, none is run. */
   readonly execEnv?: Env;
+  readonly settings: AppSettings;
+  /** Told of a defect that ended the work: only a new process can help. */
+  readonly onDefect?: (error: unknown) => void;
+}
+
+/** What an operator can set. */
+export interface AppSettings {
+  /** Where Purser is installed: its Lease is there. */
+  readonly namespace: string;
+  readonly credentialNamespaces: readonly string[];
+  readonly protectedNamespaces?: readonly string[];
+  readonly verifyIntervalMs: number;
+  /** The Cluster that is the hub itself. */
+  readonly hubCluster?: string | undefined;
+  /** The address of ours by which the hub is reached. */
+  readonly ownAddress?: string | undefined;
+  /** Whether clusters may be on this machine. */
+  readonly allowLoopback: boolean;
+  /** How long work under way may take to end. */
+  readonly drainMs: number;
 }
 
 /** A running Purser. */
@@ -32,63 +65,106 @@ export interface App {
 }
 
 /** Starts Purser on a hub. Throws for a configuration that cannot be used; a hub that does not answer is waited for. */
-export function startApp({ hub, clock, random, log, execEnv }: AppOptions): App {
+export function startApp(options: AppOptions): App {
+  const { hub, clock, log, execEnv } = options;
   const transport = createTransport(hub, { clock, ...(execEnv && { execEnv }) });
   const client = new KubeClient(transport, FieldManager);
-  const stopping = new AbortController();
-  const deps = { client, clock, random, log, signal: stopping.signal };
-  const ready = untilInstalled(deps).then(() => startInformers(deps));
+  const lifecycle = new Lifecycle(componentsOf(options, client), clock);
+  const ready = lifecycle.start();
   // Whoever does not wait for it need not hear that it was cut short.
   ready.catch(() => {});
-  return {
-    server: transport.server,
-    ready,
-    stop: async () => {
-      stopping.abort(new Error('Purser was stopped'));
-      await transport.close();
-    },
+  const stop = async () => {
+    for (const { name, error } of await lifecycle.stop())
+      log.warn({ component: name, error }, 'a part of Purser did not end in good order');
+    await transport.close();
   };
+  return { server: transport.server, ready, stop };
 }
 
-interface Deps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
+/** In the order in which they start; they stop in the reverse one. */
+function componentsOf(options: AppOptions, client: KubeClient): readonly Component[] {
+  const { clock, random, log, settings } = options;
+  const informers = createTokenInformers({ client, clock, random, credentialNamespaces: settings.credentialNamespaces });
+  const identity = `${hostname()}_${randomUUID()}`;
+  const problem = (message: string) => (error: unknown) => log.warn({ error }, message);
+  const voice = { client, clock, random, component: FieldManager, instance: identity };
+  const recorder = new Recorder({ ...voice, onProblem: problem('an event could not be written') });
+  const candidate = { client, clock, random, namespace: settings.namespace, name: FieldManager, identity };
+  const election = createElection({ ...candidate, onProblem: problem('the Lease could not be read or written') });
+  return [
+    installed(options, client),
+    watches(informers, client, log),
+    { name: 'events', start: done, stop: () => recorder.flush(), stopMs: FLUSH_MS },
+    ...work(options, { client, informers, recorder, election }),
+  ];
 }
+
+interface Parts {
+  readonly client: KubeClient;
+  readonly informers: TokenInformers;
+  readonly recorder: Recorder;
+  readonly election: ReturnType<typeof createElection>;
+}
+
+/** What only the leader does, and what it needs for that. */
+function work(options: AppOptions, { client, informers, recorder, election }: Parts): readonly Component[] {
+  const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'a defect of Purser ended its work') } = options;
+  const { credentialNamespaces, allowLoopback, hubCluster, namespace, verifyIntervalMs, ownAddress } = settings;
+  const hub = hubCluster === undefined ? {} : { hub: { clusterName: hubCluster, client, namespace } };
+  const clients = new ClusterClients({ clock, allowLoopback, allowUnpinned: false, credentialNamespaces, ownAddress, ...hub });
+  const protectedNamespaces = settings.protectedNamespaces ?? PROTECTED_NAMESPACES;
+  const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: {} };
+  const tokens = createTokenController({ informers, hub: client, clients, recorder, clock, random, log, settings: tokenSettings });
+  const told = report({ controller: 'managed-token', log, metrics: { ran: () => {} } });
+  const run = (stopping: AbortSignal) => whileLeading({ leads$: election.leads$, work$: tokens(stopping).pipe(told), stopping });
+  return [
+    { name: 'target clusters', start: done, stop: () => clients.close(), stopMs: FLUSH_MS },
+    { name: 'leadership', start: done, stop: () => election.release(), stopMs: FLUSH_MS },
+    streamComponent({ name: 'controllers', run, stopMs: settings.drainMs, onDefect }),
+  ];
+}
+
+const FLUSH_MS = 1_000;
+
+async function done(): Promise<void> {}
 
 /** Without its custom resources Purser has nothing to do; they may come at any time. */
-async function untilInstalled({ client, log, ...rest }: Deps): Promise<void> {
+function installed({ clock, random, log }: AppOptions, client: KubeClient): Component {
   let isTold = false;
-  await untilServed(client, [Clusters, ManagedTokens], {
-    ...rest,
-    onMissing: (missing) => {
-      const kinds = missing.map(({ kind }) => kind).join(', ');
-      if (!isTold) log.warn({ kinds }, 'the hub lacks custom resources of Purser, install them with: kubectl apply -f crds');
-      isTold = true;
-    },
-    onProblem: (error) => log.warn({ error }, 'the hub does not answer as it should'),
-  });
+  const onMissing = (missing: readonly { readonly kind: string }[]) => {
+    const kinds = missing.map(({ kind }) => kind).join(', ');
+    if (!isTold) log.warn({ kinds }, 'the hub lacks custom resources of Purser, install them with: kubectl apply -f crds');
+    isTold = true;
+  };
+  const onProblem = (error: unknown) => log.warn({ error }, 'the hub does not answer as it should');
+  const start = (signal: AbortSignal) => untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
+  return { name: 'custom resources', start, stop: done, stopMs: FLUSH_MS };
 }
 
-async function startInformers({ client, clock, random, log, signal }: Deps): Promise<void> {
-  const clusters = createInformer({ client, resource: Clusters, clock, random });
-  const tokens = createInformer({ client, resource: ManagedTokens, clock, random });
-  const informers = [clusters, tokens];
-  merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => logProblem(log, problem));
-  const running = merge(clusters.changes$, tokens.changes$).subscribe();
-  signal.addEventListener('abort', () => running.unsubscribe());
-  const synced$ = combineLatest(informers.map((informer) => informer.synced$));
-  await Promise.race([firstValueFrom(synced$.pipe(filter((each) => each.every(Boolean)))), aborted(signal)]);
-  log.info({ hub: client.transport.server, clusters: clusters.store.size, managedTokens: tokens.store.size }, 'Purser knows the hub');
+/** What the hub has, kept in memory whether we lead or not. */
+function watches({ credentials, ...others }: TokenInformers, client: KubeClient, log: Logger): Component {
+  const informers: readonly Informer<unknown>[] = [...Object.values(others), ...credentials];
+  const running = new Subscription();
+  return {
+    name: 'watches',
+    stopMs: FLUSH_MS,
+    async start(signal) {
+      running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => logProblem(log, problem)));
+      running.add(merge(...informers.map(({ changes$ }) => changes$)).subscribe());
+      const synced$ = combineLatest(informers.map((informer) => informer.synced$));
+      const synced = firstValueFrom(synced$.pipe(filter((each) => each.every(Boolean))));
+      await untilAborted(synced, signal).catch((error: unknown) => {
+        running.unsubscribe();
+        throw error;
+      });
+      const known = { clusters: others.clusters.store.size, managedTokens: others.tokens.store.size };
+      log.info({ hub: client.transport.server, ...known }, 'Purser knows the hub');
+    },
+    stop: async () => running.unsubscribe(),
+  };
 }
 
 function logProblem(log: Logger, { error }: Problem): void {
   if (isExpired(error)) log.debug({ error }, 'a watch starts over');
   else log.warn({ error }, 'a watch of the hub failed and is tried again');
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 }

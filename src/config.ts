@@ -1,6 +1,7 @@
 // What a person can set: the options of the command line and the few environment variables that count.
 
 import { parseArgs } from 'node:util';
+import { parseDuration } from './std/duration.ts';
 
 /** Settings of one run, checked and complete. */
 export interface Config {
@@ -16,6 +17,18 @@ export interface Config {
   readonly samples: boolean;
   readonly readyFile: string | undefined;
   readonly logLevel: LogLevel | undefined;
+  /** Where Purser is installed. */
+  readonly namespace: string;
+  /** Where credentials for clusters are read from. */
+  readonly credentialNamespaces: readonly string[];
+  /** Namespaces whose accounts must be named in a rule. */
+  readonly protectedNamespaces: readonly string[];
+  /** How often every token is put to TokenReview; 0 for never. */
+  readonly verifyIntervalMs: number;
+  /** The Cluster that is the hub itself. */
+  readonly hubCluster: string | undefined;
+  /** Whether clusters may be on the machine that Purser runs on. */
+  readonly allowLoopback: boolean;
   /** Options that were given and mean something in the local run alone. */
   readonly localOnly: readonly string[];
 }
@@ -39,6 +52,15 @@ export function parseConfig(args: readonly string[], env: Readonly<Record<string
     if (!(value <= max)) problems.push(`--${name} must be a number from 0 to ${max}, not ${JSON.stringify(text(name))}`);
     return value;
   };
+  const names = (name: OptionName) => {
+    const list = text(name)
+      .split(',')
+      .filter((item) => item !== '');
+    const wrong = list.filter((item) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(item));
+    if (wrong.length > 0)
+      problems.push(`--${name} must be names of namespaces with commas between them, not ${JSON.stringify(text(name))}`);
+    return list;
+  };
   const level = env['PURSER_LOG_LEVEL'] || undefined;
   const logLevel = LOG_LEVELS.find((each) => each === level);
   if (logLevel !== level) problems.push(`PURSER_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
@@ -53,6 +75,12 @@ export function parseConfig(args: readonly string[], env: Readonly<Record<string
     samples: !values.has('no-samples'),
     readyFile: values.get('ready-file'),
     logLevel,
+    namespace: names('namespace')[0] ?? '',
+    credentialNamespaces: names(values.has('credential-namespaces') ? 'credential-namespaces' : 'namespace'),
+    protectedNamespaces: names('protected-namespaces'),
+    verifyIntervalMs: duration('verify-interval', text('verify-interval'), problems),
+    hubCluster: values.get('hub-cluster'),
+    allowLoopback: values.has('allow-loopback'),
     localOnly: [...values.keys()].filter((name) => OPTIONS[name].local).map((name) => `--${name}`),
   };
   problems.push(...sharedPorts(config));
@@ -64,20 +92,20 @@ export function parseConfig(args: readonly string[], env: Readonly<Record<string
 export function helpText(): string {
   const lines = Object.entries<Option>(OPTIONS).map(([name, { value, initial, text }]) => {
     const usage = `--${name}${value === undefined ? '' : ` ${value}`}`;
-    return `  ${usage.padEnd(22)}${text}${initial === undefined ? '' : ` (default ${initial})`}`;
+    return `  ${usage.padEnd(32)}${text}${initial === undefined ? '' : ` (default ${initial})`}`;
   });
   return `Usage: npm start -- [options]
 
 Runs Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and
-Purser itself. With KUBECONFIG set, Purser runs on that cluster instead, and of the options only the ports of the
-façade and of the metrics and --ready-file count.
+Purser itself. With KUBECONFIG set, Purser runs on that cluster instead, and the first options up to --no-samples, but
+for the ports of the façade and of the metrics, count for nothing.
 
 Options:
 ${lines.join('\n')}
 
 Environment:
-  KUBECONFIG            the cluster to run on; empty counts as unset
-  PURSER_LOG_LEVEL      ${LOG_LEVELS.join(', ')} (default warn on this machine, info on a cluster)
+  KUBECONFIG                      the cluster to run on; empty counts as unset
+  PURSER_LOG_LEVEL                ${LOG_LEVELS.join(', ')} (default warn on this machine, info on a cluster)
 `;
 }
 
@@ -98,6 +126,17 @@ const OPTIONS = {
   clusters: { value: 'N', initial: '1', text: 'how many target clusters to run beside the hub', local: true },
   'no-samples': { text: 'no sample namespaces and ManagedTokens', local: true },
   'ready-file': { value: 'FILE', text: 'JSON with addresses and tokens, written when everything serves', local: false },
+  namespace: { value: 'NS', initial: 'purser-system', text: 'where Purser is installed', local: false },
+  'credential-namespaces': { value: 'NS,NS', text: 'where credentials for clusters are read from (default that one)', local: false },
+  'protected-namespaces': {
+    value: 'NS,NS',
+    initial: 'kube-system,kube-public,kube-node-lease',
+    text: 'namespaces of clusters whose accounts must be named in a rule',
+    local: false,
+  },
+  'verify-interval': { value: 'TIME', initial: '15m', text: 'how often every token is put to its cluster, 0 = never', local: false },
+  'hub-cluster': { value: 'NAME', text: 'the Cluster that is the one that Purser runs on', local: false },
+  'allow-loopback': { text: 'let clusters be on the machine that Purser runs on', local: false },
   help: { text: 'this text', local: false },
 } as const satisfies Record<string, Option>;
 
@@ -106,6 +145,7 @@ type OptionName = keyof typeof OPTIONS;
 const OPTIONS_BY_NAME: Readonly<Record<string, Option>> = OPTIONS;
 const MAX_PORT = 65_535;
 const MAX_CLUSTERS = 100;
+const MIN_INTERVAL_MS = 1_000;
 
 /** The options that were given, the last of each, and what is wrong with the others. */
 function readOptions(args: readonly string[]): { values: Map<OptionName, string>; problems: string[] } {
@@ -144,6 +184,17 @@ interface GivenOption {
   readonly rawName: string;
   readonly value: string | undefined;
   readonly inlineValue: boolean | undefined;
+}
+
+function duration(name: string, text: string, problems: string[]): number {
+  try {
+    const ms = parseDuration(text);
+    if (ms === 0 || ms >= MIN_INTERVAL_MS) return ms;
+  } catch {
+    // Said below.
+  }
+  problems.push(`--${name} must be 0 or a time of at least a second such as 15m or 1h30m, not ${JSON.stringify(text)}`);
+  return 0;
 }
 
 function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {

@@ -3,12 +3,15 @@
 import { type App, startApp } from './app.ts';
 import { type Config, helpText, parseConfig, StartError } from './config.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
+import { ownAddressTowards } from './kube/own-address.ts';
 import { type Running, runProgram } from './program.ts';
 import { prepareReadyFile } from './ready-file.ts';
 import { systemClock } from './std/clock.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
-const STOP_MS = 1_800;
+/** Below the 30 seconds that Kubernetes gives a pod. */
+const STOP_MS = 25_000;
+const DRAIN_MS = 20_000;
 
 async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const config = parseConfig(process.argv.slice(2), process.env);
@@ -36,14 +39,25 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   };
 }
 
-async function startOnCluster({ kubeConfig }: Config, log: Logger): Promise<App> {
+async function startOnCluster(config: Config, log: Logger): Promise<App> {
+  const { kubeConfig } = config;
   try {
     const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
-    return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env });
+    const ownAddress = await ownAddressTowards(hub.getCurrentCluster()?.server ?? '');
+    const settings = { ...config, ownAddress, drainMs: DRAIN_MS };
+    return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });
   } catch (cause) {
     const where = kubeConfig === undefined ? 'there is no cluster to run on' : `KUBECONFIG=${kubeConfig} cannot be used`;
     throw new StartError(`${where}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** Kubernetes starts another process in the place of one that cannot go on. */
+function fatal(log: Logger): (error: unknown) => void {
+  return (error) => {
+    log.fatal({ error }, 'a defect of Purser ended its work');
+    process.exit(1);
+  };
 }
 
 await runProgram({ host: process, clock: systemClock, patienceMs: STOP_MS }, start);

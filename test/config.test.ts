@@ -14,6 +14,12 @@ describe('parseConfig', () => {
       samples: true,
       readyFile: undefined,
       logLevel: undefined,
+      namespace: 'purser-system',
+      credentialNamespaces: ['purser-system'],
+      protectedNamespaces: ['kube-system', 'kube-public', 'kube-node-lease'],
+      verifyIntervalMs: 900_000,
+      hubCluster: undefined,
+      allowLoopback: false,
       localOnly: [],
     });
   });
@@ -28,6 +34,13 @@ describe('parseConfig', () => {
     ['--no-samples', ['--no-samples'], { samples: false }],
     ['--ready-file', ['--ready-file', 'f.json'], { readyFile: 'f.json' }],
     ['--help', ['--help'], { help: true }],
+    ['another namespace of its own', ['--namespace', 'tokens'], { namespace: 'tokens', credentialNamespaces: ['tokens'] }],
+    ['--credential-namespaces', ['--credential-namespaces', 'a,b'], { namespace: 'purser-system', credentialNamespaces: ['a', 'b'] }],
+    ['--protected-namespaces', ['--protected-namespaces', 'kube-system,vault'], { protectedNamespaces: ['kube-system', 'vault'] }],
+    ['--verify-interval', ['--verify-interval', '1h30m'], { verifyIntervalMs: 5_400_000 }],
+    ['no verification', ['--verify-interval', '0'], { verifyIntervalMs: 0 }],
+    ['--hub-cluster', ['--hub-cluster', 'hub'], { hubCluster: 'hub' }],
+    ['--allow-loopback', ['--allow-loopback'], { allowLoopback: true }],
     ['the last of several', ['--clusters', '2', '--clusters', '3'], { clusters: 3 }],
   ])('takes %s', (_name, args, expected) => {
     expect(parseConfig(args, {})).toMatchObject(expected);
@@ -36,6 +49,21 @@ describe('parseConfig', () => {
   it.each([
     ['an unknown option', ['--nope'], 'unknown option --nope'],
     ['a short option', ['-h'], 'unknown option -h'],
+    [
+      'a namespace that cannot be',
+      ['--credential-namespaces', 'a,B'],
+      '--credential-namespaces must be names of namespaces with commas between them, not "a,B"',
+    ],
+    [
+      'a time without a unit',
+      ['--verify-interval', '15'],
+      '--verify-interval must be 0 or a time of at least a second such as 15m or 1h30m, not "15"',
+    ],
+    [
+      'a time that is too short',
+      ['--verify-interval', '1ms'],
+      '--verify-interval must be 0 or a time of at least a second such as 15m or 1h30m, not "1ms"',
+    ],
     ["a name of JavaScript's own", ['--constructor'], 'unknown option --constructor'],
     ['the negation of an option', ['--samples'], 'unknown option --samples'],
     ['a missing value', ['--data-dir'], '--data-dir needs a value: --data-dir DIR'],
@@ -79,9 +107,24 @@ describe('parseConfig', () => {
 
 describe('helpText', () => {
   it('names every option with its default', () => {
-    expect(helpText()).toContain('  --data-dir DIR        where everything is kept (default .purser)\n');
+    expect(helpText()).toContain('  --data-dir DIR                  where everything is kept (default .purser)\n');
     expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(
-      ['data-dir', 'api-port', 'facade-port', 'metrics-port', 'clusters', 'no-samples', 'ready-file', 'help'].map((name) => `  --${name}`),
+      [
+        'data-dir',
+        'api-port',
+        'facade-port',
+        'metrics-port',
+        'clusters',
+        'no-samples',
+        'ready-file',
+        'namespace',
+        'credential-namespaces',
+        'protected-namespaces',
+        'verify-interval',
+        'hub-cluster',
+        'allow-loopback',
+        'help',
+      ].map((name) => `  --${name}`),
     );
   });
 });

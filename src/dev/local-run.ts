@@ -34,7 +34,8 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
   await furnish(servers, folder, config, stopped);
 
-  const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log });
+  const settings = { ...config, allowLoopback: true, ownAddress: LOOPBACK, drainMs: DRAIN_MS };
+  const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings });
   closing.defer(() => app.stop());
   stopped.addEventListener('abort', () => void app.stop());
   await app.ready;
@@ -50,6 +51,9 @@ interface Servers {
   readonly targets: readonly LocalServer[];
 }
 
+const LOOPBACK = '127.0.0.1';
+/** Ctrl-C ends a local run within two seconds. */
+const DRAIN_MS = 800;
 /** Owns the fields that a local run sets for itself. */
 const LOCAL_RUN = 'purser-local-run';
 /** Owns the fields of the samples, so that a person can go on with them as if they had been applied by hand. */

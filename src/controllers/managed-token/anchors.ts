@@ -111,5 +111,7 @@ async function patchFinalizers(
   signal: AbortSignal,
 ): Promise<ManagedToken> {
   const { resourceVersion, uid } = token.metadata;
-  return await deps.hub.patch(ManagedTokens, nameOf(token), { metadata: { uid, resourceVersion, finalizers } }, { signal });
+  const patched = await deps.hub.patch(ManagedTokens, nameOf(token), { metadata: { uid, resourceVersion, finalizers } }, { signal });
+  deps.memory.of(uid ?? '').token.wrote(patched, token, deps.clock.now());
+  return patched;
 }

@@ -1,10 +1,11 @@
 // What the controller remembers of each ManagedToken between two looks at it. All of it may be lost: a restart costs a
 // few questions, never a token.
 
-import type { ManagedTokenStatus } from '../../api/managed-token.gen.ts';
+import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import type { StoredSecret, Verdict } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { doubledMs } from '../../std/backoff.ts';
+import { OwnWrite } from './own-write.ts';
 
 /** What is remembered of one ManagedToken. */
 export class Recollection {
@@ -25,8 +26,10 @@ export class Recollection {
   lastIssuedAt: number | undefined;
   /** No token is issued before: the last ones could not be written. */
   pauseUntil = -Infinity;
+  /** The ManagedToken and the Secret of the wanted name, as we wrote them. */
+  readonly token = new OwnWrite<ManagedToken>();
+  readonly secret = new OwnWrite<StoredSecret>();
   #unwritten = 0;
-  #written: Written | undefined;
 
   refused(now: number): void {
     this.isConfirmed = false;
@@ -45,31 +48,23 @@ export class Recollection {
     this.pauseUntil = now + doubledMs(this.#unwritten++, PAUSES);
   }
 
-  /** The Secret was written in the place of `replaced`; its informer will know in a moment. */
+  /** The Secret was written in the place of `replaced`. */
   wrote(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
     this.#unwritten = 0;
     this.pauseUntil = -Infinity;
     this.unlabelled = undefined;
-    this.#written = { secret, replacedVersion: replaced?.metadata.resourceVersion, writtenAt: now };
-  }
-
-  /** The Secret as it is: what the informer has, or what was written since. */
-  latest(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
-    if (this.#written !== undefined && !isAhead(this.#written, informed, now)) this.#written = undefined;
-    const written = this.#written?.secret;
-    if (written?.metadata.name === name) return written;
-    return informed ?? (this.unlabelled?.secret.metadata.name === name ? this.unlabelled.secret : undefined);
+    this.secret.wrote(secret, replaced, now);
   }
 
   /** The server was asked for the Secret of the wanted name; `unlabelled` is what it has and no informer sees. */
   saw(unlabelled: StoredSecret | undefined, now: number): void {
     this.unlabelled = unlabelled && { secret: unlabelled, seenAt: now };
-    this.forgetWritten();
+    this.secret.forget();
   }
 
-  /** Something else happened to the Secret: what the informer has is newer. */
-  forgetWritten(): void {
-    this.#written = undefined;
+  /** The Secret of the wanted name, as far as is known; `informed` is what the informer has. */
+  latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
+    return [this.secret.latest(informed, now), this.unlabelled?.secret].find((secret) => secret?.metadata.name === name);
   }
 }
 
@@ -93,16 +88,4 @@ export class TokenMemory {
   }
 }
 
-interface Written {
-  readonly secret: StoredSecret;
-  readonly replacedVersion: string | undefined;
-  readonly writtenAt: number;
-}
-
 const PAUSES = { initialMs: 10_000, maxMs: 300_000 };
-/** An informer that is further behind has started over. */
-const LONGEST_LAG_MS = 30_000;
-
-function isAhead({ replacedVersion, writtenAt }: Written, informed: StoredSecret | undefined, now: number): boolean {
-  return informed?.metadata.resourceVersion === replacedVersion && now - writtenAt < LONGEST_LAG_MS && now >= writtenAt;
-}

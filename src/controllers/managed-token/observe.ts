@@ -13,18 +13,18 @@ import { wantedDigest } from './reduce-secret.ts';
 
 /** What is known of the ManagedToken with this key; undefined when there is none. */
 export function observe(deps: TokenDeps, key: string): TokenObservation | undefined {
-  const token = deps.view.tokens.get(key);
-  return token && around(deps, token);
+  const informed = deps.view.tokens.get(key);
+  return informed && around(deps, deps.memory.of(informed.metadata.uid ?? '').token.latest(informed, deps.clock.now()) ?? informed);
 }
 
 /** A ManagedToken and everything around it. */
-export function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
+function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
   const { view, memory, clock, settings } = deps;
   const uid = token.metadata.uid ?? '';
   const recollection = memory.of(uid);
   const { verdict, verifiedAt = deps.startedAt, lastIssuedAt } = recollection;
   const cluster = view.clusters.get(token.spec.clusterName);
-  const secret = recollection.latest(view.secrets.get(secretKeyOf(token)), secretNameOf(token), clock.now());
+  const secret = recollection.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), clock.now());
   const verifyAt = nextVerifyAt(uid, verifiedAt, settings.verifyIntervalMs);
   return {
     token,

@@ -84,5 +84,6 @@ async function told(deps: TokenDeps, step: Step, signal: AbortSignal): Promise<S
   if (next === token.status || token.metadata.deletionTimestamp !== undefined) return rest;
   recollection.status = next;
   const updated: ManagedToken = await deps.hub.updateStatus(ManagedTokens, { ...token, status: next }, { signal });
+  recollection.token.wrote(updated, token, deps.clock.now());
   return { ...rest, observation: { ...step.observation, token: updated } };
 }

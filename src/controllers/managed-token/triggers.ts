@@ -82,5 +82,5 @@ function statesOf<T>(change: Change<T>): readonly T[] {
 }
 
 function forgetWritten(tokens: readonly ManagedToken[], memory: TokenMemory): void {
-  for (const { metadata } of tokens) memory.of(metadata.uid ?? '').forgetWritten();
+  for (const { metadata } of tokens) memory.of(metadata.uid ?? '').secret.forget();
 }

@@ -1,0 +1,36 @@
+// Our own writes come back by the watch a moment later. Until then what we know is ahead of what the informer has.
+
+import type { ApiObject } from '../../api/resources.ts';
+
+/** An object as it was last written, until its informer has caught up. */
+export class OwnWrite<T extends ApiObject> {
+  #written: T | undefined;
+  /** The versions that the informer may still have. */
+  #replaced: ReadonlySet<string | undefined> = new Set();
+  #writtenAt = 0;
+
+  /** The object was written in the place of `replaced`; undefined when it was created. */
+  wrote(object: T, replaced: ApiObject | undefined, now: number): void {
+    const version = replaced?.metadata.resourceVersion;
+    const isNext = this.#written !== undefined && version === this.#written.metadata.resourceVersion;
+    this.#replaced = new Set([...(isNext ? this.#replaced : []), version]);
+    this.#written = object;
+    this.#writtenAt = now;
+  }
+
+  /** The newer of what was written and what the informer has. */
+  latest(informed: T | undefined, now: number): T | undefined {
+    const isAhead = this.#replaced.has(informed?.metadata.resourceVersion) && Math.abs(now - this.#writtenAt) < LONGEST_LAG_MS;
+    if (!isAhead) this.forget();
+    return this.#written ?? informed;
+  }
+
+  /** Something else happened to the object: what the informer has is newer. */
+  forget(): void {
+    this.#written = undefined;
+    this.#replaced = new Set();
+  }
+}
+
+/** An informer that is further behind has started over. */
+const LONGEST_LAG_MS = 30_000;
