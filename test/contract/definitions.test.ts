@@ -52,7 +52,7 @@ function change(path: string, body: object): Promise<Answer> {
 }
 
 interface Status {
-  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[];
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[];
   readonly acceptedNames: object;
   readonly storedVersions: readonly string[];
 }
@@ -151,6 +151,17 @@ describe('a definition is refused for', () => {
   it.each([
     ['self.b == "x"', {}, drawn("undefined field 'b'", 'self.b == "x"', 5)],
     ['other == "x"', {}, drawn("undeclared reference to 'other' (in container '')", 'other == "x"', 1)],
+    ['self.a == 1', {}, drawn("found no matching overload for '_==_' applied to '(string, int)'", 'self.a == 1', 8)],
+    ['!self.a', {}, drawn("found no matching overload for '!_' applied to '(string)'", '!self.a', 1)],
+    ['self.a && true', {}, drawn("expected type 'bool' but found 'string'", 'self.a && true', 5)],
+    [
+      'self.a.startsWith(1)',
+      {},
+      drawn("found no matching overload for 'startsWith' applied to 'string.(int)'", 'self.a.startsWith(1)', 18),
+    ],
+    ['zap(self.a)', {}, drawn("undeclared reference to 'zap' (in container '')", 'zap(self.a)', 4)],
+    ['has(self.b)', {}, drawn("undefined field 'b'", 'has(self.b)', 4)],
+    ['has(self)', {}, drawn('invalid argument to has() macro', 'has(self)', 5)],
     ['self.a', {}, 'cel expression must evaluate to a bool'],
     ['self.a', { message: 'x' }, 'cel expression must evaluate to a bool'],
     ['', {}, 'rule: Required value: rule is not specified'],
@@ -222,6 +233,22 @@ describe('a definition is refused for', () => {
 });
 
 describe('a definition', () => {
+  it.each(['namespace', 'package', 'for', 'as'])('may have rules about a field called %s', async (name) => {
+    const rule = `self.${name} == "x" && self.__${name}__ == "x"`;
+    const schema = struct({ spec: { ...struct({ [name]: { type: 'string', maxLength: 9 } }), 'x-kubernetes-validations': [{ rule }] } });
+    const plural = `${name}words`;
+    await define({ plural, kind: `Word${name}`, group: 'reserved.test', schema });
+    const path = `/apis/reserved.test/v1/${plural}`;
+    await eventually(async () => expect((await ask(path)).status).toBe(200));
+    const word = (value: string) => ({
+      apiVersion: 'reserved.test/v1',
+      kind: `Word${name}`,
+      metadata: { name: value },
+      spec: { [name]: value },
+    });
+    expect([(await ask(path, { body: word('x') })).status, (await ask(path, { body: word('y') })).status]).toEqual([201, 422]);
+  });
+
   it('is accepted, established, served and discovered', async () => {
     const group = 'born.test';
     await define({ plural: 'births', kind: 'Birth', group, names: { shortNames: ['bi'], categories: ['all'] } });

@@ -57,7 +57,7 @@ export interface SelectableField {
 }
 
 export interface Conversion {
-  readonly strategy: string;
+  readonly strategy?: string;
   readonly webhook?: Readonly<Record<string, Value>>;
 }
 

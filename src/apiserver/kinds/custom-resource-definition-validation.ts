@@ -1,7 +1,8 @@
 // What is wrong with a CustomResourceDefinition, in the words of Kubernetes.
 
-import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
 import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../domain/names.ts';
+import { conversionErrors } from './custom-resource-definition-conversion.ts';
 import {
   type CustomResourceDefinition,
   type DefinitionNames,
@@ -58,7 +59,7 @@ function specErrors(spec: DefinitionSpec): readonly FieldError[] {
     ...versionErrors(spec),
     ...required.map((name) => requiredValue(`spec.names.${name}`)),
     ...nameErrors(names, 'spec.names'),
-    ...conversionErrors(spec),
+    ...conversionErrors(spec.conversion),
   ];
 }
 
@@ -95,20 +96,6 @@ function nameErrors(names: DefinitionNames | undefined, path: string): readonly 
 function labelErrors(field: string, shown: string, checked: string, prefix: string): readonly FieldError[] {
   const problems = dns1035LabelProblems(checked);
   return problems.length === 0 ? [] : [invalidValue(field, shown, `${prefix}${problems.join(',')}`)];
-}
-
-/** Objects are stored and served as they are; there is nobody to convert them. */
-function conversionErrors({ conversion, preserveUnknownFields }: DefinitionSpec): readonly FieldError[] {
-  if (conversion === undefined) return [];
-  const { strategy, webhook } = conversion;
-  const field = 'spec.conversion';
-  const strategies = ['None', 'Webhook'];
-  if (!strategies.includes(strategy))
-    return [strategy === '' ? requiredValue(`${field}.strategy`) : unsupportedValue(`${field}.strategy`, strategy, strategies)];
-  if (strategy === 'Webhook') return [forbiddenValue(`${field}.strategy`, 'conversion webhooks are not supported by this server')];
-  if (preserveUnknownFields) return [];
-  const detail = 'should not be set when strategy is not set to Webhook';
-  return webhook === undefined ? [] : [forbiddenValue(`${field}.webhookClientConfig`, detail)];
 }
 
 function statusErrors({ spec, status }: CustomResourceDefinition): readonly FieldError[] {

@@ -16,9 +16,11 @@ export function versionErrors({ versions }: DefinitionSpec): readonly FieldError
   const stored = versions.filter(({ storage }) => storage).length;
   const wrong = (detail: string) => invalidStruct('spec.versions', versions.map(structOf), detail);
   return [
-    ...versions.slice(0, 1).flatMap(({ name }) => (name === '' ? [] : labelErrors(name, 'spec.version'))),
     ...versions.flatMap((version, index) => nameErrors(version, `spec.versions[${index}]`)),
     ...versions.flatMap((version, index) => missingSchema(version, index)),
+    ...(names.size === versions.length ? [] : [wrong('must contain unique version names')]),
+    ...(stored === 1 ? [] : [wrong('must have exactly one version marked as storage version')]),
+    ...versions.slice(0, 1).flatMap(({ name }) => (name === '' ? [] : labelErrors(name, 'spec.version'))),
     ...each(versions, 'schema', 'spec.validation', (version, path) => schemaErrors(version.schema, path, hasStatus(version, versions))),
     ...each(versions, 'subresources', 'spec.subresources', (version, path) => scaleErrors(version.subresources?.scale, `${path}.scale`)),
     ...each(versions, 'additionalPrinterColumns', 'spec.additionalPrinterColumns', (version, path) =>
@@ -27,8 +29,6 @@ export function versionErrors({ versions }: DefinitionSpec): readonly FieldError
     ...each(versions, 'selectableFields', 'spec.selectableFields', (version, path) =>
       selectableErrors(version.selectableFields ?? [], version.schema?.openAPIV3Schema, path),
     ),
-    ...(names.size === versions.length ? [] : [wrong('must contain unique version names')]),
-    ...(stored === 1 ? [] : [wrong('must have exactly one version marked as storage version')]),
   ];
 }
 
@@ -102,7 +102,10 @@ function structOf({ name, served = false, storage = false, deprecated = false, d
 export function storageErrors(stored: readonly string[], versions: readonly DefinitionVersion[]): readonly FieldError[] {
   const field = 'status.storedVersions';
   if (stored.length === 0) return [invalidValue(field, null, 'must have at least one stored version')];
-  const missing = versions.filter(({ name, storage }) => storage && !stored.includes(name));
+  // Each stored version answers for one version of its name.
+  const missing = versions.filter(
+    ({ name, storage }, index) => storage && (!stored.includes(name) || versions.findIndex((other) => other.name === name) < index),
+  );
   const names = new Set(versions.map(({ name }) => name));
   return [
     ...missing.map(({ name }) => invalidValue(field, stored, `must have the storage version ${name}`)),

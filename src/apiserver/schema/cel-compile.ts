@@ -1,7 +1,7 @@
 // Rules as programs: compiled once per schema, evaluated on values of any shape.
 
+import { compilationProblem } from './cel-compile-errors.ts';
 import { CEL, SAFE_MATCHES } from './cel-environment.ts';
-import { compilationText } from './cel-errors.ts';
 import { typedEnvironment } from './cel-types.ts';
 import type { Schema, ValidationRule } from './schema.ts';
 
@@ -71,9 +71,11 @@ export interface Expectation {
 
 /** Why an expression cannot be compiled for values of this schema, or does not yield what is wanted. */
 export function expressionProblem(expression: string, schema: Schema, { wanted, optionalOldSelf }: Expectation): string | undefined {
-  const checked = typedEnvironment(schema, optionalOldSelf)?.check(expression);
-  if (checked === undefined) return 'compilation failed: rules cannot see values of this schema';
-  if (!checked.valid) return `compilation failed: ${compilationText(checked.error, expression)}`;
-  const isWanted = checked.type === wanted || checked.type === 'dyn';
+  const environment = typedEnvironment(schema, optionalOldSelf);
+  if (environment === undefined) return 'compilation failed: rules cannot see values of this schema';
+  const problem = compilationProblem(expression, environment);
+  if (problem !== undefined) return `compilation failed: ${problem}`;
+  const { type } = environment.check(expression);
+  const isWanted = type === wanted || type === 'dyn';
   return isWanted ? undefined : wanted === 'bool' ? 'cel expression must evaluate to a bool' : 'must evaluate to a string';
 }

@@ -1,10 +1,10 @@
 // Names of fields in CEL: what is not an identifier, or is a reserved word, is escaped.
 
-/** The name under which a rule finds a field; undefined if there is no way to write it. */
-export function celName(field: string): string | undefined {
-  if (RESERVED.has(field)) return `__${field}__`;
-  if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(field)) return undefined;
-  return field.replaceAll(/__|[-./]/g, (part) => `__${ESCAPES[part] ?? ''}__`);
+/** The names under which a rule finds a field: one or two, or none if there is no way to write it. */
+export function celNames(field: string): readonly string[] {
+  if (RESERVED.has(field)) return LITERALS.has(field) ? [`__${field}__`] : [`__${field}__`, field];
+  if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(field)) return [];
+  return [field.replaceAll(/__|[-./]/g, (part) => `__${ESCAPES[part] ?? ''}__`)];
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { __: 'underscores', '.': 'dot', '-': 'dash', '/': 'slash' };
@@ -12,3 +12,6 @@ const ESCAPES: Readonly<Record<string, string>> = { __: 'underscores', '.': 'dot
 const RESERVED: ReadonlySet<string> = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(' '),
 );
+
+/** These mean something even after a dot; the other reserved words may stand there as they are. */
+const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'in']);

@@ -2,7 +2,7 @@
 
 import type { Environment } from '@marcbachmann/cel-js';
 import { CEL } from './cel-environment.ts';
-import { celName } from './cel-names.ts';
+import { celNames } from './cel-names.ts';
 import type { Schema } from './schema.ts';
 
 /** An environment in which `self` and `oldSelf` have the type of the schema; undefined if rules cannot see such values. */
@@ -47,9 +47,9 @@ function wrapped(prefix: string, schema: Schema | undefined, environment: Enviro
 function declareObject(schema: Schema, environment: Environment, names: Names): string {
   const fields: Record<string, string> = {};
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    const name = celName(key);
     const type = declare(property, environment, names);
-    if (name !== undefined && type !== undefined) fields[name] = type;
+    if (type === undefined) continue;
+    for (const name of celNames(key)) fields[name] = type;
   }
   names.count += 1;
   const type = `Object${names.count}`;

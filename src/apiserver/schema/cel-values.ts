@@ -2,7 +2,7 @@
 
 import { isFields, isList, type Value } from '../object.ts';
 import { celDuration } from './cel-environment.ts';
-import { celName } from './cel-names.ts';
+import { celNames } from './cel-names.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
 /** What rules of a schema see of a value. Fields that are null or that the schema does not name are not seen. */
@@ -24,10 +24,10 @@ function celMap(entries: readonly (readonly [string, Value | undefined])[], sche
   const isStruct = schema?.properties !== undefined;
   const seen = new Map<string, unknown>();
   for (const [key, field] of entries) {
-    const name = isStruct ? celName(key) : key;
     const fieldSchema = schemaOfField(schema, key);
-    if (name === undefined || field === undefined || (isStruct && (field === null || fieldSchema === undefined))) continue;
-    seen.set(name, celValue(field, fieldSchema));
+    if (field === undefined || (isStruct && (field === null || fieldSchema === undefined))) continue;
+    const value = celValue(field, fieldSchema);
+    for (const name of isStruct ? celNames(key) : [key]) seen.set(name, value);
   }
   return seen;
 }

@@ -19,7 +19,8 @@ function nodeErrors(schema: Schema, level: Level, path: string): readonly FieldE
   const { type, items, properties = {}, additionalProperties: values } = schema;
   return [
     ...(type === 'array' && items === undefined ? [requiredValue(`${path}.items`, 'must be specified')] : []),
-    ...(items === undefined ? [] : nodeErrors(items, 'item', `${path}.items`)),
+    // A list of schemas is no schema, which is told elsewhere.
+    ...(items === undefined || Array.isArray(items) ? [] : nodeErrors(items, 'item', `${path}.items`)),
     ...Object.entries(properties).flatMap(([key, property]) => nodeErrors(property, 'field', `${path}.properties[${key}]`)),
     ...(values !== undefined && level === 'root' ? [forbiddenValue(`${path}.additionalProperties`, 'must not be used at the root')] : []),
     ...(typeof values === 'object' ? nodeErrors(values, 'field', `${path}.additionalProperties`) : []),
