@@ -82,7 +82,7 @@ async function eventsSince(path: string, query: string): Promise<readonly WatchE
 
 async function pages(path: string, query: string, revision: string): Promise<readonly (readonly [string, string])[]> {
   const found: (readonly [string, string])[] = [];
-  for (let next = `resourceVersion=${revision}`; ; ) {
+  for (let next = `resourceVersion=${revision}&resourceVersionMatch=Exact`; ; ) {
     const { metadata, items } = await admin.list(`${path}?${query}&limit=2&${next}`);
     found.push(...items.map((item) => [item.metadata.name, item.metadata.resourceVersion] as const));
     if ((metadata.continue ?? '') === '') return found;

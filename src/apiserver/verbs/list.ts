@@ -34,7 +34,7 @@ export async function listObjects(
   const token = options.continue === '' ? undefined : continueToken(options);
   const wanted = token === undefined ? parseRevision(options.resourceVersion, 'invalid resource version: ') : token.revision;
   if (wanted > api.store.revision) await api.reached(wanted);
-  const pinned = token === undefined ? pinnedRevision(options, wanted) : token.revision;
+  const pinned = token === undefined ? pinnedRevision(options, wanted, selection) : token.revision;
   const isPinned = pinned > 0;
   const objects = storeOf(api, kind).list(namespace, isPinned ? pinned : undefined);
   if (objects === undefined) throw token === undefined ? expired(TOO_OLD) : tooOldToContinue(token);
@@ -104,9 +104,9 @@ function continueToken(options: ListOptions): ContinueToken {
   return token;
 }
 
-/** The one revision that may be shown; 0 when a newer one will do. */
-function pinnedRevision({ resourceVersionMatch, limit }: ListOptions, wanted: number): number {
-  const isExact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0);
+/** The one revision that may be shown; 0 when a newer one will do. A list that can hold but one object is a get, without pages. */
+function pinnedRevision({ resourceVersionMatch, limit }: ListOptions, wanted: number, { isOneObject }: Selection): number {
+  const isExact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
   return isExact ? wanted : 0;
 }
 

@@ -1,7 +1,7 @@
 // Which objects of a kind a list or a watch is about.
 
 import { badRequest } from '../../api/status.ts';
-import { type FieldSelector, matchesFields, parseFieldSelector } from '../../domain/field-selector.ts';
+import { type FieldSelector, matchesFields, parseFieldSelector, requiredName } from '../../domain/field-selector.ts';
 import { type LabelSelector, matchesLabels, parseLabelSelector } from '../../domain/label-selector.ts';
 import { isEverything, SelectorError } from '../../domain/selector.ts';
 import { goQuote } from '../../std/go-text.ts';
@@ -25,6 +25,8 @@ export function parseSelectors(labelSelector: string, fieldSelector: string): Se
 export class Selection {
   /** Whether nothing is left out. */
   readonly isEverything: boolean;
+  /** Whether at most one object can be selected, by its name and place. */
+  readonly isOneObject: boolean;
   readonly #kind: Kind;
   readonly #selectors: Selectors;
   readonly #namespace: string;
@@ -35,6 +37,7 @@ export class Selection {
     this.#kind = kind;
     this.#selectors = selectors;
     this.#namespace = namespace;
+    this.isOneObject = requiredName(selectors.fields) !== undefined && (namespace !== '' || !kind.namespaced);
     this.isEverything = isEverything(selectors.labels) && isEverything(selectors.fields);
   }
 
