@@ -44,6 +44,7 @@ const CONCURRENCY = 64;
 const CONCURRENCY_PER_CLUSTER = 8;
 /** By when a ManagedToken without a token should have one. */
 const FIRST_TOKEN_MS = 60_000;
+const EXPIRED_MS = 5_000;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock, clients } = options;
@@ -86,7 +87,9 @@ function placeOf(key: string, { view, clock }: TokenDeps): Place {
 
 function retryOf(failure: Failure<string>, { view }: TokenDeps, random: number): Retry {
   const { error, key, now } = failure;
-  const latestAt = latestRetryAt(expiresAt(key, view) ?? 0, now);
+  const endsAt = expiresAt(key, view);
+  // A token that expired during the run is still in its Secret.
+  const latestAt = endsAt !== undefined && endsAt <= now ? now + EXPIRED_MS : latestRetryAt(endsAt ?? 0, now);
   const retry = planRetry(failure, { random, resource: ManagedTokens, latestAt });
   const toldMs = error instanceof IssueError ? error.retryAfterMs : undefined;
   if (toldMs === undefined || retry.retryAt === undefined) return retry;

@@ -6,7 +6,7 @@ import { AlertReason, IssueReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanedMessage } from '../../domain/cleaned-message.ts';
 import { isCutShort } from '../../domain/rotation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
-import { tokenState } from '../../domain/token-state.ts';
+import { parseRecord } from '../../domain/token-record.ts';
 import type { Note } from '../../kube/recorder.ts';
 import type { Step } from './step.ts';
 
@@ -41,7 +41,7 @@ function issuanceNotes(
 }
 
 function clampedNotes(observation: Step['observation']): readonly Note[] {
-  const { record } = tokenState(observation, 0);
+  const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isCutShort(record, renewBefore)) return [];
   return [{ type: 'Warning', reason: 'RenewBeforeClamped', message: `${renewBefore}: ${AlertReason.RenewBeforeClamped}.` }];

@@ -1,0 +1,186 @@
+// From a ManagedToken to its Secret.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ManagedTokens, Secrets, ServiceAccounts } from '../../../src/api/resources.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { parseKubeConfig } from '../../../src/kube/kube-config.ts';
+import { SelfSubjectReviews } from '../../../src/kube/reviews.ts';
+import { createTransport } from '../../../src/kube/transport.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import { base64, TokenWorld, text } from './token-world.ts';
+
+jest.setTimeout(30_000);
+
+let world: TokenWorld;
+
+beforeAll(async () => {
+  world = await TokenWorld.start();
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+describe('a ManagedToken that is applied', () => {
+  it('gets a Secret with a token that the target accepts', async () => {
+    await world.run();
+    await world.create();
+    const { status } = await world.ready();
+
+    expect(await world.isAccepted(await world.tokenText())).toBe(true);
+    expect(status).toMatchObject({ observedGeneration: 1, secretName: 'ci', rotations: 0 });
+    expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=False Issued');
+    await world.told(['Normal Issued']);
+    expect(text(await world.secret(), 'server')).toBe(world.target.url);
+  });
+
+  it('costs six requests at most, its event included', async () => {
+    await world.run();
+    await world.create();
+    await world.ready();
+    await world.looked();
+
+    expect(world.sent()).toEqual({
+      hub: ['POST subjectaccessreviews', 'POST secrets', 'PUT managedtokens/ci/status'],
+      target: ['POST selfsubjectreviews', 'POST serviceaccounts/deployer/token'],
+    });
+    await world.told(['Normal Issued']);
+  });
+
+  it.each([
+    ['Token', ['Token'], ['ca.crt', 'namespace', 'server', 'token']],
+    ['Kubeconfig', ['Kubeconfig'], ['kubeconfig', 'token', 'value']],
+    ['ArgoCD', ['ArgoCD'], ['config', 'name', 'server', 'token']],
+    ['all of them', ['Token', 'Kubeconfig', 'ArgoCD'], ['ca.crt', 'config', 'kubeconfig', 'name', 'namespace', 'server', 'token', 'value']],
+  ] as const)('has the keys of its outputs: %s', async (_, outputs, keys) => {
+    await world.run();
+    await world.create('ci', { secret: { outputs } });
+    await world.ready();
+    const secret = await world.secret();
+
+    expect(Object.keys(secret?.data ?? {}).sort()).toEqual(keys);
+    expect(secret?.metadata.labels?.['argocd.argoproj.io/secret-type']).toBe(
+      (outputs as readonly string[]).includes('ArgoCD') ? 'cluster' : undefined,
+    );
+    expect(secret?.metadata.ownerReferences).toMatchObject([
+      { kind: 'ManagedToken', name: 'ci', controller: true, blockOwnerDeletion: false },
+    ]);
+  });
+
+  it('has a kubeconfig that leads to the target as the account', async () => {
+    await world.run();
+    await world.create('ci', { secret: { outputs: ['Kubeconfig'] } });
+    await world.ready();
+    const config = parseKubeConfig(text(await world.secret(), 'kubeconfig'), '/');
+    const client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
+    const { status } = await client.createReview(SelfSubjectReviews, {});
+    await client.transport.close();
+
+    expect(status?.userInfo?.username).toBe('system:serviceaccount:deploy:deployer');
+  });
+
+  it('says what is wrong with a spec that asks for an address that the Cluster does not have', async () => {
+    await world.run();
+    await world.create('ci', { secret: { outputs: ['Token'], server: 'https://elsewhere.example.com' } });
+    await world.until(async () => (await world.condition('Ready')) === 'False InvalidSpec');
+
+    expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
+  });
+
+  it('says which Cluster is missing, and goes on when it comes (M-1)', async () => {
+    await world.run();
+    await world.create('ci', { clusterName: `${world.cluster}-later` });
+    await world.until(async () => (await world.condition('Ready')) === 'False ClusterNotFound');
+    await world.allow(`${world.cluster}-later`);
+    await world.register(`${world.cluster}-later`);
+    await world.ready();
+
+    await world.told(['Warning ClusterNotFound', 'Normal Issued']);
+  });
+
+  it('is refused for the account that Purser itself uses', async () => {
+    await world.run();
+    await world.create('ci', { serviceAccount: { namespace: 'purser-system', name: 'purser' } });
+    await world.until(async () => (await world.condition('Ready')) === 'False OwnAccount');
+
+    expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
+  });
+
+  it('waits for its service account without a storm of requests (F21)', async () => {
+    await world.run();
+    await world.create('ci', { serviceAccount: { namespace: 'deploy', name: 'later' } });
+    await world.until(async () => (await world.condition('Ready')) === 'False ServiceAccountNotFound');
+    await world.pass(120_000, 250);
+    const asked = world.sent().target.filter((call) => call.endsWith('later/token')).length;
+    expect(asked).toBeLessThan(14);
+    await world.target.admin.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'later' } });
+    await world.pass(300_000, 5_000);
+    await world.ready();
+    await world.target.admin.delete(ServiceAccounts, { namespace: 'deploy', name: 'later' });
+  });
+});
+
+describe('a Secret of somebody else', () => {
+  const foreign = (labels: Readonly<Record<string, string>>) => ({
+    metadata: { namespace: world.namespace, name: 'ci', labels },
+    type: 'Opaque',
+    data: { mine: base64('do not touch') },
+  });
+
+  it.each([
+    ['without our label', {}],
+    ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+  ])('is never touched, and the way is free once it is gone: %s (M-3)', async (_, labels) => {
+    const made = await world.hub.admin.create(Secrets, foreign(labels));
+    await world.run();
+    await world.create();
+    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+    await world.looked();
+    await world.looked();
+
+    expect(await world.secret()).toEqual(made);
+    expect(world.sent().target.filter((call) => call.endsWith('/token')).length).toBeLessThanOrEqual(1);
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'ci' });
+    await world.pass(70_000, 10_000);
+    await world.ready();
+  });
+
+  it('may be that of another ManagedToken: the first keeps it, and nobody writes any more (M-4)', async () => {
+    await world.run();
+    await world.create('first', { secret: { name: 'shared', outputs: ['Token'] } });
+    await world.ready('first');
+    await world.create('second', { secret: { name: 'shared', outputs: ['Token'] } });
+    await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
+    const before = await world.secret('shared');
+    world.calls.clear();
+    await world.looked('first');
+    await world.looked('second');
+
+    expect([await world.secret('shared'), world.sent()]).toEqual([before, { hub: [], target: [] }]);
+    await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'first' });
+    await world.ready('second');
+  });
+
+  it('is written to nowhere, even when it claims to be ours with a forged token (M-17)', async () => {
+    const token = await world.create('ci', { rotation: { renewBefore: '20%', suspend: true } });
+    const owner = {
+      apiVersion: 'tokens.purser.dev/v1alpha1',
+      kind: 'ManagedToken',
+      name: 'ci',
+      uid: token.metadata.uid ?? '',
+      controller: true,
+    };
+    const { metadata, ...rest } = foreign({ 'tokens.purser.dev/managed-by': 'purser' });
+    await world.hub.admin.create(Secrets, {
+      ...rest,
+      metadata: { ...metadata, ownerReferences: [owner] },
+      data: { token: base64('a.forged.token') },
+    });
+    await world.run();
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.ready();
+    await world.looked();
+
+    expect(await world.isAccepted(await world.tokenText())).toBe(true);
+    expect(world.sent().target.filter((call) => call.endsWith('/token'))).toHaveLength(1);
+  });
+});

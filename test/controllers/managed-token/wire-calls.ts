@@ -1,0 +1,56 @@
+// Every request that leaves this process, as the HTTP client sends it.
+
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+export interface WireCall {
+  readonly server: string;
+  readonly method: string;
+  readonly path: string;
+  readonly bearer: string;
+}
+
+/** Records requests from now on; watches and lists of informers are left out. */
+export class WireCalls {
+  readonly #calls: WireCall[] = [];
+  readonly #listener: ChannelListener = (message) => {
+    const { request } = message as { request: { origin: string; method: string; path: string; headers: string | readonly string[] } };
+    const headers = typeof request.headers === 'string' ? request.headers.split('\r\n') : pairs(request.headers);
+    const bearer = headers.find((header) => /^authorization: /i.test(header))?.replace(/^authorization: Bearer /i, '') ?? '';
+    const [path = ''] = request.path.split('?');
+    this.#calls.push({ server: request.origin, method: request.method, path, bearer });
+  };
+
+  constructor() {
+    subscribe('undici:request:create', this.#listener);
+  }
+
+  /** What was sent with this bearer, in order, such as `POST subjectaccessreviews`; without lists and watches. */
+  by(bearer: string): readonly string[] {
+    return this.#calls
+      .filter((call) => call.bearer === bearer && !isCollectionRead(call))
+      .map(({ method, path }) => `${method} ${short(path)}`);
+  }
+
+  clear(): void {
+    this.#calls.length = 0;
+  }
+
+  stop(): void {
+    unsubscribe('undici:request:create', this.#listener);
+  }
+}
+
+function pairs(headers: readonly string[]): readonly string[] {
+  return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+}
+
+const COLLECTION = /^\/(api|apis\/[^/]+)\/[^/]+\/[a-z]+$|\/namespaces\/[^/]+\/[a-z]+$/;
+
+function isCollectionRead({ method, path }: WireCall): boolean {
+  return method === 'GET' && (COLLECTION.test(path) || !/^\/apis?\//.test(path) || path.split('/').length <= 4);
+}
+
+/** The part of a path behind version and namespace. */
+function short(path: string): string {
+  return path.replace(/^\/(api|apis\/[^/]+)\/v[0-9a-z]+\/(namespaces\/[^/]+\/(?=.))?/, '');
+}
