@@ -8,7 +8,7 @@ import type { Clock } from '../std/clock.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settled } from './breaker.ts';
 import type { Credential } from './credential.ts';
 import { EndpointChoice } from './endpoints.ts';
-import { isNeverSent, isOutage, redacted, transportFailure } from './failure.ts';
+import { isNeverSent, isOutage, redacted, statusFailure, transportFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import { Once } from './once.ts';
 import { withoutSecret } from './plain-text.ts';
@@ -109,7 +109,11 @@ export class Target {
   #explained(error: unknown, signal: AbortSignal | undefined): unknown {
     if (signal?.aborted) return error;
     const secret = this.credential?.type === 'token' ? this.credential.token.reveal() : undefined;
-    if (error instanceof StatusError) return redacted(error, secret);
+    if (error instanceof StatusError) {
+      const refusal = redacted(error, secret);
+      this.#lastFailure = statusFailure(refusal).message;
+      return refusal;
+    }
     if (!(error instanceof TransportError)) return error;
     const failure = transportFailure(new TransportError(error.code, withoutSecret(error.message, secret)));
     this.#lastFailure = failure.message;

@@ -1,5 +1,7 @@
 // What goes wrong between us and an API server.
 
+import { errors } from 'undici';
+
 /** A request that got no usable answer: refused, reset, too late, too large. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
@@ -17,10 +19,11 @@ export function transportError(what: string, error: unknown): TransportError {
   return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, { cause: error });
 }
 
-/** The code of a system or undici error; `UNKNOWN` if it has none. */
+/** The code of a system or undici error; `EBADMSG` for an answer that is not HTTP, `UNKNOWN` if it has none. */
 export function codeOf(error: unknown): string {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
-  return isCoded ? String(error.code) : 'UNKNOWN';
+  if (isCoded) return String(error.code);
+  return error instanceof errors.HTTPParserError ? 'EBADMSG' : 'UNKNOWN';
 }
 
 function messageOf(error: unknown): string {

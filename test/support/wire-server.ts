@@ -67,9 +67,11 @@ export class WireReply {
     this.#response.end();
   }
 
-  /** Cuts the connection with RST, in the middle of whatever is going on. */
+  /** Cuts the connection, with RST where there is no TLS around it, in the middle of whatever is going on. */
   reset(): void {
-    this.#response.socket?.resetAndDestroy();
+    const { socket } = this.#response;
+    if (socket instanceof TLSSocket) socket.destroy();
+    else socket?.resetAndDestroy();
   }
 }
 

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { EndpointChoice, serversFor, serverUrl } from '../../src/issuers/endpoints.ts';
+
+describe('server address', () => {
+  it.each([
+    ['https://prod-eu.example.com:6443', 'https://prod-eu.example.com:6443'],
+    ['prod-eu.example.com', 'https://prod-eu.example.com'],
+    ['10.1.2.3:6443', 'https://10.1.2.3:6443'],
+    ['https://[2001:DB8::1]:443/', 'https://[2001:db8::1]'],
+    ['https://Rancher.example.com/k8s/clusters/c-1/', 'https://rancher.example.com/k8s/clusters/c-1'],
+  ])('%s is spelt in one way', (address, url) => {
+    expect(serverUrl(address)).toBe(url);
+  });
+
+  it.each([
+    ['C-1: http', 'http://prod-eu.example.com'],
+    ['C-1: another scheme', 'ftp://prod-eu.example.com'],
+    ['C-1: HTTP in capitals', 'HTTP://prod-eu.example.com'],
+    ['C-3: a user', 'https://user@prod-eu.example.com'],
+    ['C-3: a user and a password', 'https://user:pass@prod-eu.example.com'],
+    ['C-3: a query', 'https://prod-eu.example.com/?a=b'],
+    ['C-3: a fragment', 'https://prod-eu.example.com/#a'],
+    ['C-3: a way up', 'https://prod-eu.example.com/a/../b'],
+    ['C-3: a hidden way up', 'https://prod-eu.example.com/%2e%2e/b'],
+    ['C-3: a backslash', 'https://prod-eu.example.com\\@evil.example.com'],
+    ['C-3: NUL in the host', 'https://prod-eu.example.com\0.evil.example.com'],
+    ['C-3: a line break', 'https://prod-eu.example.com\n'],
+    ['C-3: a port that is none', 'https://prod-eu.example.com:99999'],
+    ['C-3: brackets without an address', 'https://[:::]'],
+    ['C-3: nothing', ''],
+  ])('is never %s', (_, address) => {
+    expect(serverUrl(address)).toBeUndefined();
+  });
+});
+
+describe('the addresses of a cluster', () => {
+  const endpoint = (clientCIDR: string, serverAddress: string) => ({ clientCIDR, serverAddress });
+  const endpoints = [
+    endpoint('0.0.0.0/0', 'public'),
+    endpoint('10.0.0.0/8', 'inside'),
+    endpoint('10.1.0.0/16', 'near'),
+    endpoint('10.1.0.0/16', 'near-2'),
+    endpoint('::/0', 'public-6'),
+    endpoint('2001:db8::/32', 'inside-6'),
+  ];
+
+  it.each([
+    ['the longest block that holds ours first', '10.1.2.3', ['near', 'near-2', 'inside', 'public', 'public-6', 'inside-6']],
+    ['a shorter block if no longer one holds it', '10.2.0.1', ['inside', 'public', 'near', 'near-2', 'public-6', 'inside-6']],
+    ['the same for an address mapped to IPv6', '::ffff:10.2.0.1', ['inside', 'public', 'near', 'near-2', 'public-6', 'inside-6']],
+    ['IPv6 apart from IPv4', '2001:db8::5', ['inside-6', 'public-6', 'public', 'inside', 'near', 'near-2']],
+    ['blocks for everybody if ours is not known', undefined, ['public', 'public-6', 'inside', 'near', 'near-2', 'inside-6']],
+    ['as registered if none holds it', '', ['public', 'inside', 'near', 'near-2', 'public-6', 'inside-6']],
+  ])('come in order: %s', (_, own, names) => {
+    expect(serversFor(endpoints, own)).toEqual(names.map((name) => `https://${name}`));
+  });
+
+  it('are each used once, without those that are not allowed', () => {
+    const given = [
+      endpoint('0.0.0.0/0', 'a:443'),
+      endpoint('10.0.0.0/8', 'https://a/'),
+      endpoint('10.0.0.0/8', 'http://b'),
+      endpoint('x/y', 'c'),
+    ];
+    expect(serversFor(given, '10.0.0.1')).toEqual(['https://a', 'https://c']);
+  });
+});
+
+describe('endpoint choice', () => {
+  const MINUTE = 60_000;
+
+  it('stays with the address that works, and comes back to the preferred one after a while', () => {
+    const choice = new EndpointChoice(['a', 'b', 'c']);
+    expect(choice.order(0)).toEqual(['a', 'b', 'c']);
+    choice.failed('a', 0);
+    choice.worked('b', 0);
+    expect(choice.order(MINUTE)).toEqual(['b', 'a', 'c']);
+    choice.worked('b', 4 * MINUTE);
+    expect(choice.order(5 * MINUTE)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('leaves the preferred address again if it still fails', () => {
+    const choice = new EndpointChoice(['a', 'b']);
+    choice.failed('a', 0);
+    choice.failed('a', 5 * MINUTE);
+    choice.worked('b', 5 * MINUTE);
+    expect(choice.order(6 * MINUTE)).toEqual(['b', 'a']);
+    expect(choice.order(10 * MINUTE)).toEqual(['a', 'b']);
+    choice.worked('a', 10 * MINUTE);
+    expect(choice.order(11 * MINUTE)).toEqual(['a', 'b']);
+  });
+
+  it('goes round when all of them fail', () => {
+    const choice = new EndpointChoice(['a', 'b']);
+    choice.failed('a', 0);
+    choice.failed('b', 0);
+    expect(choice.order(0)).toEqual(['a', 'b']);
+    const single = new EndpointChoice(['a']);
+    single.failed('a', 0);
+    expect(single.order(0)).toEqual(['a']);
+  });
+});
