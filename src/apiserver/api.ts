@@ -8,7 +8,7 @@ import type { SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/review.ts';
 import { builtInKinds } from './kinds/built-in.ts';
-import { customResourceDefinitionKind } from './kinds/custom-resource-definition.ts';
+import { customResourceDefinitionKind } from './kinds/definition/definition.ts';
 import { Registry } from './kinds/registry.ts';
 import { resourceOf } from './storage/kind-store.ts';
 import { EVERY, type ObjectStore } from './storage/object-store.ts';

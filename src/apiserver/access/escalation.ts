@@ -1,11 +1,11 @@
 // Nobody may grant what they do not hold: the checks on writing roles and bindings, before anything else is validated.
 
-import { isDeepStrictEqual } from 'node:util';
 import { forbidden, notFound, unclassified } from '../../api/status.ts';
 import { type AccessAttributes, decide, type Policy, type PolicyRule, type RoleRef, rulesFor, SUPERUSERS } from '../../domain/rbac.ts';
 import { escalation, uncovered } from '../../domain/rbac-escalation.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { KubeObject } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { bindingOf, RBAC_GROUP, rulesOf } from './policy.ts';
 import type { User } from './user.ts';
 
@@ -100,7 +100,7 @@ function isAggregated(role: KubeObject): boolean {
 
 /** The garbage collector changes owners and finalizers of what it could not grant itself. */
 function onlyCollectionFieldsDiffer(next: KubeObject, old: KubeObject): boolean {
-  return isDeepStrictEqual(withoutCollectionFields(next), withoutCollectionFields(old));
+  return sameValue(withoutCollectionFields(next), withoutCollectionFields(old));
 }
 
 function withoutCollectionFields(object: KubeObject): unknown {

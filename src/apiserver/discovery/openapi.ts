@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { compareUtf8, goStructJson } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Reply } from '../reply.ts';
-import { openApiDocument } from '../schema/openapi.ts';
+import { openApiDocument } from '../schema/openapi/document.ts';
 import { parseAccept } from '../wire/accept.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
 

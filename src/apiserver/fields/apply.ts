@@ -2,6 +2,7 @@
 
 import { badRequest, unclassified } from '../../api/status.ts';
 import type { KubeObject } from '../object.ts';
+import { isFields, sameValue } from '../same-value.ts';
 import { withoutAbandoned } from './abandoned-fields.ts';
 import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
 import { applyConflict } from './conflict.ts';
@@ -12,7 +13,6 @@ import { objectType } from './merge-type.ts';
 import { mergeValues } from './merge-values.ts';
 import { ownedFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
-import { isFields, sameValue } from './same-value.ts';
 import { typeProblems } from './type-check.ts';
 import { kubeObject, resetFields, type TypedObject, type Typing, typedObject } from './typed-object.ts';
 import { withZeroValues } from './zero-values.ts';

@@ -1,10 +1,10 @@
 // The fields in which two objects of one type differ.
 
+import { fieldOf, isFields, sameValue } from '../same-value.ts';
 import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE, union } from './field-set.ts';
 import { entriesByElement } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
-import { fieldOf, isFields, sameValue } from './same-value.ts';
 
 /** No field is in more than one of the sets. */
 export interface Comparison {

@@ -2,9 +2,9 @@
 
 import { badRequest, statusError } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
+import { isFields, type JsonObject, sameValue } from '../same-value.ts';
 import { duplicateFields, type JsonEntry, type JsonNode } from '../wire/json-node.ts';
 import { jsonTypeName } from './json-type.ts';
-import { isFields, type JsonObject, sameValue } from './same-value.ts';
 
 const MAX_OPERATIONS = 10_000;
 

@@ -2,11 +2,11 @@
 
 import { goJson } from '../../std/go-text.ts';
 import type { KubeObject } from '../object.ts';
+import { isFields, type JsonObject } from '../same-value.ts';
 import { compareObjects } from './comparison.ts';
 import { difference, type FieldSet, NO_FIELDS, union } from './field-set.ts';
 import { objectType } from './merge-type.ts';
 import { ownedFields } from './owned-fields.ts';
-import { isFields, type JsonObject } from './same-value.ts';
 import { typeProblems } from './type-check.ts';
 import { type Typing, typedObject } from './typed-object.ts';
 

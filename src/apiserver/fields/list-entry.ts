@@ -1,9 +1,9 @@
 // What tells the entries of a list apart that has an owner for each.
 
 import { goQuote } from '../../std/go-text.ts';
+import { fieldOf, isFields, type JsonObject } from '../same-value.ts';
 import type { ListType } from './merge-type.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
-import { fieldOf, isFields, type JsonObject } from './same-value.ts';
 
 /** The path element of an entry without problems. */
 export function entryElement(list: ListType, entry: unknown): PathElement {

@@ -2,10 +2,10 @@
 
 import { compareUtf8 } from '../../std/go-text.ts';
 import type { KubeObject, ManagedFieldsEntry } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
 import { union } from './field-set.ts';
 import { decodeManagedFields, encodeManagedFields, isReset, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
-import { sameValue } from './same-value.ts';
 import { typeProblems } from './type-check.ts';
 import { type TypedObject, type Typing, typedObject, withoutManagedFields } from './typed-object.ts';
 

@@ -1,9 +1,9 @@
 // JSON merge patches (RFC 7386) as Kubernetes applies them.
 
 import { badRequest } from '../../api/status.ts';
+import { fieldOf, isFields, type JsonObject } from '../same-value.ts';
 import type { PatchReading } from './json-patch.ts';
 import { jsonTypeName } from './json-type.ts';
-import { fieldOf, isFields, type JsonObject } from './same-value.ts';
 
 /** The document after the patch. Throws the API error of a patch that is not an object. */
 export function mergePatch(document: JsonObject, patch: unknown, reading: PatchReading = 'strict'): unknown {

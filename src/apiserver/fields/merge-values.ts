@@ -1,9 +1,9 @@
 // Merging an applied object into the live one. Nothing is removed here.
 
+import { fieldOf, isFields } from '../same-value.ts';
 import { entryElement } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import type { PathElement } from './path-element.ts';
-import { fieldOf, isFields } from './same-value.ts';
 
 /** `live` with everything that `applied` mentions. */
 export function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {

@@ -1,10 +1,10 @@
 // The fields that someone owns who applies an object: everything it mentions.
 
+import { isFields } from '../same-value.ts';
 import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE } from './field-set.ts';
 import { entriesByElement } from './list-entry.ts';
 import { fieldType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
-import { isFields } from './same-value.ts';
 
 /** Every leaf and every entry that `object` mentions; structs themselves are not owned unless they are empty. */
 export function ownedFields(type: MergeType, object: unknown): FieldSet {

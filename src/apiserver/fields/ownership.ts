@@ -2,8 +2,8 @@
 
 import { compareUtf8, goJsonString } from '../../std/go-text.ts';
 import type { ManagedFieldsEntry } from '../object.ts';
+import { isFields } from '../same-value.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
-import { isFields } from './same-value.ts';
 
 /** Someone who writes an object, and in which way. */
 export interface Owner {

@@ -1,10 +1,10 @@
 // Taking fields out of an object.
 
+import { isFields } from '../same-value.ts';
 import type { FieldSet } from './field-set.ts';
 import { entryElement } from './list-entry.ts';
 import { fieldType, type MergeType, partFor } from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
-import { isFields } from './same-value.ts';
 
 /** `object` without these fields. What loses its last part below a field that stays becomes null. */
 export function removeFields(type: MergeType, object: unknown, fields: FieldSet): unknown {

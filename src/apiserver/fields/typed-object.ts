@@ -1,12 +1,12 @@
 // An object together with the type that says which of its parts have owners of their own.
 
 import type { KubeObject } from '../object.ts';
+import { isFields } from '../same-value.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type Comparison, compareObjects } from './comparison.ts';
 import { type FieldSet, fieldSetOfPaths, outside } from './field-set.ts';
 import { type MergeType, objectType } from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
-import { isFields } from './same-value.ts';
 import { withZeroValues } from './zero-values.ts';
 
 /** What the server knows of the objects at one endpoint. */

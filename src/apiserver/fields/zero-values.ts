@@ -1,7 +1,7 @@
 // Built-in kinds are Go structs: a struct held by value and a field without omitempty are there even if nobody wrote them.
 
+import { isFields, type JsonObject } from '../same-value.ts';
 import type { Schema } from '../schema/schema.ts';
-import { isFields, type JsonObject } from './same-value.ts';
 
 /** `value` with what Go would write besides. Custom resources stay as they are. */
 export function withZeroValues(value: unknown, schema: Schema): unknown {

@@ -1,17 +1,17 @@
 // Every kind that the API server knows by itself, and the objects that a fresh server starts with.
 
 import type { KubeObject } from '../object.ts';
-import { configMapKind } from './config-map.ts';
-import { coreEventKind } from './event.ts';
-import { eventsEventKind } from './events-event.ts';
+import { configMapKind } from './core/config-map.ts';
+import { coreEventKind } from './core/event.ts';
+import { eventsEventKind } from './core/events-event.ts';
+import { namespaceKind } from './core/namespace.ts';
+import { nodeKind } from './core/node.ts';
+import { podKind } from './core/pod.ts';
+import { secretKind } from './core/secret.ts';
+import { serviceAccountKind } from './core/service-account.ts';
 import type { Kind } from './kind.ts';
 import { leaseKind } from './lease.ts';
-import { namespaceKind } from './namespace.ts';
-import { nodeKind } from './node.ts';
-import { podKind } from './pod.ts';
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from './rbac.ts';
-import { secretKind } from './secret.ts';
-import { serviceAccountKind } from './service-account.ts';
 
 /** All built-in kinds but CustomResourceDefinition. */
 export const builtInKinds: readonly Kind[] = [

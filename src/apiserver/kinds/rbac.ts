@@ -4,7 +4,7 @@ import type { FieldError } from '../../api/field-error.ts';
 import type { KubeObject } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInKind, type Strategy } from './built-in-kind.ts';
-import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
+import { validateCoreMetadata, validateCoreMetadataUpdate } from './core/core-metadata.ts';
 import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from './go-struct.ts';
 import type { Kind, Table } from './kind.ts';
 import { rbacName } from './name-rules.ts';

@@ -1,8 +1,8 @@
 // Lists: how many items, and whether all differ.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, invalidValue, tooMany } from '../../api/field-error.ts';
 import type { Value } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { failed, type Result } from './result.ts';
 import type { Schema } from './schema.ts';
 
@@ -12,7 +12,7 @@ export function checkListSize(items: readonly Value[], { minItems = 0, maxItems,
   const size = items.length;
   if (size < minItems) errors.push(invalidValue(path, size, `${path} in body should have at least ${minItems} items`));
   if (maxItems !== undefined && size > maxItems) errors.push(tooMany(path, size, maxItems));
-  if (uniqueItems && items.some((item, index) => items.slice(0, index).some((other) => isDeepStrictEqual(item, other)))) {
+  if (uniqueItems && items.some((item, index) => items.slice(0, index).some((other) => sameValue(item, other)))) {
     errors.push(invalidValue(path, '', `${path} in body shouldn't contain duplicates`));
   }
   return failed(...errors);

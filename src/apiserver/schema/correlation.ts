@@ -1,7 +1,7 @@
 // Which value of the old object a value of the new object continues: fields by name, items only in lists of type map.
 
-import { isDeepStrictEqual } from 'node:util';
 import { isFields, isList, type Value } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
 /** A value together with the one it continues. */
@@ -46,7 +46,7 @@ export function isUnchanged(node: Continued | undefined): boolean {
   if (isList(value) && isList(old) && schema['x-kubernetes-list-type'] === 'map') {
     return value.length === old.length && value.every((_, index) => isUnchanged(continuedItem(node, index)));
   }
-  if (!isFields(value) || !isFields(old)) return isDeepStrictEqual(value, old);
+  if (!isFields(value) || !isFields(old)) return sameValue(value, old);
   const keys = Object.keys(value);
   return keys.length === Object.keys(old).length && keys.every((key) => isUnchanged(continuedField(node, key)));
 }

@@ -1,9 +1,9 @@
 // Validation by structural schema, in the words of Kubernetes. An update forgives errors in what it does not change.
 
-import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, unsupportedValue } from '../../api/field-error.ts';
 import { goJson } from '../../std/go-text.ts';
 import { isFields, isList, type Value } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { checkAlternatives } from './check-alternatives.ts';
 import { checkListSize } from './check-list.ts';
 import { checkNumber } from './check-number.ts';
@@ -103,5 +103,5 @@ function checkEnum({ value, schema, path }: Node): Result {
 /** A float is compared with an integer of the enum after losing its fraction. */
 function isEnumValue(value: Value, allowed: Value): boolean {
   const isCut = typeof value === 'number' && typeof allowed === 'number' && isInteger(allowed);
-  return isDeepStrictEqual(isCut ? Math.trunc(value) : value, allowed);
+  return sameValue(isCut ? Math.trunc(value) : value, allowed);
 }

@@ -1,9 +1,9 @@
 // CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
 
 import { rfc3339 } from '../../std/timestamp.ts';
-import { customKinds, servedKinds } from '../kinds/custom.ts';
-import { established } from '../kinds/custom-resource-definition.ts';
-import type { CustomResourceDefinition } from '../kinds/custom-resource-definition-types.ts';
+import { customKinds, servedKinds } from '../kinds/custom/custom.ts';
+import { established } from '../kinds/definition/definition.ts';
+import type { CustomResourceDefinition } from '../kinds/definition/definition-types.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { EVERY } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';

@@ -1,8 +1,8 @@
 // ClusterRoles with an aggregation rule hold the rules of all roles that it selects.
 
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../domain/label-selector.ts';
-import { sameValue } from '../fields/same-value.ts';
 import type { KubeObject } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { keyOfObject } from '../storage/kind-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { updateObject } from '../verbs/update.ts';

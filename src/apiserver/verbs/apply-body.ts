@@ -4,7 +4,7 @@ import { badRequest } from '../../api/status.ts';
 import { isFields, type KubeObject, type Value } from '../object.ts';
 import { toValue } from '../wire/json-node.ts';
 import type { FieldValidation } from '../wire/options.ts';
-import { parseYaml, type YamlDocument } from '../wire/yaml.ts';
+import { parseYaml, type YamlDocument } from '../wire/yaml/parse.ts';
 
 const REPEATED = 'yaml: unmarshal errors:';
 

@@ -5,7 +5,7 @@ import { parseJson } from './json-parse.ts';
 import type { MediaType } from './negotiate.ts';
 import { parseGroupVersion, readTypeFields, type TypeMeta } from './type-meta.ts';
 import { undecodedUtf8 } from './utf8.ts';
-import { parseYaml } from './yaml.ts';
+import { parseYaml } from './yaml/parse.ts';
 
 export interface TypedDocument {
   readonly node: JsonNode;

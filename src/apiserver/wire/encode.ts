@@ -7,7 +7,7 @@ import { toValue } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
 import { indentJson, orderedJson } from './ordered-json.ts';
 import { structText } from './struct-text.ts';
-import { encodeYaml } from './yaml-encode.ts';
+import { encodeYaml } from './yaml/encode.ts';
 
 export interface BodyFormat {
   readonly mediaType: 'json' | 'yaml';

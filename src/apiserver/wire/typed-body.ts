@@ -4,8 +4,8 @@ import type { Schema } from '../schema/schema.ts';
 import type { BodyMediaType } from './content-type.ts';
 import { type Decoded, decodeTyped } from './decode-typed.ts';
 import { readDocument } from './document.ts';
-import { readEnvelope } from './protobuf.ts';
-import { decodeMessage } from './protobuf-message.ts';
+import { readEnvelope } from './protobuf/envelope.ts';
+import { decodeMessage } from './protobuf/message.ts';
 import type { TypeMeta } from './type-meta.ts';
 
 export interface TypedBody {

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { applyPatch } from '../../../src/apiserver/fields/apply.ts';
 import { trackUpdate } from '../../../src/apiserver/fields/managed-fields.ts';
-import { coreEventKind } from '../../../src/apiserver/kinds/event.ts';
+import { coreEventKind } from '../../../src/apiserver/kinds/core/event.ts';
+import { secretKind } from '../../../src/apiserver/kinds/core/secret.ts';
 import { leaseKind } from '../../../src/apiserver/kinds/lease.ts';
-import { secretKind } from '../../../src/apiserver/kinds/secret.ts';
 import type { KubeObject } from '../../../src/apiserver/object.ts';
 import type { Schema } from '../../../src/apiserver/schema/schema.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { builtInKinds } from '../../../src/apiserver/kinds/built-in.ts';
+import { secretKind } from '../../../src/apiserver/kinds/core/secret.ts';
 import type { Kind } from '../../../src/apiserver/kinds/kind.ts';
 import { Registry } from '../../../src/apiserver/kinds/registry.ts';
-import { secretKind } from '../../../src/apiserver/kinds/secret.ts';
 
 const widget = (version: string): Kind => ({
   ...secretKind,

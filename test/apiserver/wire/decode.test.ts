@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { secretKind } from '../../../src/apiserver/kinds/core/secret.ts';
 import { objectStruct } from '../../../src/apiserver/kinds/go-struct.ts';
 import { TOKEN_REQUEST } from '../../../src/apiserver/kinds/reviews.ts';
-import { secretKind } from '../../../src/apiserver/kinds/secret.ts';
 import type { Schema } from '../../../src/apiserver/schema/schema.ts';
 import { type DecodedObject, type DecodeRequest, decodeObject } from '../../../src/apiserver/wire/decode.ts';
 import { writeOptions } from '../../../src/apiserver/wire/options.ts';

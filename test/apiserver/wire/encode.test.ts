@@ -10,7 +10,7 @@ import { encodeObject, formatBody, itemText, listText, objectText, watchEventTex
 import { toNode, toValue } from '../../../src/apiserver/wire/json-node.ts';
 import { parseJson } from '../../../src/apiserver/wire/json-parse.ts';
 import { orderedJson } from '../../../src/apiserver/wire/ordered-json.ts';
-import { parseYaml } from '../../../src/apiserver/wire/yaml.ts';
+import { parseYaml } from '../../../src/apiserver/wire/yaml/parse.ts';
 import { type Recording, recordings } from '../../support/golden.ts';
 
 const schemas = new Map<string, Schema>([

@@ -1,0 +1,80 @@
+// Tables of custom resources: the name, then the columns that the CRD declares, else the age.
+
+import { goJson, goNumber } from '../../../std/go-text.ts';
+import { isFields, isList, type KubeObject, type Value } from '../../object.ts';
+import { type JsonPath, parseJsonPath } from '../../schema/json-path.ts';
+import type { PrinterColumn } from '../definition/definition-types.ts';
+import type { Table } from '../kind.ts';
+import { AGE_COLUMN, NAME_COLUMN, since } from '../table.ts';
+
+/** The table of a version. A column whose path cannot be read ends it. */
+export function customTable(declared: readonly PrinterColumn[] = []): Table {
+  if (declared.length === 0) {
+    return tableOf([{ definition: { ...AGE_COLUMN, type: 'date' }, path: parseJsonPath('.metadata.creationTimestamp') }]);
+  }
+  const columns = declared.map(columnOf);
+  const unreadable = columns.indexOf(undefined);
+  return tableOf(columns.slice(0, unreadable === -1 ? undefined : unreadable).filter((column) => column !== undefined));
+}
+
+function columnOf({ name, type, format = '', priority = 0, description = '', jsonPath }: PrinterColumn): Column | undefined {
+  const definition = { name, type, format, description: description === '' ? defaultDescription(jsonPath) : description, priority };
+  try {
+    return { definition, path: parseJsonPath(jsonPath) };
+  } catch {
+    return undefined;
+  }
+}
+
+interface Column {
+  readonly definition: Table['columns'][number];
+  readonly path: JsonPath;
+}
+
+function defaultDescription(jsonPath: string): string {
+  return `Custom resource definition column (in JSONPath format): ${jsonPath}`;
+}
+
+function tableOf(columns: readonly Column[]): Table {
+  return {
+    columns: [NAME_COLUMN, ...columns.map(({ definition }) => definition)],
+    cells: (object, now) => [object.metadata.name ?? '', ...columns.map((column) => cell(column, object, now))],
+  };
+}
+
+function cell({ definition: { type }, path }: Column, object: KubeObject, now: number): unknown {
+  const found = first(path, object);
+  return found === undefined ? null : (CELLS[type]?.(found, now) ?? null);
+}
+
+/** What a column of some type shows of a value; nothing of a value of another type. */
+const CELLS: Readonly<Record<string, (value: Value, now: number) => unknown>> = {
+  string: printed,
+  integer: (value) => (typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : undefined),
+  number: (value) => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined),
+  boolean: (value) => (typeof value === 'boolean' ? value : undefined),
+  date: (value, now) => (typeof value === 'string' ? ageOf(value, now) : undefined),
+};
+
+function first(path: JsonPath, object: KubeObject): Value | undefined {
+  if (!isFields(object)) return undefined;
+  try {
+    return path(object)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function printed(value: Value): string {
+  if (typeof value === 'string') return value;
+  if (value === null) return '<no value>';
+  if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
+  return isFields(value) || isList(value) ? goJson(value) : String(value);
+}
+
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+function ageOf(time: string, now: number): string {
+  if (time === '' || time === 'null') return '<unknown>';
+  return RFC3339.test(time) && !Number.isNaN(Date.parse(time)) ? since(time, now) : '<invalid>';
+}

@@ -1,0 +1,54 @@
+// Which field of a struct has which number in protobuf.
+
+import type { Schema } from '../../schema/schema.ts';
+
+export interface NumberedField {
+  /** As JSON has it. Absent for an embedded struct, whose fields count as those of its holder. */
+  readonly name?: string;
+  /** As Go has it, for errors. */
+  readonly goName: string;
+  readonly schema: Schema;
+}
+
+const NUMBERED = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
+
+/** The fields of a struct by number: they count up as declared, past the numbers that the declaration gives to others. */
+export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedField> {
+  const known = NUMBERED.get(schema);
+  if (known !== undefined) return known;
+  const fields = new Map(numbered(schema));
+  NUMBERED.set(schema, fields);
+  return fields;
+}
+
+function* numbered({ properties = {}, go = { type: '' } }: Schema): Generator<[number, NumberedField]> {
+  const { numbers = {}, embedded } = go;
+  const inner = Object.keys(embedded?.properties ?? {});
+  const free = freeNumbers(new Set(Object.values(numbers)));
+  for (const [name, schema] of Object.entries(properties)) {
+    // An embedded struct stands where its first field does.
+    if (embedded !== undefined && name === inner[0]) yield [free(), { goName: structName(embedded), schema: embedded }];
+    else if (!inner.includes(name)) yield [numbers[name] ?? free(), { name, goName: goName(name), schema }];
+  }
+}
+
+function structName({ go }: Schema): string {
+  return go?.struct ?? '';
+}
+
+function freeNumbers(given: ReadonlySet<number>): () => number {
+  let last = 0;
+  return () => {
+    do last++;
+    while (given.has(last));
+    return last;
+  };
+}
+
+const INITIALISM = /^(api|ca|dns|id|ip|json|os|qos|tty|uid|url)(?![a-z])/;
+
+/** The name of a field in Go, as far as it follows from that in JSON. */
+function goName(name: string): string {
+  if (name === 'metadata') return 'ObjectMeta';
+  return name.replace(INITIALISM, (word) => word.toUpperCase()).replace(/^\$?(.)/, (_, first: string) => first.toUpperCase());
+}

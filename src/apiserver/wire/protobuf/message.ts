@@ -1,0 +1,130 @@
+// Decodes a protobuf message into the same canonical object that its JSON would give.
+
+import { type Fields, isFields, isList, type Value } from '../../object.ts';
+import type { Schema } from '../../schema/schema.ts';
+import { withoutProtobuf } from '../content-type.ts';
+import { isZero, zeroOf } from '../decode-typed.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import { type NumberedField, numberedFields } from './fields.ts';
+import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
+import { emptySelfValue, selfMessage, selfValue } from './self.ts';
+
+/** Decodes a message by the schema of its struct, or throws an Error with Go's message. Unknown fields are passed over. */
+export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
+  return decodeInto({}, bytes, schema);
+}
+
+type Open = Record<string, Value | undefined>;
+
+/** A field that comes again goes on where it ended: structs are merged, lists grow. */
+function decodeInto(target: Open, bytes: Buffer, schema: Schema): Fields {
+  const reader = new ProtobufReader(bytes);
+  const fields = numberedFields(schema);
+  while (!reader.isDone) {
+    const tag = reader.tag(schema.go?.struct ?? '');
+    const field = fields.get(tag.number);
+    if (field === undefined) reader.skip(tag);
+    else readField(target, reader, field, tag.wireType);
+  }
+  return target;
+}
+
+function readField(target: Open, reader: ProtobufReader, { name, goName, schema }: NumberedField, wireType: number): void {
+  const expected = wireTypeOf(schema.items ?? schema);
+  const isPacked = schema.items !== undefined && wireType === DELIMITED && expected !== DELIMITED;
+  if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
+  if (name === undefined) {
+    decodeInto(target, reader.delimited(), schema);
+    return;
+  }
+  const previous = target[name];
+  const value = isPacked ? packed(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
+  if (!isCollection(schema) && isZero(value, schema)) delete target[name];
+  else if (value !== undefined) target[name] = value;
+}
+
+/** A list or a map that was sent is never empty; to count its entries each time would take forever. */
+function isCollection({ items, additionalProperties }: Schema): boolean {
+  return items !== undefined || typeof additionalProperties === 'object';
+}
+
+function wireTypeOf({ type, go }: Schema): number {
+  if (go?.codec !== undefined) return DELIMITED;
+  if (type === 'number') return FIXED_64;
+  return type === 'integer' || type === 'boolean' ? VARINT : DELIMITED;
+}
+
+function valueOf(reader: ProtobufReader, schema: Schema, previous: Value | undefined): Value | undefined {
+  if (schema.items !== undefined) return appended(previous, itemOf(reader, schema.items));
+  if (typeof schema.additionalProperties === 'object') return withEntry(previous, reader.delimited(), schema.additionalProperties);
+  const wireType = wireTypeOf(schema);
+  if (wireType === DELIMITED) return delimitedValue(reader.delimited(), schema, previous);
+  return wireType === VARINT ? varintValue(reader.varint(), schema) : reader.double();
+}
+
+function itemOf(reader: ProtobufReader, schema: Schema): Value {
+  return valueOf(reader, schema, undefined) ?? zeroOf(schema);
+}
+
+function packed(bytes: Buffer, { items = {} }: Schema, previous: Value | undefined): Value | undefined {
+  const reader = new ProtobufReader(bytes);
+  let list = previous;
+  while (!reader.isDone) list = appended(list, itemOf(reader, items));
+  return list;
+}
+
+/** Lists and maps are this message's own until it is complete, so they may grow in place. */
+function appended(list: Value | undefined, item: Value): Value {
+  if (!isList(list)) return [item];
+  (list as Value[]).push(item);
+  return list;
+}
+
+/** Go takes the two parts of an entry for what they should be, whatever their wire type. */
+function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value {
+  const reader = new ProtobufReader(entry);
+  let key = '';
+  let value = zeroOf(schema);
+  while (!reader.isDone) {
+    const tag = reader.tag();
+    if (tag.number === 1) key = decodeUtf8(reader.delimited());
+    else if (tag.number === 2) value = entryValue(reader, schema);
+    else reader.skip(tag);
+  }
+  const target: Open = isFields(map) ? map : Object.create(null);
+  target[key] = value;
+  return target;
+}
+
+/** A list as the value of a map is a message of its own: protobuf knows no lists there. */
+function entryValue(reader: ProtobufReader, schema: Schema): Value {
+  if (schema.items === undefined) return itemOf(reader, schema);
+  return decodeMessage(reader.delimited(), { properties: { items: schema } })['items'] ?? zeroOf(schema);
+}
+
+function varintValue(value: bigint, { type, go }: Schema): Value {
+  if (type === 'boolean') return value !== 0n;
+  const integer = BigInt.asIntN(go?.type === 'int32' ? 32 : 64, value);
+  return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
+}
+
+function delimitedValue(bytes: Buffer, schema: Schema, previous: Value | undefined): Value | undefined {
+  if (schema.properties !== undefined) return decodeInto(isFields(previous) ? previous : {}, bytes, schema);
+  const codec = schema.go?.codec;
+  if (codec === undefined) return decodeUtf8(bytes);
+  if (codec === 'bytes') return bytes.toString('base64');
+  return codecValue(bytes, schema, codec);
+}
+
+function codecValue(
+  bytes: Buffer,
+  { go = { type: '' } }: Schema,
+  codec: NonNullable<NonNullable<Schema['go']>['codec']>,
+): Value | undefined {
+  const message = selfMessage(go);
+  if (message === undefined) {
+    if (bytes.length > 0) throw withoutProtobuf();
+    return {};
+  }
+  return bytes.length === 0 ? emptySelfValue(codec) : selfValue(codec, decodeMessage(bytes, message), message);
+}

@@ -1,0 +1,180 @@
+// Writes YAML as Kubernetes does: sorted keys, block style, lists not indented, long lines folded after column 80.
+
+import { goFloat } from '../../../std/go-text.ts';
+import { isFields, isList, type Value } from '../../object.ts';
+import { compareYamlKeys } from './keys.ts';
+import { doubleQuoted, isLineBreak, isSimpleKey, type ScalarStyle, scalarStyle } from './style.ts';
+
+/** A JSON value as YAML, as `Accept: application/yaml` is answered. */
+export function encodeYaml(value: Value): string {
+  const writer = new YamlWriter();
+  writer.document(value);
+  return writer.text;
+}
+
+const INDENT = 2;
+const BEST_WIDTH = 80;
+
+class YamlWriter {
+  text = '';
+  private column = 0;
+  /** Whether the line holds nothing but indentation and indicators yet. */
+  private indention = true;
+  /** Whether the next word needs no space before it. */
+  private spaced = true;
+
+  document(value: Value): void {
+    this.node(value, -INDENT, false);
+    this.startLine(0);
+  }
+
+  /** A list that is the value of a key may stand as far left as the key. */
+  private node(value: Value | undefined, parentIndent: number, indentless: boolean): void {
+    if (isList(value) && value.length > 0) this.sequence(value, indentless ? parentIndent : parentIndent + INDENT);
+    else if (isFields(value) && Object.keys(value).length > 0) this.mapping(value, parentIndent + INDENT);
+    else if (typeof value === 'string') this.string(value, Math.max(parentIndent, 0) + INDENT, false);
+    else this.word(wordOf(value));
+  }
+
+  private sequence(items: readonly Value[], indent: number): void {
+    for (const item of items) {
+      this.startLine(indent);
+      this.indicator('-');
+      this.node(item, indent, false);
+    }
+  }
+
+  private mapping(fields: Readonly<Record<string, Value | undefined>>, indent: number): void {
+    for (const key of Object.keys(fields).sort(compareYamlKeys)) {
+      this.startLine(indent);
+      if (isSimpleKey(key)) {
+        this.string(key, indent + INDENT, true);
+        this.put(':');
+      } else {
+        this.indicator('?');
+        this.string(key, indent + INDENT, false);
+        this.startLine(indent);
+        this.indicator(':');
+      }
+      this.node(fields[key], indent, !this.indention);
+    }
+  }
+
+  private string(text: string, indent: number, isKey: boolean): void {
+    const style = scalarStyle(text, isKey);
+    if (style === 'literal') {
+      this.literal(text, indent);
+      return;
+    }
+    const quote = QUOTES[style];
+    this.word(quote);
+    this.folded(text, { style, indent, folds: !isKey });
+    this.put(quote);
+  }
+
+  private literal(text: string, indent: number): void {
+    this.word(`|${blockHints(text)}`);
+    this.lineBreak();
+    this.indention = true;
+    this.spaced = true;
+    this.lines(text, indent);
+  }
+
+  /** Characters with their line breaks; lines that hold something are indented. */
+  private lines(text: string, indent: number): void {
+    for (const part of text.split(/([\n\u2028\u2029])/)) {
+      if (part === '') continue;
+      if (isLineBreak(part)) {
+        this.text += part;
+        this.column = 0;
+        this.indention = true;
+      } else {
+        if (this.indention) this.startLine(indent);
+        this.text += part;
+        this.column += part.length;
+        this.indention = false;
+      }
+    }
+  }
+
+  private folded(text: string, { style, indent, folds }: Folding): void {
+    const chars = Array.from(text);
+    for (const [index, char] of chars.entries()) {
+      const next = chars[index + 1];
+      if (isLineBreak(char) && style === 'single') {
+        this.lines(char, indent);
+      } else if (folds && this.column > BEST_WIDTH && isFoldable(chars, index, style)) {
+        this.startLine(indent);
+        if (next === ' ') this.put('\\');
+      } else {
+        if (this.indention && isLineBreak(chars[index - 1] ?? '')) this.startLine(indent);
+        this.put(style === 'plain' ? char : escaped(char, style));
+      }
+    }
+  }
+
+  private word(text: string): void {
+    if (!this.spaced) this.put(' ');
+    this.put(text);
+  }
+
+  private indicator(text: string): void {
+    const { indention } = this;
+    this.word(text);
+    this.indention = indention;
+  }
+
+  private put(text: string): void {
+    if (text === '') return;
+    this.text += text;
+    this.column += Array.from(text).length;
+    this.indention = false;
+    this.spaced = false;
+  }
+
+  private startLine(indent: number): void {
+    if (!this.indention || this.column > indent || (this.column === indent && !this.spaced)) this.lineBreak();
+    this.text += ' '.repeat(Math.max(0, indent - this.column));
+    this.column = Math.max(indent, this.column);
+    this.indention = true;
+    this.spaced = true;
+  }
+
+  private lineBreak(): void {
+    this.text += '\n';
+    this.column = 0;
+  }
+}
+
+interface Folding {
+  readonly style: ScalarStyle;
+  readonly indent: number;
+  readonly folds: boolean;
+}
+
+const QUOTES: Readonly<Record<ScalarStyle, string>> = { plain: '', single: "'", double: '"', literal: '' };
+
+function wordOf(value: Value | undefined): string {
+  if (isList(value)) return '[]';
+  if (isFields(value)) return '{}';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value + 0) : goFloat(value);
+  return String(value ?? null);
+}
+
+/** Only the first of several spaces is folded, and not before another one unless a backslash can keep that. */
+function isFoldable(chars: readonly string[], index: number, style: ScalarStyle): boolean {
+  if (chars[index] !== ' ' || chars[index - 1] === ' ' || index === 0 || index === chars.length - 1) return false;
+  return style === 'double' || chars[index + 1] !== ' ';
+}
+
+function escaped(char: string, style: ScalarStyle): string {
+  if (style === 'double') return doubleQuoted(char);
+  return char === "'" ? "''" : char;
+}
+
+/** Says how far a text that starts with space is indented, and what becomes of its last line breaks. */
+function blockHints(text: string): string {
+  const indentation = /^[ \n\u2028\u2029]/.test(text) ? String(INDENT) : '';
+  if (!/[\n\u2028\u2029]$/.test(text)) return `${indentation}-`;
+  return /^[\n\u2028\u2029]$|[\n\u2028\u2029]{2}$/.test(text) ? `${indentation}+` : indentation;
+}

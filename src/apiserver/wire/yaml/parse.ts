@@ -1,0 +1,53 @@
+// Reads YAML bodies as Kubernetes does: YAML 1.1, first document only, turned into JSON with sorted keys.
+
+import { isUtf8 } from 'node:buffer';
+import { Composer, type Document, LineCounter, Parser } from 'yaml';
+import { duplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
+import { parseJson } from '../json-parse.ts';
+import { yamlProblem } from './problem.ts';
+import { YamlReader } from './reader.ts';
+
+export interface YamlDocument {
+  readonly node: JsonNode;
+  /** What strict decoding says of repeated keys; the whole text is one error. */
+  readonly duplicates?: string;
+}
+
+/** Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `. */
+export function parseYaml(body: Uint8Array): YamlDocument {
+  checkCharacters(body);
+  const json = asJson(body);
+  if (json !== undefined) return { node: json };
+  const lines = new LineCounter();
+  const document = firstDocument(Buffer.from(body).toString(), lines);
+  if (document === undefined) return { node: { type: 'null' } };
+  const [problem] = document.errors;
+  if (problem !== undefined) throw new Error(yamlProblem(problem, lines));
+  const reader = new YamlReader(document, lines);
+  const node = reader.read();
+  if (reader.duplicates.length === 0) return { node };
+  return { node, duplicates: `yaml: unmarshal errors:\n${reader.duplicates.map((text) => `  ${text}`).join('\n')}` };
+}
+
+function checkCharacters(body: Uint8Array): void {
+  if (!isUtf8(body)) throw new Error('yaml: invalid leading UTF-8 octet');
+  if (NOT_ALLOWED.test(Buffer.from(body).toString())) throw new Error('yaml: control characters are not allowed');
+}
+
+const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+/** JSON is YAML, and much faster to read; only where keys are repeated must YAML say on which line. */
+function asJson(body: Uint8Array): JsonNode | undefined {
+  try {
+    const node = parseJson(body);
+    return duplicateFields(node).length === 0 ? toNode(toValue(node)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
+  const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
+  const [document] = composer.compose(new Parser(lines.addNewLine).parse(text));
+  return document;
+}

@@ -1,0 +1,124 @@
+// Turns a parsed YAML document into JSON, as the YAML library of Kubernetes decodes it into untyped values.
+
+import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Pair, type Scalar } from 'yaml';
+import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
+import type { JsonEntry, JsonNode } from '../json-node.ts';
+import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
+
+/** Entries of a mapping by what tells its keys apart. */
+type FieldsById = Map<string, JsonEntry>;
+
+/** Reads one document. Repeated keys are noted in `duplicates`; of their values the last one counts. */
+export class YamlReader {
+  readonly duplicates: string[] = [];
+  private readonly document: Document.Parsed;
+  private readonly lines: LineCounter;
+  private readonly openAnchors = new Set<unknown>();
+  private reads = 0;
+  private readsThroughAliases = 0;
+
+  constructor(document: Document.Parsed, lines: LineCounter) {
+    this.document = document;
+    this.lines = lines;
+  }
+
+  read(): JsonNode {
+    return this.node(this.document.contents);
+  }
+
+  private node(node: unknown): JsonNode {
+    this.count();
+    if (isAlias(node)) return this.throughAlias(node, (target) => this.node(target));
+    if (isSeq(node)) return { type: 'array', items: node.items.map((item) => this.node(item)) };
+    if (isMap(node)) return this.mapping(node.items);
+    return isScalar(node) ? jsonScalar(resolveTagged(node)) : { type: 'null' };
+  }
+
+  private mapping(pairs: readonly Pair[]): JsonNode {
+    const fields: FieldsById = new Map();
+    this.addPairs(fields, pairs);
+    const entries = [...fields.values()].sort((a, b) => compareUtf8(a.key, b.key));
+    return { type: 'object', entries };
+  }
+
+  private addPairs(fields: FieldsById, pairs: readonly Pair[]): void {
+    for (const { key, value } of pairs) {
+      if (isMergeKey(key)) this.merge(fields, value);
+      else {
+        const name = yamlKey(this.keyOf(key));
+        const node = this.node(value);
+        if (fields.has(name.id)) this.duplicates.push(`line ${this.lineOf(value, key)}: key ${name.shown} already set in map`);
+        fields.set(name.id, { key: name.text, value: node });
+      }
+    }
+  }
+
+  /** `<<` brings in the fields of other mappings; of several the first has precedence. */
+  private merge(fields: FieldsById, value: unknown): void {
+    this.count();
+    if (isMap(value)) this.addPairs(fields, value.items);
+    else if (isAlias(value)) this.throughAlias(value, (target) => this.mergeMap(fields, target));
+    else if (isSeq(value)) for (const item of value.items.toReversed()) this.merge(fields, item);
+    else throw new Error('yaml: map merge requires map or sequence of maps as the value');
+  }
+
+  private mergeMap(fields: FieldsById, target: unknown): void {
+    if (!isMap(target)) throw new Error('yaml: map merge requires map or sequence of maps as the value');
+    this.addPairs(fields, target.items);
+  }
+
+  private keyOf(key: unknown): YamlScalar {
+    this.count();
+    if (isAlias(key)) return this.throughAlias(key, (target) => this.keyOf(target));
+    return isScalar(key) ? resolveTagged(key) : { type: 'null' };
+  }
+
+  private throughAlias<T>(alias: Alias, read: (target: unknown) => T): T {
+    const target = alias.resolve(this.document);
+    if (target === undefined) throw new Error(`yaml: unknown anchor '${alias.source}' referenced`);
+    if (this.openAnchors.has(target)) throw new Error(`yaml: anchor '${alias.source}' value contains itself`);
+    this.openAnchors.add(target);
+    const result = read(target);
+    this.openAnchors.delete(target);
+    return result;
+  }
+
+  /** A small document may not become a huge one by naming the same part again and again. */
+  private count(): void {
+    this.reads++;
+    if (this.openAnchors.size > 0) this.readsThroughAliases++;
+    if (this.readsThroughAliases <= 100 || this.reads <= 1000) return;
+    if (this.readsThroughAliases / this.reads > allowedAliasRatio(this.reads)) {
+      throw new Error('yaml: document contains excessive aliasing');
+    }
+  }
+
+  private lineOf(value: unknown, key: unknown): number {
+    const node = isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : (key as Scalar);
+    return this.lines.linePos(node.range?.[0] ?? 0).line;
+  }
+}
+
+const SMALL_DOCUMENT_READS = 400_000;
+const LARGE_DOCUMENT_READS = 4_000_000;
+
+function allowedAliasRatio(reads: number): number {
+  const share = (reads - SMALL_DOCUMENT_READS) / (LARGE_DOCUMENT_READS - SMALL_DOCUMENT_READS);
+  return 0.99 - 0.89 * Math.min(Math.max(share, 0), 1);
+}
+
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.value === '<<' && (key.type === 'PLAIN' || key.tag === 'tag:yaml.org,2002:merge');
+}
+
+function jsonScalar(scalar: YamlScalar): JsonNode {
+  if (scalar.type === 'integer') return { type: 'number', text: String(scalar.value) };
+  if (scalar.type !== 'float') return scalar;
+  if (!Number.isFinite(scalar.value)) throw new Error(`json: unsupported value: ${infinityText(scalar.value)}`);
+  return { type: 'number', text: goJsonNumber(scalar.value) };
+}
+
+function infinityText(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  return value > 0 ? '+Inf' : '-Inf';
+}

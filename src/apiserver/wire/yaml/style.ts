@@ -1,0 +1,67 @@
+// How a text is written in YAML: plain where nobody could mistake it, quoted or as a literal block where needed.
+
+import { resolveScalar } from './scalar.ts';
+
+export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
+
+/** Chooses the style of a text; keys stay on one line. */
+export function scalarStyle(text: string, isKey: boolean): ScalarStyle {
+  const isSpecial = SPECIAL.test(text) || SPACE_BEFORE_BREAK.test(text);
+  if (text.includes('\n')) return isKey || isSpecial || text.endsWith(' ') ? 'double' : 'literal';
+  if (isSpecial || !resolvesToText(text) || (isKey && LINE_BREAK.test(text))) return 'double';
+  if (!NOT_PLAIN.test(text)) return 'plain';
+  return SPACE_AFTER_BREAK.test(text) ? 'double' : 'single';
+}
+
+/** Whether a key can stand before its colon without a question mark. */
+export function isSimpleKey(key: string): boolean {
+  return !LINE_BREAK.test(key) && Buffer.byteLength(key) <= 128;
+}
+
+/** Whether a character ends a line, other than those that are never written as they are. */
+export function isLineBreak(char: string): boolean {
+  return char === '\n' || char === '\u2028' || char === '\u2029';
+}
+
+/** A character within double quotes. */
+export function doubleQuoted(char: string): string {
+  const named = ESCAPES[char];
+  if (named !== undefined) return named;
+  if (!SPECIAL.test(char) && !LINE_BREAK.test(char)) return char;
+  const code = char.codePointAt(0) ?? 0;
+  const hex = code.toString(16).toUpperCase();
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}
+
+const LINE_BREAK = /[\r\n\u0085\u2028\u2029]/;
+const SPACE_BEFORE_BREAK = / [\r\n\u0085\u2028\u2029]/;
+const SPACE_AFTER_BREAK = /[\r\n\u0085\u2028\u2029] /;
+/** What the YAML library does not take for printable; tabs and all that lies above the basic plane are among it. */
+const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
+/** Spaces at either end, line breaks, and whatever would start something else in a block. */
+const NOT_PLAIN = /^ | $|[\n\u2028\u2029]|^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/;
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\0': '\\0',
+  '\u0007': '\\a',
+  '\b': '\\b',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\v': '\\v',
+  '\f': '\\f',
+  '\r': '\\r',
+  '\u001b': '\\e',
+  '"': '\\"',
+  '\\': '\\\\',
+  '\u0085': '\\N',
+  '\u2028': '\\L',
+  '\u2029': '\\P',
+};
+
+function resolvesToText(text: string): boolean {
+  return resolveScalar(text).type === 'string' && !BASE_60.test(text);
+}
+
+/** Numbers in base 60 are not read, but other readers might take a text for one. */
+const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;

@@ -1,0 +1,74 @@
+// Scalars of a YAML document with their tags, as values and as keys of a mapping.
+
+import type { Scalar } from 'yaml';
+import { goFloat, goQuote } from '../../../std/go-text.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import { resolveScalar } from './scalar.ts';
+
+export type YamlScalar =
+  | { readonly type: 'null' }
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'boolean'; readonly value: boolean }
+  | { readonly type: 'integer'; readonly value: bigint }
+  | { readonly type: 'float'; readonly value: number };
+
+/** The value of a scalar by its tag, or by its looks if it is plain and has none. */
+export function resolveTagged({ value, type, tag }: Scalar): YamlScalar {
+  const text = typeof value === 'string' ? value : '';
+  const name = tag?.replace(/^tag:yaml\.org,2002:/, '!!');
+  if (name === '!!binary') return { type: 'string', value: decodeUtf8(Buffer.from(text, 'base64')) };
+  if (name === undefined) return type === 'PLAIN' ? untimed(text) : { type: 'string', value: text };
+  return RESOLVED_TAGS.has(name) ? tagged(text, name) : { type: 'string', value: text };
+}
+
+function tagged(text: string, name: string): YamlScalar {
+  const scalar = untimed(text);
+  if (TAG_OF[scalar.type] === name) return scalar;
+  if (name === '!!float' && scalar.type === 'integer') return { type: 'float', value: Number(scalar.value) };
+  if (name === '!!timestamp' && resolveScalar(text).type === 'timestamp') return scalar;
+  throw new Error(`yaml: cannot decode ${TAG_OF[scalar.type]} \`${text}\` as a ${name}`);
+}
+
+export interface YamlKey {
+  /** Tells keys apart: `1` and `"1"` are two. */
+  readonly id: string;
+  /** As a JSON key. */
+  readonly text: string;
+  /** As Go shows it. */
+  readonly shown: string;
+}
+
+/** A scalar as the key of a mapping, or throws an Error with Kubernetes' message. */
+export function yamlKey(key: YamlScalar): YamlKey {
+  if (key.type === 'null') throw new Error('unsupported map key of type: %!s(<nil>), key: <nil>');
+  if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: goQuote(key.value) };
+  const text = key.type === 'float' ? float32Text(key.value) : String(key.value);
+  return { id: text, text, shown: key.type === 'float' ? goFloat(key.value) : text };
+}
+
+const RESOLVED_TAGS: ReadonlySet<string> = new Set(['!!bool', '!!int', '!!float', '!!null', '!!timestamp']);
+const TAG_OF: Readonly<Record<YamlScalar['type'], string>> = {
+  null: '!!null',
+  string: '!!str',
+  boolean: '!!bool',
+  integer: '!!int',
+  float: '!!float',
+};
+
+/** Timestamps stay text. */
+function untimed(text: string): YamlScalar {
+  const scalar = resolveScalar(text);
+  return 'value' in scalar || scalar.type === 'null' ? scalar : { type: 'string', value: text };
+}
+
+/** Keys are printed with the precision of a float32. */
+function float32Text(value: number): string {
+  if (Number.isNaN(value)) return '.nan';
+  if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';
+  const single = Math.fround(value);
+  for (let digits = 1; digits < 9; digits++) {
+    const shorter = Number(single.toPrecision(digits));
+    if (Math.fround(shorter) === single) return goFloat(shorter);
+  }
+  return goFloat(Number(single.toPrecision(9)));
+}
