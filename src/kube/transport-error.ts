@@ -16,7 +16,9 @@ export class TransportError extends Error {
 
 /** Any error as a TransportError that says `what` was tried. */
 export function transportError(what: string, error: unknown): TransportError {
-  return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, { cause: error });
+  // A parser error holds the bytes that it could not read: a server may have put our own token there.
+  const options = error instanceof errors.HTTPParserError ? undefined : { cause: error };
+  return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, options);
 }
 
 /** The code of a system or undici error; `EBADMSG` for an answer that is not HTTP, `UNKNOWN` if it has none. */
