@@ -123,6 +123,8 @@ export class TokenWorld {
   cluster = '';
   credential = '';
   running: RunningController[] = [];
+  /** Every token that the test has seen in a Secret. */
+  readonly seenTokens = new Set<string>();
   readonly #hubClient: KubeClient;
 
   private constructor(hub: TestServer, targets: readonly TestServer[]) {
@@ -167,16 +169,30 @@ export class TokenWorld {
 
   /** Ends what runs and removes what is left, so that the next test meets nothing of it. */
   async end(): Promise<void> {
+    const logs = this.running.flatMap(({ logged }) => logged);
     for (const controller of this.running.splice(0)) await controller.stop();
     for (const server of [this.hub, ...this.targets]) await server.restart();
     const { items } = await this.hub.admin.listAll(ManagedTokens);
-    for (const { metadata } of items) {
+    const leaked = await this.leaks([...logs, JSON.stringify(items)]);
+    if (leaked.length > 0) throw new Error(`a token was found in ${leaked.join('; ')}`);
+    const remove = async ({ metadata }: ManagedToken) => {
       const name = { namespace: metadata.namespace, name: metadata.name ?? '' };
       if (metadata.finalizers) await this.hub.admin.patch(ManagedTokens, name, { metadata: { finalizers: null } });
       await this.hub.admin.delete(ManagedTokens, name).catch(ignoreGone);
-    }
+    };
+    await Promise.all(items.map(remove));
     for (const { metadata } of (await this.hub.admin.listAll(Clusters)).items)
       await this.hub.admin.delete(Clusters, { name: metadata.name ?? '' });
+  }
+
+  /** Which of these texts, and of the events on the hub, hold any part of a token's signature, as it is or encoded. */
+  async leaks(texts: readonly string[]): Promise<readonly string[]> {
+    const { items } = await this.hub.admin.listAll(Events);
+    const parts = [...this.seenTokens].flatMap((token) => {
+      const signature = token.slice(token.lastIndexOf('.') + 1);
+      return [signature.slice(0, 24), signature.slice(-24), base64(token).slice(-40, -4)];
+    });
+    return [...texts, JSON.stringify(items)].filter((each) => parts.some((part) => part !== '' && each.includes(part)));
   }
 
   /** Runs the controller as leader. */
@@ -237,7 +253,7 @@ export class TokenWorld {
   }
 
   /** Registers a Cluster at a target and returns the bearer of the credential. */
-  async register(name: string, target = this.target, more: ObjectMeta = {}): Promise<string> {
+  async register(name: string, target: Pick<TestServer, 'admin' | 'ca' | 'url'> = this.target): Promise<string> {
     const { status } = await target.admin.createToken(
       { namespace: 'purser-system', name: 'purser' },
       { audiences: [], expirationSeconds: 86_400 },
@@ -249,7 +265,7 @@ export class TokenWorld {
     const cluster: Cluster = {
       apiVersion: 'registry.purser.dev/v1alpha1',
       kind: 'Cluster',
-      metadata: { name, ...more },
+      metadata: { name },
       spec: {
         orchestratorApiEndpoints: {
           caBundle: base64(target.ca),
@@ -315,7 +331,9 @@ export class TokenWorld {
 
   /** The token in the Secret; empty when there is none. */
   async tokenText(name = 'ci'): Promise<string> {
-    return text(await this.secret(name), 'token');
+    const token = text(await this.secret(name), 'token');
+    if (token !== '') this.seenTokens.add(token);
+    return token;
   }
 
   async condition(type: string, name = 'ci'): Promise<string | undefined> {
@@ -383,8 +401,8 @@ export class TokenWorld {
   }
 
   /** Waits for something to become true; the test's time goes on meanwhile, about as fast as any other. */
-  async until(isSo: () => Promise<boolean>): Promise<void> {
-    const end = performance.now() + PATIENCE_MS;
+  async until(isSo: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + patienceMs;
     while (!(await isSo().catch(ignoreGone))) {
       if (performance.now() > end) throw new Error(`it did not happen; ${await this.#situation()}`);
       await delay(POLL_MS);

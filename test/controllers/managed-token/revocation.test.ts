@@ -1,0 +1,222 @@
+// Tokens that can be taken back: bound to an anchor on the target, which goes first.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Clusters, ManagedTokens, Secrets, ServiceAccounts } from '../../../src/api/resources.ts';
+import { hasReason } from '../../../src/api/status.ts';
+import { TokenWorld } from './token-world.ts';
+
+jest.setTimeout(30_000);
+
+const MINUTE = 60_000;
+const FINALIZER = 'tokens.purser.dev/anchor';
+
+let world: TokenWorld;
+const ci = () => ({ namespace: world.namespace, name: 'ci' });
+
+beforeAll(async () => {
+  world = await TokenWorld.start(2);
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+async function issued(): Promise<string> {
+  await world.create('ci', { revocation: 'BoundSecret' });
+  await world.ready();
+  await world.looked();
+  await world.pass(5_000);
+  world.calls.clear();
+  return await world.tokenText();
+}
+
+async function anchor(target = world.target) {
+  const { items } = await target.admin.listAll(Secrets, { namespace: 'deploy' });
+  const { metadata } = await world.get().catch(() => ({ metadata: { uid: '' } }));
+  return items.find(({ metadata: { name } }) => name === `purser-${metadata.uid}`);
+}
+
+async function isGone(): Promise<boolean> {
+  return await world.get().then(
+    () => false,
+    (error: unknown) => hasReason(error, 'NotFound'),
+  );
+}
+
+async function isRejected(token: string, target = world.target): Promise<boolean> {
+  return !(await world.isAccepted(token, target));
+}
+
+describe('a token with revocation BoundSecret', () => {
+  it('is bound to an anchor beside its account, and the ManagedToken has a finalizer', async () => {
+    await world.run();
+    const token = await issued();
+
+    expect(await world.isAccepted(token)).toBe(true);
+    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
+    expect((await anchor())?.metadata).toMatchObject({
+      labels: { 'tokens.purser.dev/managed-by': 'purser' },
+      ownerReferences: [{ kind: 'ServiceAccount', name: 'deployer' }],
+    });
+    expect((await anchor())?.data).toBeUndefined();
+  });
+
+  it('is renewed at no higher cost than others, bound to the same anchor', async () => {
+    await world.run();
+    const first = await issued();
+    const before = await anchor();
+    await world.pass(49 * MINUTE);
+    await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.rotations === 1);
+    await world.looked();
+
+    expect(world.sent()).toEqual({
+      hub: ['POST subjectaccessreviews', 'PUT secrets/ci', 'PUT managedtokens/ci/status'],
+      target: ['POST serviceaccounts/deployer/token'],
+    });
+    expect(await anchor()).toEqual(before);
+  });
+
+  it('dies with its ManagedToken', async () => {
+    await world.run();
+    const token = await issued();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+    await world.until(async () => (await world.secret()) === undefined);
+
+    expect([await anchor(), await isRejected(token)]).toEqual([undefined, true]);
+  });
+
+  it('dies when the annotation asks for it, once for each value, and another one follows', async () => {
+    await world.run();
+    const first = await issued();
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
+    await world.until(() => isRejected(first));
+    await world.pass(5_000, 500);
+    const second = await world.renewed(first);
+    await world.ready();
+    await world.looked();
+
+    expect(await world.isAccepted(second)).toBe(true);
+    expect((await world.get()).status?.lastRevokeRequest).toBe('leaked');
+    expect(world.sent().target.filter((call) => call.endsWith('/token'))).toHaveLength(1);
+    expect(await world.events()).toContain('Normal RevocationRequested');
+  });
+
+  it('stays off after a revocation while it is suspended', async () => {
+    await world.run();
+    const first = await issued();
+    await world.patch('ci', {
+      metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } },
+      spec: { rotation: { suspend: true } },
+    });
+    await world.until(() => isRejected(first));
+    await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
+    await world.pass(60_000, 5_000);
+    await world.looked();
+    expect([await world.secret(), await anchor()]).toEqual([undefined, undefined]);
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.ready();
+  });
+
+  it('gets a new anchor when somebody deletes it', async () => {
+    await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
+    const first = await issued();
+    await world.target.admin.delete(Secrets, { namespace: 'deploy', name: (await anchor())?.metadata.name ?? '' });
+    expect(await isRejected(first)).toBe(true);
+    await world.pass(16 * MINUTE);
+    const second = await world.renewed(first);
+    expect(await world.isAccepted(second)).toBe(true);
+  });
+
+  it('gets a new anchor when its account is re-created', async () => {
+    const account = { namespace: 'deploy', name: 'short-lived' };
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+    await world.run();
+    await world.create('ci', { revocation: 'BoundSecret', serviceAccount: account });
+    await world.ready();
+    const first = await world.tokenText();
+    await world.target.admin.delete(ServiceAccounts, account);
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+    await world.pass(49 * MINUTE);
+    const second = await world.renewed(first);
+    expect(await world.isAccepted(second)).toBe(true);
+    await world.target.admin.delete(ServiceAccounts, account);
+  });
+
+  it('leaves no anchor behind when it moves to another cluster', async () => {
+    await world.run();
+    const first = await issued();
+    await world.register(`${world.cluster}-b`, world.targets[1]);
+    await world.allow(`${world.cluster}-b`);
+    await world.pass(15_000);
+    await world.patch('ci', { spec: { clusterName: `${world.cluster}-b` } });
+    const second = await world.renewed(first);
+    await world.until(async () => (await anchor()) === undefined);
+
+    expect([await isRejected(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
+    expect(await anchor(world.targets[1])).toBeDefined();
+  });
+
+  it('lets go of anchor and finalizer when it need no longer be revocable', async () => {
+    await world.run();
+    const first = await issued();
+    await world.pass(15_000);
+    await world.patch('ci', { spec: { revocation: 'None' } });
+    await world.renewed(first);
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect([await anchor(), await isRejected(first)]).toEqual([undefined, true]);
+  });
+});
+
+describe('the finalizer of a deleted ManagedToken', () => {
+  it('waits for a target that is down, and no longer than ten minutes', async () => {
+    const controller = await world.run();
+    await issued();
+    await world.target.stop();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+    await world.pass(9 * MINUTE, 10_000);
+    expect(await isGone()).toBe(false);
+    await world.pass(7 * MINUTE, 10_000);
+    await world.until(isGone);
+
+    expect(await world.events()).toContain('Warning AnchorOrphaned');
+    expect(controller.logged.some((line) => line.includes('AnchorOrphaned'))).toBe(true);
+  });
+
+  it('is dropped when the target comes back in time', async () => {
+    await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+    await world.pass(MINUTE, 5_000);
+    await world.target.restart();
+    await world.pass(5 * MINUTE, 5_000);
+    await world.until(isGone);
+    expect(await isRejected(token)).toBe(true);
+  });
+
+  it('is dropped at once when the Cluster is gone', async () => {
+    await world.run();
+    await issued();
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+  });
+
+  it('of somebody else is left alone, and nothing is rotated any more (M-13)', async () => {
+    await world.run();
+    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+    await world.ready();
+    const first = await world.tokenText();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.looked();
+    await world.pass(50 * MINUTE);
+    world.calls.clear();
+    await world.looked();
+
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+    expect((await world.get()).metadata.finalizers).toEqual(['example.com/theirs']);
+  });
+});
