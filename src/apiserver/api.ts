@@ -20,6 +20,8 @@ export interface ApiOptions {
   readonly signingKey: SigningKey;
   readonly tokens: ReadonlyMap<string, User>;
   readonly clock: Clock;
+  /** Told of errors that nobody expected. */
+  readonly report: (error: unknown) => void;
 }
 
 /** Characters of generated names: no vowels and nothing that looks like another, so that no words come out. */
@@ -27,16 +29,25 @@ const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 /** How long a list or watch waits for a revision that has not happened yet. */
 const REVISION_WAIT_MS = 3_000;
 
-export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock }: ApiOptions): AccessApi {
+export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock, report }: ApiOptions): AccessApi {
   const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
   const objects = storedObjects(store);
   const policy = storedPolicy(objects);
   const audiences = [issuer];
   const startedAt = store.revision;
   const servedSince = new Map<string, number>();
+  const attempt = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      report(error);
+    }
+  };
   return {
     now: () => clock.now(),
-    wakeAt: (at, wake) => clock.wakeAt(at, wake),
+    // What a timer throws would end the process.
+    wakeAt: (at, wake) => clock.wakeAt(at, () => attempt(wake)),
+    attempt,
     store,
     registry,
     policy,

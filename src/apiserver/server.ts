@@ -45,7 +45,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const journal = openJournal(options.folder);
   try {
     const identity = await identityOf(journal, systemClock.now());
-    const store = new ObjectStore(journal);
+    const store = new ObjectStore(journal, options.report);
     const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
     const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
     const healthChecks = [{ name: 'storage', problem: () => store.failure?.message }];

@@ -21,11 +21,14 @@ import { TEST_USERS } from './users.ts';
 export class ApiWorld {
   readonly clock = new FakeClock();
   readonly api: AccessApi;
+  /** Errors that nobody expected. */
+  readonly faults: unknown[] = [];
   readonly #writer = systemWriter('test');
 
   private constructor(signingKey: ReturnType<typeof parseSigningKey>) {
-    const store = new ObjectStore(memoryJournal());
-    this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock });
+    const report = (error: unknown) => void this.faults.push(error);
+    const store = new ObjectStore(memoryJournal(), report);
+    this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock, report });
     startUpkeep(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
   }
 

@@ -19,6 +19,7 @@ export interface Change {
 }
 
 type Listener = (change: Change) => void;
+type Report = (error: unknown) => void;
 
 /** Stands for all resources at once. */
 export const EVERY = '*';
@@ -28,6 +29,7 @@ const HISTORY = 20_000;
 
 export class ObjectStore {
   readonly #journal: Journal;
+  readonly #report: Report;
   readonly #collections = new Map<string, Collection>();
   readonly #history: EventLog<Change>;
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -38,8 +40,10 @@ export class ObjectStore {
   #commit: Promise<void> | undefined;
   #failure: Error | undefined;
 
-  constructor(journal: Journal) {
+  /** `report` is told why a commit failed, and what listeners throw. */
+  constructor(journal: Journal, report: Report) {
     this.#journal = journal;
+    this.#report = report;
     this.#revision = journal.revision;
     this.#durableRevision = journal.revision;
     this.#history = new EventLog<Change>({ start: journal.revision, capacity: HISTORY });
@@ -189,12 +193,24 @@ export class ObjectStore {
       this.#journal.commit(this.#revision, batch.map(journalEntry));
     } catch (error) {
       this.#failure = error as Error;
+      this.#report(error);
       throw error;
     }
     for (const change of batch) {
       this.#durableRevision = change.revision;
-      for (const listener of this.#listeners.get(change.resource) ?? []) listener(change);
-      for (const listener of this.#listeners.get(EVERY) ?? []) listener(change);
+      this.#tell(change.resource, change);
+      this.#tell(EVERY, change);
+    }
+  }
+
+  /** One listener's mistake must keep the news neither from the others nor from whoever waits for the commit. */
+  #tell(resource: string, change: Change): void {
+    for (const listener of this.#listeners.get(resource) ?? []) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#report(error);
+      }
     }
   }
 }

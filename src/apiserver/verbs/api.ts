@@ -11,6 +11,8 @@ import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
+  /** Does what no caller waits for; what it throws is reported, and goes no further. */
+  attempt(act: () => void): void;
   readonly store: ObjectStore;
   readonly registry: Registry;
   /** Between 0 and 1. */

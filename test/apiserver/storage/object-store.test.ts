@@ -21,12 +21,16 @@ function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean
   };
 }
 
+function storeOver(journal: Journal, faults: unknown[] = []): ObjectStore {
+  return new ObjectStore(journal, (error) => void faults.push(error));
+}
+
 const object = (name: string, value = ''): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } });
 const names = (objects: readonly KubeObject[] | undefined) => objects?.map(({ metadata }) => metadata.name);
 
 describe('ObjectStore', () => {
   it('counts one revision for every write of any resource', () => {
-    const store = new ObjectStore(memoryJournal());
+    const store = storeOver(memoryJournal());
     expect(store.put('configmaps', 'a/x', object('x')).metadata.resourceVersion).toBe('2');
     expect(store.put('secrets', 'a/x', object('x')).metadata.resourceVersion).toBe('3');
     expect(store.remove('configmaps', 'a/x')?.metadata.resourceVersion).toBe('4');
@@ -34,7 +38,7 @@ describe('ObjectStore', () => {
   });
 
   it('lists in the order of etcd keys, within a namespace or across all', () => {
-    const store = new ObjectStore(memoryJournal());
+    const store = storeOver(memoryJournal());
     for (const key of ['b/x', 'a/y', 'a-b/z', 'a/x', 'ab/w']) store.put('configmaps', key, object(key));
     expect(names(store.list('configmaps'))).toEqual(['a-b/z', 'a/x', 'a/y', 'ab/w', 'b/x']);
     expect(names(store.list('configmaps', 'a'))).toEqual(['a/x', 'a/y']);
@@ -42,7 +46,7 @@ describe('ObjectStore', () => {
 
   it('tells listeners of a change only after it is on disk, in order', async () => {
     const journal = memoryJournal();
-    const store = new ObjectStore(journal);
+    const store = storeOver(journal);
     const seen: string[] = [];
     store.subscribe(EVERY, ({ type, key }) => seen.push(`${type} ${key} ${journal.committed.length}`));
     store.put('configmaps', 'a/x', object('x'));
@@ -53,22 +57,41 @@ describe('ObjectStore', () => {
     expect(store.isDurable).toBe(true);
   });
 
-  it('refuses to go on after a commit has failed', async () => {
+  it('tells everybody the news, although one listener throws', async () => {
+    const faults: unknown[] = [];
+    const store = storeOver(memoryJournal(), faults);
+    const seen: string[] = [];
+    const broken = new Error('broken');
+    store.subscribe('configmaps', () => {
+      throw broken;
+    });
+    store.subscribe('configmaps', ({ key }) => seen.push(key));
+    store.subscribe(EVERY, ({ key }) => seen.push(key));
+    store.put('configmaps', 'a/x', object('x'));
+    store.put('configmaps', 'a/y', object('y'));
+    await store.durable();
+    expect(seen).toEqual(['a/x', 'a/x', 'a/y', 'a/y']);
+    expect(faults).toEqual([broken, broken]);
+  });
+
+  it('refuses to go on after a commit has failed, and tells of it once', async () => {
     const journal = memoryJournal();
-    const store = new ObjectStore(journal);
+    const faults: unknown[] = [];
+    const store = storeOver(journal, faults);
     journal.broken = true;
     store.put('configmaps', 'a/x', object('x'));
     await expect(store.durable()).rejects.toThrow('disk full');
     await expect(store.durable()).rejects.toThrow('disk full');
     expect(() => store.put('configmaps', 'a/y', object('y'))).toThrow('disk full');
     expect(store.failure?.message).toBe('disk full');
+    expect(faults).toEqual([store.failure]);
   });
 
   it('shows the list as it was at any remembered revision', () => {
     const write = record({ key: constantFrom('a/x', 'a/y', 'b/x'), remove: boolean(), value: string() });
     assert(
       property(array(write, { maxLength: 30 }), (writes) => {
-        const store = new ObjectStore(memoryJournal());
+        const store = storeOver(memoryJournal());
         const past = new Map([[store.revision, store.list('configmaps')]]);
         for (const { key, remove, value } of writes) {
           if (remove) store.remove('configmaps', key);
@@ -84,7 +107,7 @@ describe('ObjectStore', () => {
     const write = record({ key: constantFrom('x', 'y', 'z'), remove: boolean() });
     assert(
       property(array(write, { maxLength: 30 }), nat(30), (writes, from) => {
-        const store = new ObjectStore(memoryJournal());
+        const store = storeOver(memoryJournal());
         const states: Map<string, KubeObject>[] = [new Map()];
         const current = new Map<string, KubeObject>();
         for (const { key, remove } of writes) {
