@@ -1,29 +1,26 @@
 // Every namespace has a service account called `default`.
 
-import type { KubeObject } from '../object.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
-import { type Stop, systemWriter } from './upkeep.ts';
+import { type Stop, systemWriter, targetOf } from './upkeep.ts';
 
 const WRITER = systemWriter('kube-controller-manager');
 
 export function keepDefaultAccounts(api: Api): Stop {
-  const provide = (namespace: KubeObject) => provideAccount(api, namespace);
-  api.store.list('namespaces').forEach(provide);
+  for (const { metadata } of api.store.list('namespaces')) provideAccount(api, metadata.name);
   const stops = [
-    api.store.subscribe('namespaces', ({ type, object }) => type !== 'DELETED' && provide(object)),
-    api.store.subscribe('serviceaccounts', ({ type, object }) => {
-      const namespace = api.store.get('namespaces', object.metadata.namespace ?? '');
-      if (type === 'DELETED' && namespace !== undefined) provide(namespace);
-    }),
+    api.store.subscribe('namespaces', ({ object }) => provideAccount(api, object.metadata.name)),
+    api.store.subscribe('serviceaccounts', ({ object }) => provideAccount(api, object.metadata.namespace)),
   ];
   return () => stops.forEach((stop) => stop());
 }
 
-function provideAccount(api: Api, { metadata: { name: namespace = '', deletionTimestamp } }: KubeObject): void {
-  const kind = api.registry.find('', 'v1', 'serviceaccounts');
+function provideAccount(api: Api, namespace = ''): void {
   const exists = api.store.get('serviceaccounts', `${namespace}/default`) !== undefined;
-  if (kind === undefined || exists || deletionTimestamp !== undefined) return;
+  const place = api.store.get('namespaces', namespace);
+  if (exists || place === undefined || place.metadata.deletionTimestamp !== undefined) return;
+  const kind = api.registry.find('', 'v1', 'serviceaccounts') as Kind;
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
-  createObject(api, { kind, namespace, name: 'default', subresource: '' }, account, WRITER);
+  createObject(api, targetOf(kind, account), account, WRITER);
 }

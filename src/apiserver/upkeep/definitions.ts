@@ -32,7 +32,8 @@ export function serveDefinitions(api: Api): Stop {
       return;
     }
     const definition = object as CustomResourceDefinition;
-    if (type !== 'DELETED') return follow(api, definition);
+    const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
+    if (live !== undefined) return follow(api, live as CustomResourceDefinition);
     api.serve(definition.spec.group, definition.spec.names.plural, []);
     // Its names are free: another definition may have waited for them.
     followAll(definition.spec.group);

@@ -40,14 +40,14 @@ class GarbageCollector {
     if (type !== 'DELETED') return this.observe({ resource, key }, object);
     this.#acquit(object);
     this.#graph.delete(object);
-    for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#judge(dependent);
-    for (const { uid } of object.metadata.ownerReferences ?? []) this.#release(uid);
+    for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#judge(dependent));
+    for (const { uid } of object.metadata.ownerReferences ?? []) this.#api.attempt(() => this.#release(uid));
   }
 
   observe(place: Place, object: KubeObject): void {
     this.#graph.set(place, object);
     const { uid = '', ownerReferences = [], deletionTimestamp } = object.metadata;
-    if (deletionTimestamp !== undefined) this.#release(uid);
+    if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#release(uid));
     if (this.#graph.presentOwners(object).length === ownerReferences.length) return this.#acquit(object);
     if (this.#suspects.has(uid)) return;
     this.#suspects.set(

@@ -10,18 +10,18 @@ import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
 const WRITER = systemWriter('kube-controller-manager');
 
 export function terminateNamespaces(api: Api): Stop {
-  const step = (namespace: KubeObject | undefined) => {
-    if (namespace?.metadata.deletionTimestamp !== undefined) terminate(api, namespace);
+  const step = (name = '') => {
+    if (api.store.get('namespaces', name)?.metadata.deletionTimestamp !== undefined) terminate(api, name);
   };
-  api.store.list('namespaces').forEach(step);
-  return api.store.subscribe(EVERY, ({ resource, type, object }) => {
-    if (resource === 'namespaces') return type === 'MODIFIED' ? step(object) : undefined;
+  for (const { metadata } of api.store.list('namespaces')) step(metadata.name);
+  return api.store.subscribe(EVERY, ({ resource, type, object: { metadata } }) => {
+    if (resource === 'namespaces') step(metadata.name);
     // The last object that leaves lets its namespace go.
-    if (type === 'DELETED') step(api.store.get('namespaces', object.metadata.namespace ?? ''));
+    else if (type === 'DELETED') step(metadata.namespace);
   });
 }
 
-function terminate(api: Api, { metadata: { name: namespace = '' } }: KubeObject): void {
+function terminate(api: Api, namespace: string): void {
   const content = contentOf(api, namespace);
   for (const { resource, object } of content) {
     const kind = kindOfResource(api, resource);

@@ -1,9 +1,9 @@
 // ClusterRoles with an aggregation rule hold the rules of all roles that it selects.
 
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../domain/label-selector.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
 import { sameValue } from '../same-value.ts';
-import { keyOfObject } from '../storage/kind-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { updateObject } from '../verbs/update.ts';
 import { type Stop, systemWriter, targetOf } from './upkeep.ts';
@@ -17,21 +17,22 @@ interface ClusterRole extends KubeObject {
 }
 
 export function aggregateRoles(api: Api): Stop {
+  const kind = api.registry.find('rbac.authorization.k8s.io', 'v1', 'clusterroles') as Kind;
   const aggregateAll = () => {
-    const roles = api.store.list(RESOURCE) as readonly ClusterRole[];
-    for (const role of roles) aggregate(api, role, roles);
+    for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) aggregate(api, kind, role);
   };
   aggregateAll();
   return api.store.subscribe(RESOURCE, aggregateAll);
 }
 
-function aggregate(api: Api, role: ClusterRole, roles: readonly ClusterRole[]): void {
-  const kind = api.registry.find('rbac.authorization.k8s.io', 'v1', 'clusterroles');
-  if (role.aggregationRule === undefined || kind === undefined) return;
-  const rules = aggregatedRules(role, roles);
-  const stored = api.store.get(RESOURCE, keyOfObject(kind, role));
-  if (stored !== role || sameValue(rules, role.rules ?? [])) return;
-  updateObject(api, targetOf(kind, role), { ...role, rules }, WRITER);
+/** Looks at the others as they are by now: roles that aggregate each other would swap their rules for ever otherwise. */
+function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
+  const rules = aggregatedRules(role, rolesOf(api));
+  if (!sameValue(rules, role.rules ?? [])) updateObject(api, targetOf(kind, role), { ...role, rules }, WRITER);
+}
+
+function rolesOf({ store }: Api): readonly ClusterRole[] {
+  return store.list(RESOURCE) as readonly ClusterRole[];
 }
 
 /** The rules of all selected roles in the order of their names, each rule once. */

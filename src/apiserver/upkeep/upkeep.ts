@@ -1,4 +1,5 @@
 // What a control plane does by itself: it reacts to changes that are on disk, through the verbs that requests use.
+// By the time of the news other writes may have followed, so it looks at what is stored now, not at what the news was about.
 
 import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';

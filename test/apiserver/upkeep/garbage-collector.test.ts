@@ -46,6 +46,16 @@ describe('the garbage collector', () => {
     expect(world.find(child)).toBeUndefined();
   });
 
+  it('survives an object that cannot be deleted, and reports it', async () => {
+    const unseen = [{ ...ownedBy(owner), uid: 'unknown' }];
+    const system = world.find({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }) as KubeObject;
+    await world.update({ ...system, metadata: { ...system.metadata, ownerReferences: unseen } });
+    const child = await world.create(configMap('child', unseen));
+    await world.advance(30_000);
+    expect(world.find(child)).toBeUndefined();
+    expect(world.faults).toEqual([expect.objectContaining({ message: expect.stringContaining('this namespace may not be deleted') })]);
+  });
+
   it('does not take an owner of the same name for the one that is gone', async () => {
     const child = await world.create(configMap('child', [ownedBy(owner)]));
     await world.delete(owner);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/apiserver/object.ts';
 import { ApiWorld } from '../../support/api-world.ts';
 
@@ -33,6 +33,7 @@ describe('upkeep', () => {
     world = await ApiWorld.start();
     await world.create(namespace('lab'));
   });
+  afterEach(() => expect(world.faults).toEqual([]));
 
   it('gives every namespace a default service account, again and again', async () => {
     const account = inNamespace('ServiceAccount', 'default');
@@ -69,6 +70,31 @@ describe('upkeep', () => {
     expect(world.find(whole)?.['rules']).toEqual([rule]);
     await world.delete(part);
     expect(world.find(whole)?.['rules'] ?? []).toEqual([]);
+  });
+
+  it('comes to rest where roles aggregate each other', async () => {
+    const rule = (resource: string) => ({ apiGroups: ['example.dev'], resources: [resource], verbs: ['get'] });
+    const role = (name: string, part: string, rest: object) => ({ ...clusterRole(name, rest), metadata: { name, labels: { part } } });
+    const selecting = (...parts: string[]) => ({ clusterRoleSelectors: parts.map((part) => ({ matchLabels: { part } })) });
+    // In one turn, so that each could see the other as it was before.
+    void world.create(role('source-1', 'one', { rules: [rule('widgets')] }));
+    void world.create(role('source-2', 'two', { rules: [rule('gadgets')] }));
+    void world.create(role('both-1', 'other-one', { aggregationRule: selecting('one', 'other-two'), rules: [] }));
+    void world.create(role('both-2', 'other-two', { aggregationRule: selecting('two', 'other-one'), rules: [] }));
+    await world.settled();
+    expect(world.find(clusterRole('both-1', {}))?.['rules']).toHaveLength(2);
+    expect(world.find(clusterRole('both-2', {}))?.['rules']).toHaveLength(2);
+  });
+
+  it('looks at what is there now, not at what the news was about', async () => {
+    void world.create(namespace('brief'));
+    void world.delete(namespace('brief'));
+    void world.create(definition);
+    const live = world.find(definition) as KubeObject;
+    void world.update({ ...live, metadata: { ...live.metadata, labels: { team: 'a' } } });
+    await world.settled();
+    expect(world.find(namespace('brief'))).toBeUndefined();
+    expect(world.find(definition)?.['status']).toMatchObject({ acceptedNames: { plural: 'widgets' } });
   });
 
   it('serves what a definition declares, and takes its objects along when it goes', async () => {
