@@ -1,5 +1,6 @@
 // A target's answer is untrusted: is this the token that was asked for?
 
+import { isBearerToken } from './bearer-token.ts';
 import { instantOf } from './instant.ts';
 import { sameAudiences } from './issued-for.ts';
 import type { TokenClaims } from './token-claims.ts';
@@ -32,8 +33,6 @@ export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantAns
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
 }
 
-/** RFC 6750: what can stand behind `Bearer`. It needs no escaping in JSON or YAML either. */
-const BEARER = /^[\w.~+/-]+=*$/;
 const MAX_LENGTH = 16_384;
 /** How far a clock may be ahead of the one that signed. */
 const AHEAD_MS = 60_000;
@@ -43,7 +42,7 @@ const BEHIND_MS = 600_000;
 function tokenProblems(token: string): readonly string[] {
   if (token === '') return ['it has no token'];
   if (token.length > MAX_LENGTH) return ['the token is too long'];
-  return BEARER.test(token) ? [] : ['the token has characters that no bearer token has'];
+  return isBearerToken(token) ? [] : ['the token has characters that no bearer token has'];
 }
 
 function expiryProblems(expiresAt: number | undefined, serverAt: number): readonly string[] {
@@ -55,7 +54,6 @@ function claimProblems(request: TokenRequest, claims: TokenClaims, serverAt: num
   const checks: readonly (readonly [boolean, string])[] = [
     [claims.subject === subjectOf(request), 'the token is for another account'],
     [sameAudiences(claims.audiences, request.audiences), 'the token is for other audiences'],
-    [request.accountUID === undefined || claims.accountUID === request.accountUID, 'the account is another one of the same name'],
     [isBound(request, claims), 'the token is not bound to the object that was named'],
     [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
     [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the token was issued in the future'],

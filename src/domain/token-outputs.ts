@@ -3,6 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { TokenSecretKey as Key } from '../api/names.ts';
+import { serverUrl } from './server-url.ts';
 
 type Output = ManagedToken['spec']['secret']['outputs'][number];
 
@@ -26,10 +27,11 @@ export function outputTarget({ spec }: ManagedToken, cluster: Cluster, server: s
   const { caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
   // Decoded and encoded again, because Go's base64 is stricter than what the schema lets through.
   const ca = Buffer.from(caBundle, 'base64').toString('base64');
+  const address = spec.secret.server ?? server;
   return {
     outputs: spec.secret.outputs,
     cluster: spec.clusterName,
-    server: serverUrl(spec.secret.server ?? server),
+    server: serverUrl(address) ?? address,
     ...(ca !== '' && { caBundle: ca }),
     namespace: spec.serviceAccount.namespace,
     account: spec.serviceAccount.name,
@@ -54,11 +56,6 @@ export function outputsText(texts: SecretTexts): string {
 
 /** The keys that hold the token in one form or another. */
 export const TOKEN_KEYS: readonly string[] = [Key.token, Key.kubeconfig, Key.value, Key.config];
-
-/** An address of a Cluster as a URL: the scheme may be left out there. */
-export function serverUrl(address: string): string {
-  return address.includes('://') ? address : `https://${address}`;
-}
 
 /** No text that people write contains it. */
 const BLANK = '\0';

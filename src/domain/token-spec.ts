@@ -3,7 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooMany, unsupportedValue } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { serverUrl } from './token-outputs.ts';
+import { serverUrl } from './server-url.ts';
 import { boundObjectOf, isSilentlyExtended, type TokenLimits } from './token-request.ts';
 
 type Spec = ManagedToken['spec'];
@@ -56,6 +56,8 @@ function bindingProblems({ boundObjectRef, revocation }: Spec): readonly FieldEr
 
 function serverProblems({ secret }: Spec, cluster: Cluster): readonly FieldError[] {
   const addresses = cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
-  const isListed = secret.server === undefined || addresses.map(serverUrl).includes(serverUrl(secret.server));
+  if (secret.server === undefined) return [];
+  const server = serverUrl(secret.server);
+  const isListed = server !== undefined && addresses.some((address) => serverUrl(address) === server);
   return isListed ? [] : [unsupportedValue('spec.secret.server', secret.server, addresses)];
 }

@@ -4,9 +4,10 @@
 import { createPrivateKey } from 'node:crypto';
 import { CredentialSecretKey } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
+import { isBearerToken } from '../domain/bearer-token.ts';
+import { serverUrl } from '../domain/server-url.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { pemCertificates } from './certificates.ts';
-import { serverUrl } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 
 /** How we say who we are. */
@@ -34,7 +35,6 @@ export function pinnedServers(secret: Secret): readonly string[] | undefined {
 
 const MAX_LENGTH = 65_536;
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
-const BEARER = /^[\w.~+/-]+=*$/;
 
 function valueOf({ data }: Secret, key: string): string | undefined {
   const encoded = data !== undefined && Object.hasOwn(data, key) ? data[key] : undefined;
@@ -46,7 +46,7 @@ function valueOf({ data }: Secret, key: string): string | undefined {
 }
 
 function tokenCredential(token: string): Credential {
-  if (!BEARER.test(token)) throw unusable('the token in the Secret has characters that no bearer token has');
+  if (!isBearerToken(token)) throw unusable('the token in the Secret has characters that no bearer token has');
   return { type: 'token', token: new Sensitive(token) };
 }
 

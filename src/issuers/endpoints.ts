@@ -2,15 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import type { ClusterServerEndpoint } from '../api/cluster.gen.ts';
-
-/** The https URL that a registered address stands for, in one spelling; undefined for what is not allowed as an address. */
-export function serverUrl(serverAddress: string): string | undefined {
-  if (!ADDRESS.test(serverAddress)) return undefined;
-  const text = serverAddress.startsWith(SCHEME) ? serverAddress : `${SCHEME}${serverAddress}`;
-  if (!URL.canParse(text)) return undefined;
-  const { origin, pathname } = new URL(text);
-  return `${origin}${pathname.replace(/\/+$/, '')}`;
-}
+import { serverUrl } from '../domain/server-url.ts';
 
 /**
  * The addresses of a cluster in the order in which a client at `ownAddress` uses them: the longest clientCIDR that holds
@@ -60,9 +52,6 @@ export class EndpointChoice {
   }
 }
 
-const SCHEME = 'https://';
-/** As the Cluster's schema has it: no user, query, fragment, escapes or dot segments. */
-const ADDRESS = /^(https:\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)(:[1-9][0-9]{0,4})?(\/[-\w~][-\w.~]*)*\/?$/;
 const RETURN_MS = 300_000;
 const MAPPED = /^::ffff:(?=\d+\.)/i;
 

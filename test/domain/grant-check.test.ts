@@ -28,7 +28,6 @@ describe('checkGrant', () => {
     ['F25: a shorter life than asked for', request, answer(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
     ['F26: a longer life than asked for', request, answer(aGrant().expiringIn('8760h'))],
     ['audiences in another order', { ...request, audiences: ['a', 'b'] }, answer(aGrant().claiming({ aud: ['b', 'a'] }))],
-    ['the expected account', { ...request, accountUID: ACCOUNT_UID }, answer()],
     [
       'a token bound to the Secret',
       { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
@@ -58,7 +57,6 @@ describe('checkGrant', () => {
     ['the token is for another account', request, answer(aGrant().claiming({ sub: undefined }))],
     ['the token is for other audiences', request, answer(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
     ['the token is for other audiences', request, answer(aGrant().claiming({ aud: [] }))],
-    ['the account is another one of the same name', { ...request, accountUID: 'another' }, answer()],
     ['the token is not bound to the object that was named', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, answer()],
     [
       'the token is not bound to the object that was named',

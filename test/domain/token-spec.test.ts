@@ -12,6 +12,7 @@ describe('specProblems', () => {
     ['the longest lifetime', { expirationSeconds: 2 ** 32 }],
     ['sixteen audiences', { audiences: Array.from({ length: 16 }, (_, index) => `${index}`) }],
     ['a listed address without its scheme', { secret: { outputs: ['Token' as const], server: 'prod-eu.example.com:6443' } }],
+    ['a listed address in another spelling', { secret: { outputs: ['Token' as const], server: 'https://Prod-EU.example.com:6443/' } }],
   ])('has nothing against %s', (_, spec) => {
     expect(specProblems(aToken().with(spec).build(), aCluster(), {})).toEqual([]);
   });
@@ -45,6 +46,12 @@ describe('specProblems', () => {
     ],
   ])('tells %s', (_, spec, problem) => {
     expect(specProblems(aToken().with(spec).build(), aCluster(), {}).map(fieldErrorText)).toEqual([problem]);
+  });
+
+  it('tells an address that is none, though the Cluster has another that is none', () => {
+    const spec = { secret: { outputs: ['Token' as const], server: 'http://a.example.com' } };
+    const problems = specProblems(aToken().with(spec).build(), aCluster(undefined, ['http://b.example.com']), {});
+    expect(problems.map(({ field }) => field)).toEqual(['spec.secret.server']);
   });
 
   it('tells audiences that the installation does not allow', () => {
