@@ -2,6 +2,7 @@
 
 import { defined } from './defined.ts';
 import { LATEST_AT } from './instant.ts';
+import { type Fields, fieldsOf, identifierOf } from './untrusted.ts';
 
 /** The claims of a JWT. Those that are missing or of the wrong type are absent. */
 export interface TokenClaims {
@@ -35,13 +36,9 @@ export function tokenClaims(token: string): TokenClaims | undefined {
   });
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Longer texts are not looked into; the tokens of Kubernetes have about a thousand characters. */
 const MAX_LENGTH = 16_384;
 const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
-/** Identifiers end up in annotations and status, where a hostile issuer could otherwise put anything. */
-const IDENTIFIER = /^[\x21-\x7e]{1,128}$/;
 
 function payloadOf(token: string): Fields | undefined {
   const payload = token.length > MAX_LENGTH ? undefined : JWT.exec(token)?.[1];
@@ -58,16 +55,8 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function identifierOf(value: unknown): string | undefined {
-  return typeof value === 'string' && IDENTIFIER.test(value) ? value : undefined;
 }
 
 function audiencesOf(value: unknown): readonly string[] {

@@ -4,10 +4,10 @@
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
 import { hasReason, StatusError, type StatusReason } from '../api/status.ts';
+import { fieldsOf, textOf, uidOf } from '../domain/untrusted.ts';
 import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import type { Ask, Target } from './target.ts';
-import { fieldsOf, textOf, uidOf } from './untrusted.ts';
 
 /** Where an anchor is, or should be. */
 export interface AnchorName {
@@ -22,20 +22,20 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
   const wanted = anchorSecret(anchor, account, accountUID);
   const create: Ask<unknown> = (client, options) => client.create(Secrets, wanted, options);
   const created = await answered(target, create, signal, 'AlreadyExists');
-  if (created !== undefined) return anchorUID(created);
+  if (created !== undefined) return checkedUID(created);
   const found = await findAnchor(target, anchor, signal);
-  if (found === undefined) return anchorUID(await answered(target, create, signal));
-  if (isOwnedBy(found, accountUID)) return anchorUID(found);
+  if (found === undefined) return checkedUID(await answered(target, create, signal));
+  if (isOwnedBy(found, accountUID)) return checkedUID(found);
   // It belongs to an account that is gone, or is on its way out itself: tokens bound to it would die with it.
-  await remove(target, anchor, anchorUID(found), signal);
-  return anchorUID(await answered(target, create, signal));
+  await remove(target, anchor, checkedUID(found), signal);
+  return checkedUID(await answered(target, create, signal));
 }
 
 /** Deletes an anchor, if it is there and ours; with `uid`, that very one. Throws an IssueError when it may still be there. */
 export async function deleteAnchor(target: Target, anchor: AnchorName & { readonly uid?: string }, signal: AbortSignal): Promise<void> {
   if (anchor.uid !== undefined) return await remove(target, anchor, anchor.uid, signal);
   const found = await findAnchor(target, anchor, signal);
-  if (found !== undefined) await remove(target, anchor, anchorUID(found), signal);
+  if (found !== undefined) await remove(target, anchor, checkedUID(found), signal);
 }
 
 function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {
@@ -47,7 +47,7 @@ function anchorSecret({ namespace, name }: AnchorName, account: string, accountU
 async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSignal): Promise<string> {
   const found = await answered(target, (client, options) => client.get(ServiceAccounts, account, options), signal, 'NotFound');
   if (found === undefined) throw new IssueError('ServiceAccountNotFound', `${account.namespace}/${account.name}`);
-  return anchorUID(found);
+  return checkedUID(found);
 }
 
 /** The anchor of that name; undefined when there is none. Throws if something else has the name. */
@@ -85,7 +85,7 @@ async function answered<T>(target: Target, ask: Ask<T>, signal: AbortSignal, exp
   }
 }
 
-function anchorUID(object: unknown): string {
+function checkedUID(object: unknown): string {
   const uid = uidOf(object);
   if (uid === undefined) throw new IssueError('AnswerUntrusted', 'it has no UID');
   return uid;

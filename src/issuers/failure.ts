@@ -2,8 +2,8 @@
 
 import { StatusError } from '../api/status.ts';
 import type { TransportError } from '../kube/transport-error.ts';
+import { withoutSecret } from '../std/sensitive.ts';
 import { IssueError, type IssueFailure } from './issue-error.ts';
-import { withoutSecret } from './plain-text.ts';
 
 /** The failure that a request without a usable answer is. */
 export function transportFailure({ code, message }: TransportError): IssueError {

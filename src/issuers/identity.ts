@@ -1,12 +1,12 @@
 // Who Purser is on a target. Its own account is the one whose tokens it must never give away.
 
 import { StatusError } from '../api/status.ts';
+import { fieldsOf, textOf } from '../domain/untrusted.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import type { Target } from './target.ts';
-import { fieldsOf, textOf } from './untrusted.ts';
 
 /** Our user name on the target, asked once per credential. Throws an IssueError as long as it is not known. */
 export function ownUsername(target: Target, signal: AbortSignal): Promise<string> {

@@ -2,7 +2,7 @@
 
 import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Status } from '../api/status.ts';
-import { plainText } from './plain-text.ts';
+import { cleanedMessage } from '../domain/cleaned-message.ts';
 
 /** What can go wrong between us and a target. */
 export type IssueFailure = FailureReason | 'AccountRecreated' | 'InvalidSpec';
@@ -22,7 +22,7 @@ export class IssueError extends Error {
   readonly status?: Status;
 
   constructor(reason: IssueFailure, detail = '', { retryAfterMs, status }: IssueErrorOptions = {}) {
-    super(detail === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${plainText(detail)}`);
+    super(detail === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleanedMessage(detail)}`);
     this.reason = reason;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     if (status !== undefined) this.status = status;

@@ -5,13 +5,13 @@ import type { CallOptions } from '../kube/calls.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import type { Clock } from '../std/clock.ts';
+import { withoutSecret } from '../std/sensitive.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settled } from './breaker.ts';
 import type { Credential } from './credential.ts';
 import { EndpointChoice } from './endpoints.ts';
 import { isNeverSent, isOutage, redacted, statusFailure, transportFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import { Once } from './once.ts';
-import { withoutSecret } from './plain-text.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;

@@ -7,6 +7,7 @@ import { checkGrant, grantedLifetimeMs } from '../domain/grant-check.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
 import { tokenClaims } from '../domain/token-claims.ts';
 import { isSilentlyExtended, subjectOf, type TokenRequest } from '../domain/token-request.ts';
+import { type Fields, fieldsOf, isKind, textOf } from '../domain/untrusted.ts';
 import { objectPath } from '../kube/paths.ts';
 import { replyError } from '../kube/reply-error.ts';
 import type { Reply } from '../kube/transport.ts';
@@ -15,7 +16,6 @@ import { statusFailure } from './failure.ts';
 import { ownUsername } from './identity.ts';
 import { IssueError } from './issue-error.ts';
 import type { Target } from './target.ts';
-import { type Fields, fieldsOf, isKind, textOf, uidOf } from './untrusted.ts';
 
 /** A token that is what was asked for. Throws an IssueError otherwise, or the reason of `signal` when that aborts. */
 export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
@@ -112,15 +112,15 @@ function serverTime({ headers }: Reply, now: number): number {
   return Math.abs(at - now) <= MAX_SKEW_MS ? at : now;
 }
 
-function grantOf({ accountUID, ...request }: TokenRequest, { answer, sentAt, serverAt }: Answered): Grant {
+function grantOf(request: TokenRequest, { answer, sentAt, serverAt }: Answered): Grant {
   const { token: sent, expirationTimestamp } = fieldsOf(answer['status']);
   const token = textOf(sent);
   const claims = tokenClaims(token);
   const granted = { token, expirationTimestamp, ...(claims && { claims }) };
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('AnswerUntrusted', problems.join('; '));
-  // Servers before 1.34 do not heed the UID that we send.
-  if (accountUID !== undefined && (claims?.accountUID ?? uidOf(answer)) !== accountUID) throw new IssueError('AccountRecreated');
+  // Servers before 1.34 do not heed the UID that we send, and may repeat it: only the token tells.
+  if (request.accountUID !== undefined && claims?.accountUID !== request.accountUID) throw new IssueError('AccountRecreated');
   const expiresAt = sentAt + grantedLifetimeMs(granted, serverAt);
   return { token: new Sensitive(token), issuedAt: sentAt, expiresAt, ...(claims && { claims }) };
 }

@@ -1,12 +1,12 @@
 // Puts a token to the target that issued it: accounts are re-created, signing keys change, bound objects go.
 
 import { StatusError } from '../api/status.ts';
+import { fieldsOf, isKind } from '../domain/untrusted.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { redacted, statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import type { Target } from './target.ts';
-import { fieldsOf, isKind } from './untrusted.ts';
 
 /** A token and what it should be good for. */
 export interface ReviewRequest {

@@ -27,6 +27,11 @@ export class Sensitive<T> {
   }
 }
 
+/** The text with a secret that is known blanked out wherever it stands. */
+export function withoutSecret(text: string, secret: string | undefined): string {
+  return secret === undefined || secret === '' ? text : text.replaceAll(secret, REDACTED);
+}
+
 /** A text without what looks like a JWT. For texts that others wrote: ours name no token in the first place. */
 export function withoutTokens(text: string): string {
   return text.replace(JWT, REDACTED);

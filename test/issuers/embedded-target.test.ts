@@ -9,13 +9,13 @@ import { type ApiServer, startApiServer } from '../../src/apiserver/server.ts';
 import type { Grant } from '../../src/domain/grant.ts';
 import type { TokenRequest } from '../../src/domain/token-request.ts';
 import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
-import { createTokenIssuer, type TokenIssuer } from '../../src/issuers/issuer.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { eventually } from '../kube/eventually.ts';
 import { TEST_USERS } from '../support/users.ts';
+import { Issuing } from './issuing.ts';
 import { aCredential, base64, registered, settings } from './registration.ts';
 
 const ISSUER = 'https://target.test';
@@ -24,7 +24,7 @@ const { signal } = new AbortController();
 let folder: string;
 let server: ApiServer;
 let admin: KubeClient;
-let issuer: TokenIssuer;
+let issuer: Issuing;
 let namespace: string;
 let namespaces = 0;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   server = await startApiServer({ folder, port: 0, issuer: ISSUER, tokens: TEST_USERS, report: (error) => expect(error).toBeUndefined() });
   const cluster = { name: 'target', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
   admin = new KubeClient(createTransport(fixed(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
-  issuer = createTokenIssuer(settings(systemClock));
+  issuer = new Issuing(settings(systemClock));
 });
 
 afterAll(async () => {

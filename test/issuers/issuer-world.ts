@@ -6,10 +6,10 @@ import type { Grant } from '../../src/domain/grant.ts';
 import type { TokenRequest } from '../../src/domain/token-request.ts';
 import type { RegisteredCluster, TargetSettings } from '../../src/issuers/create-target.ts';
 import { IssueError } from '../../src/issuers/issue-error.ts';
-import { createTokenIssuer, type TokenIssuer } from '../../src/issuers/issuer.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
+import { Issuing } from './issuing.ts';
 import { type RawAnswer, type RawTarget, startRawTarget } from './raw-target.ts';
 import { CREDENTIAL, registered, settings } from './registration.ts';
 import { authority, REQUEST, startTarget, TOKEN_PATH } from './wire-target.ts';
@@ -17,11 +17,11 @@ import { authority, REQUEST, startTarget, TOKEN_PATH } from './wire-target.ts';
 export class IssuerWorld {
   /** The targets live by the clock of this machine. */
   readonly clock = new FakeClock(Date.now());
-  readonly issuer: TokenIssuer;
+  readonly issuer: Issuing;
   readonly #closing: (() => Promise<void>)[] = [];
 
   constructor(more: Partial<TargetSettings> = {}) {
-    this.issuer = createTokenIssuer(settings(this.clock, more));
+    this.issuer = new Issuing(settings(this.clock, more));
   }
 
   async serve(handler: WireHandler, names?: readonly string[]): Promise<WireServer> {

@@ -95,7 +95,7 @@ describe('issue', () => {
     expect(await world.failureAt(server, { ...REQUEST, accountUID: 'another' })).toMatchObject({ reason: 'AccountRecreated' });
     server.handle((request, reply) =>
       request.path === TOKEN_PATH
-        ? grant(request, reply, { status: { token: 'opaque' }, answer: { metadata: { uid: 'newer' } } })
+        ? grant(request, reply, { status: { token: 'opaque' }, answer: { metadata: { uid: ACCOUNT_UID } } })
         : reply.json(201, selfSubjectReview()),
     );
     expect(await world.failureAt(server, { ...REQUEST, accountUID: ACCOUNT_UID })).toMatchObject({ reason: 'AccountRecreated' });

@@ -1,4 +1,4 @@
-// Values from a target that may be anything.
+// Values that others sent and that may be anything.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -12,10 +12,14 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A UID as it can be written elsewhere; undefined for anything else. */
-export function uidOf(value: unknown): string | undefined {
-  const { uid } = fieldsOf(fieldsOf(value)['metadata']);
-  return typeof uid === 'string' && /^[\x21-\x7e]{1,128}$/.test(uid) ? uid : undefined;
+/** An identifier that can be written into annotations and status; undefined for anything else, which could be a whole text. */
+export function identifierOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : undefined;
+}
+
+/** The UID of an object. */
+export function uidOf(object: unknown): string | undefined {
+  return identifierOf(fieldsOf(fieldsOf(object)['metadata'])['uid']);
 }
 
 /** Whether the object says of itself that it is of this kind. */
