@@ -1,4 +1,4 @@
-// When a token is renewed, tried again and verified. All instants are by our own clock.
+// When a token is renewed and verified. All instants are by our own clock.
 
 import { wholeSecond } from './instant.ts';
 import { renewBeforeMs } from './renew-before.ts';
@@ -13,8 +13,6 @@ export interface Lifetime {
 const MIN_AGE_MS = 30_000;
 const MIN_AGE_SHARE = 0.1;
 const JITTER_SHARE = 0.05;
-const MIN_RETRY_MS = 5_000;
-const RETRY_SHARE = 0.2;
 
 /**
  * When the token is renewed, in whole seconds: `renewBefore` its expiry, and earlier by up to a twentieth of its
@@ -39,12 +37,6 @@ export function earliestRenewAt(lifetime: Lifetime): number {
 /** Whether `renewBefore` asks for a renewal earlier than is allowed. */
 export function isCutShort(lifetime: Lifetime, renewBefore: string): boolean {
   return lifetime.expiresAt - renewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
-}
-
-/** The longest pause before a failed renewal is tried again: a fifth of what is left, and no limit once nothing is. */
-export function longestRetryMs(expiresAt: number | undefined, now: number): number {
-  if (expiresAt === undefined || !(expiresAt > now)) return Infinity;
-  return Math.max(MIN_RETRY_MS, (expiresAt - now) * RETRY_SHARE);
 }
 
 /** The first instant after `after` at which this object is verified; each has a place of its own in every interval. 0 is never. */

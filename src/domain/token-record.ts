@@ -101,8 +101,8 @@ export function requestOf({ metadata }: ManagedToken, annotation: string): strin
 const MAX_REQUEST = 256;
 
 function rotationsAfter({ status }: ManagedToken, previous: TokenRecord | undefined): number {
-  if (previous !== undefined) return countOf(String(previous.rotations + 1));
-  return status?.issuedAt === undefined ? 0 : countOf(String((status.rotations ?? 0) + 1));
+  const before = previous?.rotations ?? status?.rotations;
+  return before === undefined ? 0 : countOf(String(before + 1));
 }
 
 function countOf(text = ''): number {

@@ -40,14 +40,12 @@ export interface IssueDetails {
 /** The request that a ManagedToken makes. */
 export function tokenRequestFor({ metadata, spec }: ManagedToken, { anchorUID, accountUID, limits }: IssueDetails): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
-  const bound = boundObject && { boundObject };
-  const expirationSeconds = Math.min(spec.expirationSeconds, limits?.maxExpirationSeconds ?? Infinity);
   return {
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences,
-    expirationSeconds: isSilentlyExtended({ expirationSeconds, ...bound }) ? expirationSeconds - 1 : expirationSeconds,
-    ...bound,
+    expirationSeconds: Math.min(spec.expirationSeconds, limits?.maxExpirationSeconds ?? Infinity),
+    ...(boundObject && { boundObject }),
     ...(accountUID && { accountUID }),
   };
 }

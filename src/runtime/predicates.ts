@@ -11,8 +11,6 @@ export const generationChanged: Predicate<ApiObject> = onUpdate(
   (object, previous) => object.metadata.generation !== previous.metadata.generation,
 );
 
-export const labelsChanged: Predicate<ApiObject> = onUpdate((object, previous) => differ(object.metadata.labels, previous.metadata.labels));
-
 /** An annotation whose name begins with `prefix` was set, changed or removed. */
 export function annotationsChanged(prefix: string): Predicate<ApiObject> {
   return onUpdate(({ metadata }, { metadata: previous }) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { renewBeforeMs } from '../../src/domain/renew-before.ts';
-import { earliestRenewAt, isCutShort, longestRetryMs, nextVerifyAt, renewAt } from '../../src/domain/rotation.ts';
+import { earliestRenewAt, isCutShort, nextVerifyAt, renewAt } from '../../src/domain/rotation.ts';
 import { at, NOON } from '../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
@@ -105,18 +105,6 @@ describe('isCutShort', () => {
     ['24h', true],
   ])('of %s of an hour is %p', (renewBefore, isCut) => {
     expect(isCutShort(HOUR, renewBefore)).toBe(isCut);
-  });
-});
-
-describe('longestRetryMs', () => {
-  it.each([
-    ['a fifth of what is left', at('13:00:00'), 720_000],
-    ['five seconds at least', at('12:00:10'), 5_000],
-    ['without limit once the token has expired', NOON, Infinity],
-    ['without limit when there is none', undefined, Infinity],
-    ['without limit when nobody knows', Number.NaN, Infinity],
-  ])('is %s', (_, expiresAt, ms) => {
-    expect(longestRetryMs(expiresAt, NOON)).toBe(ms);
   });
 });
 

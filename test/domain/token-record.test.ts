@@ -37,6 +37,7 @@ describe('the record of a token', () => {
     ['starts at nothing', aToken(), undefined, 0],
     ['follows the last one', aToken(), { ...record(aToken()), rotations: 6 }, 7],
     ['goes on after the Secret was lost', aToken().withStatus({ issuedAt: '2026-02-01T00:00:00Z', rotations: 6 }), undefined, 7],
+    ['goes on after a permission was withdrawn', aToken().withStatus({ rotations: 6 }), undefined, 7],
     ['starts anew from nonsense', aToken().withStatus({ issuedAt: '2026-02-01T00:00:00Z', rotations: 2 ** 53 }), undefined, 0],
   ])('counts rotations: %s', (_, token, previous, rotations) => {
     expect(record(token, aGrant(), previous).rotations).toBe(rotations);

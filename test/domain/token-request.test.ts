@@ -33,14 +33,6 @@ describe('tokenRequestFor', () => {
   it.each([
     ['the ceiling of the installation', aToken().with({ expirationSeconds: 86_400 }), 7200, 7200],
     ['no more than the spec says', aToken(), 86_400, 3600],
-    ['never 3607 seconds for a Pod', aToken().with({ expirationSeconds: 3607, boundObjectRef: pod }), 86_400, 3606],
-    [
-      'never 3607 seconds for a Pod because of the ceiling either',
-      aToken().with({ expirationSeconds: 86_400, boundObjectRef: pod }),
-      3607,
-      3606,
-    ],
-    ['3607 seconds for anything else', aToken().with({ expirationSeconds: 3607 }), 86_400, 3607],
   ])('asks for %s', (...[, token, maxExpirationSeconds, asked]) => {
     expect(tokenRequestFor(token.build(), { limits: { maxExpirationSeconds } }).expirationSeconds).toBe(asked);
   });

@@ -8,7 +8,6 @@ import {
   anyOf,
   conditionTurnedTrue,
   generationChanged,
-  labelsChanged,
   type Predicate,
   statusNotOurs,
 } from '../../src/runtime/predicates.ts';
@@ -31,7 +30,6 @@ const deleted: Change<Thing> = { type: 'deleted', key: 'ns/x', object: thing({})
 describe('predicates', () => {
   it.each<[string, Predicate<Thing>]>([
     ['generationChanged', generationChanged],
-    ['labelsChanged', labelsChanged],
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
     ['statusNotOurs', statusNotOurs(() => undefined)],
   ])('%s lets pass what came and what went', (_name, predicate) => {
@@ -48,17 +46,6 @@ describe('predicates', () => {
       };
       expectObservable(hot('a-s-g-s|', changes).pipe(filter(generationChanged))).toBe('a---g--|', changes);
     });
-  });
-});
-
-describe('labelsChanged', () => {
-  it.each([
-    ['a label is set', {}, { tier: 'prod' }, true],
-    ['a label changes', { tier: 'dev' }, { tier: 'prod' }, true],
-    ['a label is removed', { tier: 'dev' }, {}, true],
-    ['the labels stay, in another order', { a: '1', b: '2' }, { b: '2', a: '1' }, false],
-  ])('tells whether %s', (_case, before, after, holds) => {
-    expect(labelsChanged(update(thing({ labels: before }), thing({ labels: after })))).toBe(holds);
   });
 });
 
@@ -128,11 +115,8 @@ describe('conditionTurnedTrue', () => {
 
 describe('anyOf', () => {
   it('holds when one of them does', () => {
-    const change = update(thing({ generation: 1, labels: { a: '1' } }), thing({ generation: 1, labels: { a: '2' } }));
-    expect([anyOf(generationChanged, labelsChanged)(change), anyOf(generationChanged)(change), anyOf()(change)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    const change = update(thing({ generation: 1, annotations: { a: '1' } }), thing({ generation: 1, annotations: { a: '2' } }));
+    const both = anyOf(generationChanged, annotationsChanged('a'));
+    expect([both(change), anyOf(generationChanged)(change), anyOf()(change)]).toEqual([true, false, false]);
   });
 });
