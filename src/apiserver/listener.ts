@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -17,6 +19,8 @@ export interface ListenerOptions {
   readonly host: string;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly handle: (request: Incoming) => Promise<Reply>;
+  /** Told of errors that nobody expected. */
+  readonly report: (error: unknown) => void;
 }
 
 export interface Listener {
@@ -32,8 +36,9 @@ const MIN_GZIP_BYTES = 128 * 1024;
 const CLOSE_MS = 1_000;
 
 /** Starts to listen; rejects when the port is taken. */
-export async function listen({ handle, tls, port, host }: ListenerOptions): Promise<Listener> {
+export async function listen({ handle, tls, port, host, report }: ListenerOptions): Promise<Listener> {
   const underWay = new Set<AbortController>();
+  const sockets = new Set<Duplex>();
   const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' }, (message, response) => {
     const gone = new AbortController();
     underWay.add(gone);
@@ -41,13 +46,23 @@ export async function listen({ handle, tls, port, host }: ListenerOptions): Prom
       gone.abort();
       underWay.delete(gone);
     });
-    void serve(handle, message, response, gone.signal);
+    serve(handle, message, response, gone.signal).catch((error: unknown) => {
+      // The reply was under way: a broken connection tells the caller that it is not whole.
+      if (!gone.signal.aborted) report(error);
+      response.destroy();
+    });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
   });
   server.listen(port, host);
   await once(server, 'listening');
+  // From now on it is a connection that cannot be accepted, as when descriptors run out.
+  server.on('error', report);
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => close(server, underWay),
+    close: () => close(server, underWay, sockets),
   };
 }
 
@@ -57,16 +72,11 @@ async function serve(
   response: ServerResponse,
   gone: AbortSignal,
 ): Promise<void> {
-  try {
-    const reply = await handle(incoming(message, gone));
-    // What is left of the body must be read, or the caller never gets to read the answer.
-    message.resume();
-    if (isStream(reply.body)) await stream(reply, reply.body, response);
-    else await send(reply, reply.body, message, response);
-  } catch {
-    // The reply was under way: a broken connection tells the caller that it is not whole.
-    response.destroy();
-  }
+  const reply = await handle(incoming(message, gone));
+  // What is left of the body must be read, or the caller never gets to read the answer.
+  message.resume();
+  if (isStream(reply.body)) await stream(reply, reply.body, response);
+  else await send(reply, reply.body, message, response);
 }
 
 function incoming(message: IncomingMessage, signal: AbortSignal): Incoming {
@@ -113,11 +123,7 @@ function acceptsGzip({ headersDistinct }: IncomingMessage): boolean {
 async function stream({ status, headers }: Reply, pieces: AsyncIterable<string>, response: ServerResponse): Promise<void> {
   writeHead(response, status, headers);
   response.flushHeaders();
-  for await (const piece of pieces) {
-    if (response.destroyed) break;
-    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-  }
-  response.end();
+  await pipeline(pieces, response);
 }
 
 function writeHead(response: ServerResponse, status: number, headers: Reply['headers']): void {
@@ -125,11 +131,11 @@ function writeHead(response: ServerResponse, status: number, headers: Reply['hea
   response.writeHead(status);
 }
 
-async function close(server: Server, underWay: ReadonlySet<AbortController>): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
+async function close(server: Server, underWay: ReadonlySet<AbortController>, sockets: ReadonlySet<Duplex>): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
   for (const request of underWay) request.abort();
   server.closeIdleConnections();
-  AbortSignal.timeout(CLOSE_MS).addEventListener('abort', () => server.closeAllConnections());
+  // The server knows of connections only once they have spoken TLS; those that have not would hold it open.
+  AbortSignal.timeout(CLOSE_MS).addEventListener('abort', () => sockets.forEach((socket) => socket.destroy()));
   await closed;
 }

@@ -64,7 +64,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
     await store.durable();
-    const listener = await listen({ port: options.port, host: HOST, tls, handle: (request) => handle(deps, request) });
+    const { port, report } = options;
+    const listener = await listen({ port, host: HOST, tls, handle: (request) => handle(deps, request), report });
     address = `${HOST}:${listener.port}`;
     return {
       url: `https://${address}`,
