@@ -67,13 +67,21 @@ type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
 async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
-    const reply = await deps.endpoint(admitted(deps, incoming, url, caller));
-    await deps.durable();
-    return reply;
+    return await durableAnswer(deps, () => deps.endpoint(admitted(deps, incoming, url, caller)));
   } catch (error) {
     if (error instanceof StatusError) return errorReply(error, caller.preferences);
-    deps.report(error);
+    // Whatever breaks when the caller leaves, nobody is there to be told, and nothing is to be mended.
+    if (!incoming.signal.aborted) deps.report(error);
     return errorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
+  }
+}
+
+/** Refusals tell what is stored, too: what exists already, or is gone. */
+async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>): Promise<Reply> {
+  try {
+    return await act();
+  } finally {
+    await deps.durable();
   }
 }
 
