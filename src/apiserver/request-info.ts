@@ -2,6 +2,7 @@
 
 import { parseFieldSelector, requiredName } from '../domain/field-selector.ts';
 import { pathSegmentProblems } from '../domain/names.ts';
+import { flag } from './wire/query.ts';
 
 export type RequestInfo = ResourceRequest | PathRequest;
 
@@ -67,7 +68,7 @@ function verbAndName(verb: string, name: string, query: URLSearchParams): { verb
   if (name !== '') return { verb, name };
   if (verb === 'delete') return { verb: 'deletecollection', name };
   if (verb !== 'get') return { verb, name };
-  return { verb: isTrue(query.get('watch')) ? 'watch' : 'list', name: nameInSelector(query) };
+  return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
 }
 
 /** A list that can only hold one object is authorised by that object's name. */
@@ -79,9 +80,4 @@ function nameInSelector(query: URLSearchParams): string {
     // The list itself will answer with the selector's error.
     return '';
   }
-}
-
-/** A boolean query parameter: everything but `0` and `false` is true, even nothing. */
-export function isTrue(value: string | null): boolean {
-  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }

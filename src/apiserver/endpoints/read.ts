@@ -56,17 +56,23 @@ export function selected({ kind, query, info }: KindRequest, namespace: string):
   return { options, selection: new Selection(kind, selectors, namespace) };
 }
 
+/** So much is written at once: many small events together, and large ones by themselves. */
+const PIECE_LENGTH = 64 * 1024;
+
 async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
   let isFirst = true;
   for await (const events of batches) {
     // No event holds a list, so a watch that asks for lists ends where the first would stand.
     if (view.as?.kind === 'PartialObjectMetadataList') return;
-    let batch = '';
+    let piece = '';
     for (const event of events) {
-      batch += eventLine(event, view, isFirst);
+      piece += eventLine(event, view, isFirst);
       isFirst = false;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
     }
-    yield batch;
+    if (piece !== '') yield piece;
   }
 }
 

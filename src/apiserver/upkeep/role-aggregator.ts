@@ -32,7 +32,7 @@ function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
 }
 
 function rolesOf({ store }: Api): readonly ClusterRole[] {
-  return store.list(RESOURCE) as readonly ClusterRole[];
+  return store.list(RESOURCE);
 }
 
 /** The rules of all selected roles in the order of their names, each rule once. */

@@ -30,7 +30,7 @@ const LAST_BOOKMARK_MS = 2_000;
 
 /** Events in batches. Bad versions fail before the first one; 410 and 504 come as an ERROR event and end it. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
-  const { kind, options } = request;
+  const { kind, selection, options, signal } = request;
   const from = requestedRevision(options.resourceVersion);
   if ((options.timeoutSeconds ?? 0) < 0) return once([]);
   try {
@@ -44,21 +44,28 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   const start = startOf(api, request, from);
   if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
-  const unsubscribe = storeOf(api, kind).subscribe((change) => {
-    if (change.revision <= start.after) return;
-    const event = eventOf(change, request.selection);
-    if (event !== undefined) queue.push(event);
-  });
+  const stops: (() => void)[] = [];
+  // The caller may leave before it reads the first event, so nothing is left to the reader's end.
+  const end = () => {
+    queue.close();
+    for (const stop of stops.splice(0)) stop();
+  };
   const bookmark = () => {
     const { durableRevision } = api.store;
     // A bookmark where the watch began would tell nothing.
     if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
   };
-  const stop = schedule(api, request, { bookmark, end: () => queue.close() });
-  return drain(queue, () => {
-    unsubscribe();
-    stop();
-  });
+  stops.push(
+    storeOf(api, kind).subscribe((change) => {
+      if (change.revision <= start.after) return;
+      const event = eventOf(change, selection);
+      if (event !== undefined) queue.push(event);
+    }),
+    ...schedule(api, options, { bookmark, end }),
+  );
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  return drain(queue, end);
 }
 
 /** Of a change that a selection saw before, sees now, both, or neither. */
@@ -97,21 +104,16 @@ async function settled(api: Api): Promise<void> {
   while (!api.store.isDurable) await api.store.durable();
 }
 
-function schedule(api: Api, { options, signal }: WatchRequest, act: { bookmark: () => void; end: () => void }): () => void {
+/** Arms the wake-ups of a watch; returns how to call each off. */
+function schedule(api: Api, options: ListOptions, act: { bookmark: () => void; end: () => void }): readonly (() => void)[] {
   const { timeoutSeconds = 0 } = options;
   const endAt = api.now() + (timeoutSeconds === 0 ? 1_800_000 * (1 + api.random()) : timeoutSeconds * 1000);
   const cancels = [api.wakeAt(endAt, act.end)];
-  if (options.allowWatchBookmarks) {
-    cancels.push(every(api, BOOKMARK_INTERVAL_MS, act.bookmark));
-    const lastBookmarkAt = endAt - LAST_BOOKMARK_MS;
-    if (lastBookmarkAt > api.now()) cancels.push(api.wakeAt(lastBookmarkAt, act.bookmark));
-  }
-  signal.addEventListener('abort', act.end, { once: true });
-  if (signal.aborted) act.end();
-  return () => {
-    signal.removeEventListener('abort', act.end);
-    for (const cancel of cancels) cancel();
-  };
+  if (!options.allowWatchBookmarks) return cancels;
+  cancels.push(every(api, BOOKMARK_INTERVAL_MS, act.bookmark));
+  const lastBookmarkAt = endAt - LAST_BOOKMARK_MS;
+  if (lastBookmarkAt > api.now()) cancels.push(api.wakeAt(lastBookmarkAt, act.bookmark));
+  return cancels;
 }
 
 function every(api: Api, intervalMs: number, act: () => void): () => void {
