@@ -1,5 +1,7 @@
 // Informers and elections while a real API server stops, dies and falls silent.
 
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Subscription } from 'rxjs';
 import { type ConfigMap, ConfigMaps, Namespaces } from '../../src/api/resources.ts';
@@ -16,6 +18,7 @@ import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 const clock = systemClock;
 const namespace = 'faults';
 const subscriptions: Subscription[] = [];
+const candidates: ChildProcess[] = [];
 let cluster: RealCluster;
 let transport: Transport;
 let client: KubeClient;
@@ -28,6 +31,7 @@ beforeAll(async () => {
 }, 120_000);
 
 afterEach(() => {
+  for (const child of candidates.splice(0)) child.kill('SIGKILL');
   for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
 });
 
@@ -83,6 +87,17 @@ describe('an informer', () => {
     120_000,
   );
 
+  it('lists again when the history that it wants to go on from has been compacted', async () => {
+    const followed = await follow(10_000);
+    // Written to others, so that the informer's own version falls behind what is kept.
+    for (let n = 0; n < 5; n += 1) await client.create(Namespaces, { metadata: { name: `compacted-${n}` } });
+    await cluster.compact();
+    await cluster.restart('kill');
+    await churn('compacted');
+    await expectTruth(followed);
+    expect(followed.problems.filter(isExpired)).toHaveLength(1);
+  }, 120_000);
+
   it('notices a watch that fell silent and goes on without a list', async () => {
     const followed = await follow(3_000);
     await churn('before');
@@ -96,7 +111,49 @@ describe('an informer', () => {
   }, 60_000);
 });
 
+describe('a list', () => {
+  it('starts over when its pages were compacted on the way', async () => {
+    const pages = client.pages(ConfigMaps, { namespace, limit: 1 });
+    const { value: first } = await pages.next();
+    expect(first?.items).toHaveLength(1);
+    await churn('pages');
+    await cluster.compact();
+    // The cache of the server goes back further than etcd, until it is restarted.
+    await cluster.restart('stop');
+    await expect(pages.next()).rejects.toMatchObject({ reason: 'Expired' });
+    await expect(client.listAll(ConfigMaps, { namespace, limit: 5 })).resolves.toBeDefined();
+  }, 60_000);
+});
+
+interface Candidate {
+  readonly process: ChildProcess;
+  /** What it has told: whether it leads. */
+  readonly told: boolean[];
+}
+
+async function candidate(identity: string): Promise<Candidate> {
+  const kubeconfig = await cluster.kubeconfig('somebody', ['system:masters']);
+  const program = join(import.meta.dirname, '../support/candidate-process.ts');
+  const child = fork(program, [kubeconfig, namespace, identity], { execArgv: ['--disable-warning=ExperimentalWarning'] });
+  const told: boolean[] = [];
+  child.on('message', (leads: boolean) => told.push(leads));
+  candidates.push(child);
+  return { process: child, told };
+}
+
 describe('an election', () => {
+  it('passes from a process that is stopped to another, and the first finds out when it goes on', async () => {
+    const first = await candidate('first');
+    await eventually(async () => expect(first.told.at(-1)).toBe(true));
+    const second = await candidate('second');
+    await eventually(async () => expect(second.told).toEqual([false]));
+    first.process.kill('SIGSTOP');
+    await eventually(async () => expect(second.told).toEqual([false, true]));
+    first.process.kill('SIGCONT');
+    await eventually(async () => expect(first.told).toEqual([false, true, false]));
+    expect(second.told).toEqual([false, true]);
+  }, 60_000);
+
   it('ends while the API server is silent, and is won again after', async () => {
     const election = createElection({ client, namespace, name: 'leader', identity: 'a', clock, random: () => 0 });
     const seen: boolean[] = [];

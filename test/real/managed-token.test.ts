@@ -1,0 +1,364 @@
+// ManagedTokens on real clusters: a hub and two targets, with Purser between them by its own accounts.
+
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
+import {
+  ClusterRoleBindings,
+  ClusterRoles,
+  Clusters,
+  Events,
+  Leases,
+  ManagedTokens,
+  Namespaces,
+  RoleBindings,
+  Roles,
+  Secrets,
+  ServiceAccounts,
+} from '../../src/api/resources.ts';
+import { hasReason } from '../../src/api/status.ts';
+import { type App, startApp } from '../../src/app.ts';
+import { applyAll, readManifests } from '../../src/dev/manifests.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { TokenReviews } from '../../src/kube/reviews.ts';
+import { untilServed } from '../../src/kube/served.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { AuditLog } from './audit-log.ts';
+
+jest.setTimeout(240_000);
+
+const PURSER = 'system:serviceaccount:purser-system:purser';
+const AUDIENCE = 'https://hub.test';
+const NAMESPACE = 'team-a';
+const VERIFY_MS = 4_000;
+const KINDS = [
+  ClusterRoleBindings,
+  ClusterRoles,
+  Clusters,
+  ManagedTokens,
+  Namespaces,
+  RoleBindings,
+  Roles,
+  Secrets,
+  ServiceAccounts,
+] as const;
+
+interface Place {
+  readonly cluster: RealCluster;
+  readonly admin: KubeClient;
+  readonly audit: AuditLog;
+}
+
+let hub: Place;
+let targets: Place[];
+let app: App;
+const logged: string[] = [];
+const seen = new Set<string>();
+
+async function placeOf(cluster: RealCluster): Promise<Place> {
+  const transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock: systemClock });
+  return { cluster, admin: new KubeClient(transport, 'tests'), audit: new AuditLog(cluster.auditLog, PURSER) };
+}
+
+async function applyFile({ admin }: Place, path: string): Promise<void> {
+  for (const object of await readManifests(path)) {
+    const resource = KINDS.find(({ kind }) => kind === object.kind);
+    if (resource !== undefined) await admin.apply(resource as typeof Secrets, object, { force: true });
+  }
+}
+
+async function accountToken({ admin }: Place): Promise<string> {
+  const account = { namespace: 'purser-system', name: 'purser' };
+  const { status } = await admin.createToken(account, { audiences: [], expirationSeconds: 36_000 });
+  return status?.token ?? '';
+}
+
+async function register(name: string, target: Place): Promise<void> {
+  const { url, ca } = target.cluster;
+  const data = { token: base64(await accountToken(target)), server: base64(url) };
+  const credential = { namespace: 'purser-system', name: `${name}-credential` };
+  await hub.admin.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
+  await hub.admin.apply(Clusters, {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name },
+    spec: {
+      orchestratorApiEndpoints: { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: url }] },
+      authInfo: { controller: { kind: 'Secret', ...credential } },
+    },
+  });
+}
+
+async function allow(name: string): Promise<void> {
+  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [name], verbs: ['issue'] }];
+  await hub.admin.apply(ClusterRoles, { metadata: { name: `issue-${name}` }, rules });
+  await hub.admin.apply(ClusterRoleBindings, {
+    metadata: { name: `issue-${name}` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `issue-${name}` },
+    subjects: [{ kind: 'ServiceAccount', namespace: NAMESPACE, name: 'default' }],
+  });
+}
+
+async function start(verifyIntervalMs = 0): Promise<App> {
+  const token = await accountToken(hub);
+  const { url, ca } = hub.cluster;
+  const source = fixed({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
+  const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
+  const settings = {
+    namespace: 'purser-system',
+    credentialNamespaces: ['purser-system'],
+    verifyIntervalMs,
+    ownAddress: '127.0.0.1',
+    allowLoopback: true,
+    drainMs: 10_000,
+  };
+  const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
+  await started.ready;
+  return started;
+}
+
+beforeAll(async () => {
+  const clusters = await Promise.all([
+    startRealCluster({ audit: true, controllers: true }),
+    startRealCluster({ audit: true }),
+    startRealCluster({ audit: true }),
+  ]);
+  const [first, ...others] = await Promise.all(clusters.map(placeOf));
+  hub = first as Place;
+  targets = others;
+  await applyAll(hub.admin, await readManifests('crds'));
+  await untilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+  await applyFile(hub, 'deploy/hub');
+  for (const target of targets) await applyFile(target, 'deploy/target');
+  await hub.admin.create(Namespaces, { metadata: { name: NAMESPACE } });
+  await until(async () => (await hub.admin.get(ServiceAccounts, { namespace: NAMESPACE, name: 'default' })) !== undefined);
+  await register('one', targets[0] as Place);
+  await register('two', targets[1] as Place);
+  await allow('one');
+  await allow('two');
+  app = await start();
+}, 240_000);
+
+afterAll(async () => {
+  await app?.stop();
+  for (const { cluster, admin } of [hub, ...(targets ?? [])].filter(Boolean)) {
+    await admin.transport.close();
+    await cluster.stop();
+  }
+}, 60_000);
+
+async function create(name: string, clusterName: string, spec: Partial<ManagedTokenSpec> = {}): Promise<void> {
+  const token = {
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedToken',
+    metadata: { name, namespace: NAMESPACE },
+    spec: { clusterName, serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: [AUDIENCE], ...spec },
+  };
+  await hub.admin.create(ManagedTokens, token as unknown as ManagedToken);
+}
+
+async function tokenText(name: string): Promise<string> {
+  const secret = await hub.admin.get(Secrets, { namespace: NAMESPACE, name }).catch((error: unknown) => {
+    if (hasReason(error, 'NotFound')) return undefined;
+    throw error;
+  });
+  const token = Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString();
+  if (token !== '') seen.add(token);
+  return token;
+}
+
+async function conditions(name: string): Promise<string> {
+  const { status } = await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name });
+  return (status?.conditions ?? []).map(({ type, status: is, reason }) => `${type}=${is}/${reason}`).join(' ');
+}
+
+async function isAccepted(token: string, { admin }: Place): Promise<boolean> {
+  const { status } = await admin.createReview(TokenReviews, { spec: { token, audiences: [AUDIENCE] } });
+  return status?.authenticated === true;
+}
+
+async function ready(name: string): Promise<string> {
+  await until(
+    async () => (await conditions(name)).startsWith('Ready=True'),
+    () => conditions(name),
+  );
+  return await tokenText(name);
+}
+
+async function renewed(name: string, before: string): Promise<string> {
+  await until(
+    async () => ![before, ''].includes(await tokenText(name)),
+    () => conditions(name),
+  );
+  return await tokenText(name);
+}
+
+async function until(isSo: () => Promise<boolean>, describe: () => Promise<string> = async () => ''): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  const isTrue = () =>
+    isSo().catch((error: unknown) => {
+      if (hasReason(error, 'NotFound')) return false;
+      throw error;
+    });
+  while (!(await isTrue())) {
+    if (performance.now() > end) throw new Error(`it did not happen: ${await describe()}\n${logged.slice(-5).join('')}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const PATIENCE_MS = 130_000;
+const [one, two] = [() => targets[0] as Place, () => targets[1] as Place];
+
+describe('on real clusters', () => {
+  it('a ManagedToken gets a token that its target accepts, and no other, with six requests at most', async () => {
+    await Promise.all([hub, one()].map(({ audit }) => audit.skip()));
+    await create('first', 'one');
+    const token = await ready('first');
+    await until(async () => (await hub.audit.requests()).includes('create events'));
+    const requests = [...(await hub.audit.requests()), ...(await one().audit.requests())];
+
+    expect(requests.sort()).toEqual([
+      'create events',
+      'create secrets',
+      'create selfsubjectreviews',
+      'create serviceaccounts/token',
+      'create subjectaccessreviews',
+      'update managedtokens/status',
+    ]);
+    expect([await isAccepted(token, one()), await isAccepted(token, two())]).toEqual([true, false]);
+  });
+
+  it('rotates ahead of time, with one review and three requests', async () => {
+    await create('short', 'two', { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } });
+    const token = await ready('short');
+    await until(async () => (await hub.audit.requests()).filter((each) => each === 'create events').length === 2);
+    await Promise.all([hub, two()].map(({ audit }) => audit.skip()));
+    const next = await renewed('short', token);
+    await until(async () => (await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'short' })).status?.rotations === 1);
+    const requests = [...(await hub.audit.requests()), ...(await two().audit.requests())];
+
+    expect(requests.sort()).toEqual([
+      'create serviceaccounts/token',
+      'create subjectaccessreviews',
+      'update managedtokens/status',
+      'update secrets',
+    ]);
+    expect([await isAccepted(next, two()), await isAccepted(token, two())]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['edited', () => hub.admin.patch(Secrets, { namespace: NAMESPACE, name: 'first' }, { data: { token: base64('garbage') } })],
+    ['deleted', () => hub.admin.delete(Secrets, { namespace: NAMESPACE, name: 'first' })],
+  ])('repairs a Secret that was %s, with one new token', async (_, damage) => {
+    const token = await ready('first');
+    await one().audit.skip();
+    await damage();
+    await until(
+      async () => ![token, '', 'garbage'].includes(await tokenText('first')),
+      () => conditions('first'),
+    );
+    const next = await ready('first');
+
+    expect(await isAccepted(next, one())).toBe(true);
+    expect((await one().audit.requests()).filter((each) => each === 'create serviceaccounts/token')).toHaveLength(1);
+  });
+
+  it('keeps the token while the target hangs during a rotation, and rotates after', async () => {
+    const token = await ready('first');
+    one().cluster.pause();
+    await hub.admin.patch(
+      ManagedTokens,
+      { namespace: NAMESPACE, name: 'first' },
+      { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } },
+    );
+    await until(
+      async () => (await conditions('first')) === 'Ready=True/Issued RotationFailing=True/ClusterTimeout',
+      () => conditions('first'),
+    );
+    expect(await tokenText('first')).toBe(token);
+    one().cluster.resume();
+    const next = await renewed('first', token);
+    await until(async () => (await conditions('first')) === 'Ready=True/Issued RotationFailing=False/Issued');
+    expect(await isAccepted(next, one())).toBe(true);
+  });
+
+  it('removes the Secret of a withdrawn permission within 40 seconds, and brings it back', async () => {
+    const startedAt = performance.now();
+    await hub.admin.delete(ClusterRoleBindings, { name: 'issue-one' });
+    await until(
+      async () => (await conditions('first')) === 'Ready=False/Forbidden',
+      () => conditions('first'),
+    );
+    const tookMs = performance.now() - startedAt;
+    expect(await tokenText('first')).toBe('');
+    expect([tookMs > 15_000, tookMs < 40_000]).toEqual([true, true]);
+    await allow('one');
+    expect(await isAccepted(await ready('first'), one())).toBe(true);
+  });
+
+  it('revokes by annotation and by deletion', async () => {
+    await create('contractor', 'two', { revocation: 'BoundSecret' });
+    const token = await ready('contractor');
+    await hub.admin.patch(
+      ManagedTokens,
+      { namespace: NAMESPACE, name: 'contractor' },
+      { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } },
+    );
+    await until(async () => !(await isAccepted(token, two())));
+    const next = await renewed('contractor', token);
+    expect(await isAccepted(next, two())).toBe(true);
+    await hub.admin.delete(ManagedTokens, { namespace: NAMESPACE, name: 'contractor' });
+    await until(async () => !(await isAccepted(next, two())));
+    await until(async () => (await tokenText('contractor')) === '');
+    const { items } = await two().admin.listAll(Secrets, { namespace: 'deploy' });
+    expect(items).toEqual([]);
+  });
+
+  it('restarts without a request, but for its Lease, when nothing is due', async () => {
+    await app.stop();
+    const places = [hub, ...targets];
+    await Promise.all(places.map(({ audit }) => audit.skip()));
+    const lease = { namespace: 'purser-system', name: 'purser' };
+    const { spec } = await hub.admin.get(Leases, lease);
+    app = await start();
+    const renewals = new Set<string>();
+    await until(async () => {
+      const { spec: now } = await hub.admin.get(Leases, lease);
+      if (now?.leaseTransitions !== spec?.leaseTransitions) renewals.add(now?.renewTime ?? '');
+      return renewals.size >= 3;
+    });
+    expect((await Promise.all(places.map(({ audit }) => audit.requests()))).flat()).toEqual([]);
+  });
+
+  it('notices a re-created account by putting tokens to their target', async () => {
+    await app.stop();
+    app = await start(VERIFY_MS);
+    const account = { namespace: 'deploy', name: 'deployer' };
+    const token = await ready('first');
+    await one().admin.delete(ServiceAccounts, account);
+    await one().admin.create(ServiceAccounts, { metadata: account });
+    const next = await renewed('first', token);
+    await ready('first');
+    const { status } = await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'first' });
+
+    expect(await isAccepted(next, one())).toBe(true);
+    expect(status?.serviceAccountUID).toBe((await one().admin.get(ServiceAccounts, account)).metadata.uid);
+  });
+
+  it('tells no token to anybody: not in status, events or logs', async () => {
+    const lists = await Promise.all([hub.admin.listAll(ManagedTokens), hub.admin.listAll(Events)]);
+    const told = [...logged, JSON.stringify(lists)].join('\n');
+    const leaked = [...seen].filter(
+      (token) => told.includes(token.slice(-24)) || told.includes(token.slice(token.lastIndexOf('.') + 1).slice(0, 24)),
+    );
+
+    expect([seen.size > 6, leaked]).toEqual([true, []]);
+  });
+});
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
