@@ -21,6 +21,7 @@ export function serversFor(endpoints: readonly ClusterServerEndpoint[], ownAddre
 export class EndpointChoice {
   readonly #servers: readonly string[];
   #active = 0;
+  /** When the preferred one last failed. */
   #leftAt = 0;
 
   /** `servers` are in the order of preference. */
@@ -28,27 +29,28 @@ export class EndpointChoice {
     this.#servers = servers;
   }
 
-  /** The addresses to try, the one that worked last first; after a while away from it, the preferred one. */
+  /** The address that is tried first; undefined if there is none. */
+  get active(): string | undefined {
+    return this.#servers[this.#active];
+  }
+
+  /** The addresses to try, the one that worked last first; after a while away from it, the preferred one before that. */
   order(now: number): readonly string[] {
     const isDue = this.#active !== 0 && now - this.#leftAt >= RETURN_MS;
-    const first = this.#servers[isDue ? 0 : this.#active];
-    return first === undefined ? [] : [first, ...this.#servers.filter((server) => server !== first)];
+    const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
+    const first = isDue ? [preferred, active] : [active];
+    return [...new Set([...first, ...this.#servers])].filter((server) => server !== undefined);
   }
 
-  worked(server: string, now: number): void {
-    this.#move(this.#servers.indexOf(server), now);
+  worked(server: string): void {
+    this.#active = this.#servers.indexOf(server);
   }
 
-  /** The address after the one that failed is the next to be tried. */
+  /** The address after the one that failed is the next to be tried; after a failed return, the one that worked. */
   failed(server: string, now: number): void {
-    this.#move((this.#servers.indexOf(server) + 1) % this.#servers.length, now);
-  }
-
-  #move(index: number, now: number): void {
-    const isReturn = this.#active !== 0 && now - this.#leftAt >= RETURN_MS;
-    // A failed attempt to return counts as leaving again.
-    if (index !== this.#active || isReturn) this.#leftAt = now;
-    this.#active = index;
+    const index = this.#servers.indexOf(server);
+    if (index === 0) this.#leftAt = now;
+    if (index === this.#active) this.#active = (index + 1) % this.#servers.length;
   }
 }
 

@@ -7,7 +7,7 @@ import { IssueError, type IssueFailure } from './issue-error.ts';
 
 /** The failure that a request without a usable answer is. */
 export function transportFailure({ code, message }: TransportError): IssueError {
-  return new IssueError(transportReason(code), message);
+  return new IssueError(transportReason(code), message, { code });
 }
 
 /** The failure that a refusal is, whatever was asked; `status` goes with those that concern whoever asked. */
@@ -46,7 +46,10 @@ const NEVER_SENT = new Set([
 const TIMEOUTS = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
 /** The codes of OpenSSL's verification, and those of a peer that does not speak TLS. */
-const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+const UNVERIFIED =
+  /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+/** What the other side says of our certificate. */
+const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 const MIN_RETRY_SECONDS = 1;
 const MAX_RETRY_SECONDS = 300;
 
@@ -54,6 +57,7 @@ function transportReason(code: string): IssueFailure {
   if (code === 'ERR_ADDRESS_REFUSED') return 'AddressRefused';
   if (TIMEOUTS.has(code)) return 'ClusterTimeout';
   if (UNREADABLE.test(code)) return 'AnswerUntrusted';
+  if (CERTIFICATE_ALERT.test(code)) return 'CredentialRejected';
   return isUnverified(code) ? 'TLSVerifyFailed' : 'ClusterUnreachable';
 }
 

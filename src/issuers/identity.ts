@@ -6,7 +6,7 @@ import { untilAborted } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
-import type { Target } from './target.ts';
+import type { Asker, Target } from './target.ts';
 
 /** Our user name on the target, asked once per credential. Throws an IssueError as long as it is not known. */
 export function ownUsername(target: Target, signal: AbortSignal): Promise<string> {
@@ -15,7 +15,8 @@ export function ownUsername(target: Target, signal: AbortSignal): Promise<string
   return untilAborted(found, signal);
 }
 
-async function findUsername(target: Target): Promise<string> {
+/** Our user name on the target, asked anew. */
+export async function findUsername(target: Asker): Promise<string> {
   try {
     return await askUsername(target);
   } catch (error) {
@@ -26,7 +27,7 @@ async function findUsername(target: Target): Promise<string> {
   }
 }
 
-async function askUsername(target: Target): Promise<string> {
+async function askUsername(target: Asker): Promise<string> {
   try {
     const review: unknown = await target.call((client, options) => client.createReview(SelfSubjectReviews, {}, options));
     return checked(statusOf(review)['userInfo']);
@@ -38,7 +39,7 @@ async function askUsername(target: Target): Promise<string> {
 }
 
 /** A review of our own token tells the same; certificates stand for their common name. */
-async function askOlderServer(target: Target): Promise<string> {
+async function askOlderServer(target: Asker): Promise<string> {
   const { credential } = target;
   if (credential?.type === 'certificate') return checked({ username: credential.commonName });
   if (credential === undefined) throw new IssueError('IdentityUnknown');

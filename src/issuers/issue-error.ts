@@ -12,6 +12,8 @@ export interface IssueErrorOptions {
   readonly retryAfterMs?: number;
   /** What the target answered, if its refusal is for whoever asked; without our credential. */
   readonly status?: Status;
+  /** What the network said, such as `ECONNREFUSED`, where it was the network. */
+  readonly code?: string;
 }
 
 /** A failure with its one word for programs. The message is one line for people and holds no token. */
@@ -20,12 +22,14 @@ export class IssueError extends Error {
   readonly reason: IssueFailure;
   readonly retryAfterMs?: number;
   readonly status?: Status;
+  readonly code?: string;
 
-  constructor(reason: IssueFailure, detail = '', { retryAfterMs, status }: IssueErrorOptions = {}) {
+  constructor(reason: IssueFailure, detail = '', { retryAfterMs, status, code }: IssueErrorOptions = {}) {
     super(detail === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleanedMessage(detail)}`);
     this.reason = reason;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     if (status !== undefined) this.status = status;
+    if (code !== undefined) this.code = code;
   }
 }
 

@@ -30,6 +30,9 @@ export interface TargetOptions {
 /** One request to the target, made of nothing but its arguments: it may be made again at another address. */
 export type Ask<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
 
+/** Whoever sends requests to a target: as everybody does, or as a probe. */
+export type Asker = Pick<Target, 'call' | 'credential'>;
+
 /** Sends requests to a target, one address after the other, while the target is worth asking. */
 export class Target {
   readonly credential: Credential | undefined;
@@ -64,13 +67,23 @@ export class Target {
     this.#breaker = admission.breaker;
     let outcome: Outcome = 'success';
     try {
-      return await this.#anywhere(ask, signal);
+      return await this.#anywhere(ask, DEADLINE_MS, signal);
     } catch (error) {
       outcome = signal?.aborted ? 'abandoned' : outcomeOf(error);
       throw this.#explained(error, signal);
     } finally {
       this.#breaker = settled(this.#breaker, outcome, this.clock.monotonic());
     }
+  }
+
+  /** Asks also while the circuit is open, which an answer closes: for whoever finds out how the target is. */
+  prober(deadlineMs: number): Asker {
+    return { credential: this.credential, call: (ask, signal) => this.#probe(ask, deadlineMs, signal) };
+  }
+
+  /** The address that is used now. */
+  get activeServer(): string | undefined {
+    return this.#choice.active;
   }
 
   /** Ends every connection at once; requests under way fail. */
@@ -80,16 +93,26 @@ export class Target {
     await Promise.all(clients.map((client) => client.transport.close()));
   }
 
-  async #anywhere<T>(ask: Ask<T>, signal: AbortSignal | undefined): Promise<T> {
-    const endsAt = this.clock.monotonic() + DEADLINE_MS;
+  async #probe<T>(ask: Ask<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
+    try {
+      const answer = await this.#anywhere(ask, deadlineMs, signal);
+      this.#breaker = CLOSED;
+      return answer;
+    } catch (error) {
+      throw this.#explained(error, signal);
+    }
+  }
+
+  async #anywhere<T>(ask: Ask<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
+    const endsAt = this.clock.monotonic() + deadlineMs;
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
       try {
         const answer = await ask(this.#client(server), { signal, timeoutMs: endsAt - this.clock.monotonic() });
-        this.#choice.worked(server, this.clock.monotonic());
+        this.#choice.worked(server);
         return answer;
       } catch (error) {
-        if (isAnswer(error)) this.#choice.worked(server, this.clock.monotonic());
+        if (isAnswer(error)) this.#choice.worked(server);
         else this.#choice.failed(server, this.clock.monotonic());
         first ??= error;
         if (signal?.aborted || !mayTryElsewhere(error)) throw error;

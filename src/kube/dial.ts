@@ -75,7 +75,8 @@ export function rejectServer(cluster: Cluster, mayDial: DialOptions['mayDial']):
   if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new Error(`${address} must not be dialled`);
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+/** Less than half of what a request to a target may take: there must be time for another address. */
+const CONNECT_TIMEOUT_MS = 4_000;
 /** Well below the 90 s after which kube-apiserver closes an idle connection, or a request could meet the close. */
 const KEEP_ALIVE_MS = 30_000;
 

@@ -11,6 +11,7 @@ import type { TargetSettings } from '../../src/issuers/create-target.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
 import { eventually } from '../kube/eventually.ts';
 import { startWireServer, type WireServer } from '../support/wire-server.ts';
 import { connectionsOf, IssuerWorld, tokenRequests } from './issuer-world.ts';
@@ -319,6 +320,18 @@ describe('several addresses', () => {
     });
     await expect(world.issue(at([first, second]))).resolves.toBeDefined();
   });
+
+  it('F11: leave one behind within one request that does not even shake hands', async () => {
+    await world.close();
+    start({ clock: systemClock });
+    const silent = createServer((socket) => socket.on('error', () => undefined).resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const address = silent.address();
+    const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const server = await world.serve(grants());
+    await expect(world.issue(at([{ url }, server]))).resolves.toBeDefined();
+    await new Promise((resolve) => silent.close(resolve));
+  }, 20_000);
 
   it('say what is wrong with the preferred one when all fail', async () => {
     expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressRefused' });

@@ -41,9 +41,9 @@ describe('endpoint choice', () => {
     const choice = new EndpointChoice(['a', 'b', 'c']);
     expect(choice.order(0)).toEqual(['a', 'b', 'c']);
     choice.failed('a', 0);
-    choice.worked('b', 0);
+    choice.worked('b');
     expect(choice.order(MINUTE)).toEqual(['b', 'a', 'c']);
-    choice.worked('b', 4 * MINUTE);
+    choice.worked('b');
     expect(choice.order(5 * MINUTE)).toEqual(['a', 'b', 'c']);
   });
 
@@ -51,11 +51,21 @@ describe('endpoint choice', () => {
     const choice = new EndpointChoice(['a', 'b']);
     choice.failed('a', 0);
     choice.failed('a', 5 * MINUTE);
-    choice.worked('b', 5 * MINUTE);
+    choice.worked('b');
     expect(choice.order(6 * MINUTE)).toEqual(['b', 'a']);
     expect(choice.order(10 * MINUTE)).toEqual(['a', 'b']);
-    choice.worked('a', 10 * MINUTE);
+    choice.worked('a');
     expect(choice.order(11 * MINUTE)).toEqual(['a', 'b']);
+  });
+
+  it('goes back to the one that worked if the preferred one still fails, past those that failed before', () => {
+    const choice = new EndpointChoice(['a', 'b', 'c']);
+    choice.failed('a', 0);
+    choice.failed('b', 0);
+    choice.worked('c');
+    expect(choice.order(5 * MINUTE)).toEqual(['a', 'c', 'b']);
+    choice.failed('a', 5 * MINUTE);
+    expect(choice.order(5 * MINUTE)).toEqual(['c', 'a', 'b']);
   });
 
   it('goes round when all of them fail', () => {
