@@ -74,7 +74,8 @@ function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | 
   if (error instanceof TerminalError) return 'terminal';
   if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
   if (hasReason(error, 'Conflict')) return 'conflict';
-  return error instanceof StatusError && (error.code === 429 || toldMs(error) !== undefined) ? 'told-to-wait' : 'transient';
+  const isBusy = error instanceof StatusError && error.code === 429;
+  return isBusy || toldMs(error) !== undefined ? 'told-to-wait' : 'transient';
 }
 
 /** A NotFound may speak of many things: an account, a namespace, a whole kind that was uninstalled. */
@@ -107,7 +108,13 @@ function jittered(ms: number, random: number): number {
 
 /** How long the server asks us to wait, within bounds. What it wrote is not trusted to be a number. */
 function toldMs(error: unknown): number | undefined {
-  const seconds: unknown = error instanceof StatusError ? error.retryAfterSeconds : undefined;
-  if (typeof seconds !== 'number' || !(seconds > 0)) return undefined;
-  return Math.min(Math.max(seconds * 1_000, TOLD_MS.least), TOLD_MS.most);
+  const [asked, unitMs] = retryAfter(error);
+  if (typeof asked !== 'number' || !(asked > 0)) return undefined;
+  return Math.min(Math.max(asked * unitMs, TOLD_MS.least), TOLD_MS.most);
+}
+
+/** API errors count in seconds, those of issuers in milliseconds. */
+function retryAfter(error: unknown): readonly [asked: unknown, unitMs: number] {
+  if (error instanceof StatusError) return [error.retryAfterSeconds, 1_000];
+  return [error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined, 1];
 }

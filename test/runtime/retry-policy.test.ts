@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ManagedTokens } from '../../src/api/resources.ts';
 import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/api/status.ts';
+import { IssueError } from '../../src/issuers/issue-error.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { type Failure, latestRetryAt, planRetry, type RetryTerms, TerminalError } from '../../src/runtime/retry-policy.ts';
 
@@ -32,6 +33,12 @@ describe('planRetry', () => {
     ['the server says how long to wait', tooManyRequests('busy', 7), { class: 'told-to-wait', waitMs: 7_000 }],
     ['the server says so with a 503', serviceUnavailable('soon', 30), { class: 'told-to-wait', waitMs: 30_000 }],
     ['the server is busy and does not say how long', asking(undefined), { class: 'told-to-wait', waitMs: 1_000 }],
+    [
+      'a target says how long to wait',
+      new IssueError('CircuitOpen', '', { retryAfterMs: 9_000 }),
+      { class: 'told-to-wait', waitMs: 9_000 },
+    ],
+    ['a target does not say', new IssueError('ClusterUnreachable'), { class: 'transient', waitMs: 500 }],
     ['there is no answer', new TransportError('ECONNREFUSED', 'refused'), { class: 'transient', waitMs: 500 }],
     ['the server fails', statusError('InternalError', 'oops'), { class: 'transient', waitMs: 500 }],
     ['we are not allowed to', statusError('Forbidden', 'no'), { class: 'transient', waitMs: 500 }],
