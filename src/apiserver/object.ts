@@ -62,3 +62,8 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly [field: string]: unknown;
 }
+
+/** `apps/v1`, or `v1` in the core group. */
+export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
+  return group === '' ? version : `${group}/${version}`;
+}

@@ -4,7 +4,7 @@ import { badRequest, statusError, unclassified } from '../api/status.ts';
 import { goQuote } from '../std/go-text.ts';
 import { objectStruct } from './kinds/go-struct.ts';
 import type { Kind } from './kinds/kind.ts';
-import type { KubeObject } from './object.ts';
+import { apiVersionOf, type KubeObject } from './object.ts';
 import type { ListPage } from './verbs/list.ts';
 import { itemText, listText, objectText } from './wire/encode.ts';
 import type { Representation } from './wire/negotiate.ts';
@@ -55,7 +55,7 @@ export function showList(page: ListPage, view: View): string {
   };
   switch (view.as?.kind) {
     case undefined: {
-      const head = { apiVersion: apiVersion(kind), kind: kind.listKind, metadata };
+      const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata };
       return listText(
         head,
         page.items.map((item) => itemTextOf(item, kind)),
@@ -160,10 +160,6 @@ function notAList(kind: Kind): Error {
 
 function notAcceptable(message: string): Error {
   return statusError('NotAcceptable', message);
-}
-
-function apiVersion({ group, version }: Kind): string {
-  return group === '' ? version : `${group}/${version}`;
 }
 
 /** The type of an object or of its list, as Go names it in messages. */

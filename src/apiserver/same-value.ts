@@ -1,5 +1,7 @@
 // When two JSON values are the same: numbers by amount, objects regardless of the order of their fields.
 
+import { isFields } from './object.ts';
+
 /** A JSON object of any kind. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -9,10 +11,6 @@ export function sameValue(a: unknown, b: unknown): boolean {
   if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b) && (typeof a === 'number' || typeof b === 'number');
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameValue(item, b[index]));
   return isFields(a) && isFields(b) && sameFields(a, b);
-}
-
-export function isFields(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A field of an object; names such as `constructor` are no exception. */

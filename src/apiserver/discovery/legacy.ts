@@ -1,6 +1,7 @@
 // Discovery as one document per group and version.
 
 import { compareUtf8 } from '../../std/go-text.ts';
+import { apiVersionOf } from '../object.ts';
 import type { Group, GroupVersion, Resource } from './groups.ts';
 
 /** `/api`. */
@@ -24,18 +25,13 @@ export function apiResourceList({ group, version, resources }: GroupVersion): ob
   return {
     kind: 'APIResourceList',
     ...(group !== '' && { apiVersion: 'v1' }),
-    groupVersion: groupVersion(group, version),
+    groupVersion: apiVersionOf({ group, version }),
     resources: entries,
   };
 }
 
-/** `G/V`, or `V` in the core group. */
-function groupVersion(group: string, version: string): string {
-  return group === '' ? version : `${group}/${version}`;
-}
-
 function apiGroupFields({ name, versions }: Group): object {
-  const entries = versions.map(({ version }) => ({ groupVersion: groupVersion(name, version), version }));
+  const entries = versions.map(({ version }) => ({ groupVersion: apiVersionOf({ group: name, version }), version }));
   return { name, versions: entries, preferredVersion: entries[0] };
 }
 

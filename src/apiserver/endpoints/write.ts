@@ -1,6 +1,6 @@
 // POST, PUT and DELETE.
 
-import { badRequest } from '../../api/status.ts';
+import { badRequest, hasReason } from '../../api/status.ts';
 import type { Reply } from '../reply.ts';
 import { showList } from '../representation.ts';
 import type { Api, Target } from '../verbs/api.ts';
@@ -10,7 +10,7 @@ import { listObjects } from '../verbs/list.ts';
 import { updateObject } from '../verbs/update.ts';
 import { bodyMediaType } from '../wire/content-type.ts';
 import { deleteOptions } from '../wire/delete-options.ts';
-import { writeOptions } from '../wire/options.ts';
+import { type DeleteOptions, writeOptions } from '../wire/options.ts';
 import { orderedJson } from '../wire/ordered-json.ts';
 import { decodeBody } from './decode-body.ts';
 import { type KindRequest, objectReply, representationOf, targetOf, textReply, viewOf, writerOf } from './endpoint.ts';
@@ -58,9 +58,18 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   const deletion = deleteOptions(request.query, await request.body(), request.contentType);
   const page = await listObjects(api, target, selection, options);
   for (const { metadata } of page.items) {
-    deleteObject(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
+    deletePresent(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
   }
   return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+}
+
+/** Deletes an object of a list that may be of the past: what is gone already needs no deletion. */
+function deletePresent(api: Api, target: Target, options: DeleteOptions): void {
+  try {
+    deleteObject(api, target, options);
+  } catch (error) {
+    if (!hasReason(error, 'NotFound')) throw error;
+  }
 }
 
 function success({ kind, name }: Target, { object }: Deletion): object {

@@ -1,8 +1,8 @@
 // Server-side apply: merging what a manager wants into an object, and refusing to take what others own.
 
 import { badRequest, unclassified } from '../../api/status.ts';
-import type { KubeObject } from '../object.ts';
-import { isFields, sameValue } from '../same-value.ts';
+import { isFields, type KubeObject } from '../object.ts';
+import { sameValue } from '../same-value.ts';
 import { withoutAbandoned } from './abandoned-fields.ts';
 import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
 import { applyConflict } from './conflict.ts';

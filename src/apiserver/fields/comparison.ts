@@ -1,6 +1,7 @@
 // The fields in which two objects of one type differ.
 
-import { fieldOf, isFields, sameValue } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import { fieldOf, sameValue } from '../same-value.ts';
 import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE, union } from './field-set.ts';
 import { entriesByElement } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';

@@ -1,7 +1,7 @@
 // Values as Go's fmt package prints them, which some messages of Kubernetes quote.
 
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
-import { isFields } from '../same-value.ts';
+import { isFields } from '../object.ts';
 
 /** `%v`: `map[a:1 b:[x y]]`. */
 export function goPrint(value: unknown): string {

@@ -2,7 +2,8 @@
 
 import { badRequest, statusError } from '../../api/status.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { isFields, type JsonObject, sameValue } from '../same-value.ts';
+import { type Fields, isFields } from '../object.ts';
+import { type JsonObject, sameValue } from '../same-value.ts';
 import { duplicateFields, type JsonEntry, type JsonNode } from '../wire/json-node.ts';
 import { jsonTypeName } from './json-type.ts';
 
@@ -96,7 +97,7 @@ function pointer(path: unknown): readonly string[] {
   return steps.map((step) => step.replaceAll(/~[01]/g, (escaped) => (escaped === '~1' ? '/' : '~')));
 }
 
-type Change = (container: JsonObject | readonly unknown[], step: string) => unknown;
+type Change = (container: Fields | readonly unknown[], step: string) => unknown;
 
 function edit(container: unknown, [step = '', ...rest]: readonly string[], change: Change): unknown {
   if (!isContainer(container)) throw rejected();
@@ -111,7 +112,7 @@ function valueAt(document: unknown, steps: readonly string[]): unknown {
   }, document);
 }
 
-function member(container: JsonObject | readonly unknown[], step: string): unknown {
+function member(container: Fields | readonly unknown[], step: string): unknown {
   if (isFields(container)) return Object.hasOwn(container, step) ? container[step] : undefined;
   return container[position(step, container.length, container.length - 1)];
 }
@@ -150,6 +151,6 @@ function position(step: string, end: number, last: number): number {
   return index;
 }
 
-function isContainer(value: unknown): value is JsonObject | readonly unknown[] {
+function isContainer(value: unknown): value is Fields | readonly unknown[] {
   return Array.isArray(value) || isFields(value);
 }

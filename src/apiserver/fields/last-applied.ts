@@ -1,8 +1,8 @@
 // The annotation in which `kubectl apply` keeps what it applied last, where server-side apply by kubectl takes it into account.
 
 import { goJson } from '../../std/go-text.ts';
-import type { KubeObject } from '../object.ts';
-import { isFields, type JsonObject } from '../same-value.ts';
+import { isFields, type KubeObject } from '../object.ts';
+import type { JsonObject } from '../same-value.ts';
 import { compareObjects } from './comparison.ts';
 import { difference, type FieldSet, NO_FIELDS, union } from './field-set.ts';
 import { objectType } from './merge-type.ts';

@@ -1,7 +1,8 @@
 // What tells the entries of a list apart that has an owner for each.
 
 import { goQuote } from '../../std/go-text.ts';
-import { fieldOf, isFields, type JsonObject } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import { fieldOf, type JsonObject } from '../same-value.ts';
 import type { ListType } from './merge-type.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
 

@@ -1,7 +1,8 @@
 // JSON merge patches (RFC 7386) as Kubernetes applies them.
 
 import { badRequest } from '../../api/status.ts';
-import { fieldOf, isFields, type JsonObject } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import { fieldOf, type JsonObject } from '../same-value.ts';
 import type { PatchReading } from './json-patch.ts';
 import { jsonTypeName } from './json-type.ts';
 

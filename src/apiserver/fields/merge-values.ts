@@ -1,6 +1,7 @@
 // Merging an applied object into the live one. Nothing is removed here.
 
-import { fieldOf, isFields } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import { fieldOf } from '../same-value.ts';
 import { entryElement } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import type { PathElement } from './path-element.ts';

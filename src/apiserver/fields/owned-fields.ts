@@ -1,6 +1,6 @@
 // The fields that someone owns who applies an object: everything it mentions.
 
-import { isFields } from '../same-value.ts';
+import { isFields } from '../object.ts';
 import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE } from './field-set.ts';
 import { entriesByElement } from './list-entry.ts';
 import { fieldType, type MapType, type MergeType, partFor } from './merge-type.ts';

@@ -1,8 +1,7 @@
 // metadata.managedFields as the server works with it: who owns which fields, and since when.
 
 import { compareUtf8, goJsonString } from '../../std/go-text.ts';
-import type { ManagedFieldsEntry } from '../object.ts';
-import { isFields } from '../same-value.ts';
+import { isFields, type ManagedFieldsEntry } from '../object.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
 
 /** Someone who writes an object, and in which way. */

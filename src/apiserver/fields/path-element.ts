@@ -1,7 +1,8 @@
 // One step of a field's path, kept in the text that fieldsV1 uses for it. Equal steps have equal texts.
 
 import { compareUtf8, goJson, goJsonString, goQuote } from '../../std/go-text.ts';
-import { isFields, type JsonObject } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import type { JsonObject } from '../same-value.ts';
 
 /** `f:name` for a field, `k:{"type":"Ready"}` and `v:"x"` for a list's entry, `i:0` for a position. */
 export type PathElement = string;

@@ -1,6 +1,6 @@
 // Taking fields out of an object.
 
-import { isFields } from '../same-value.ts';
+import { isFields } from '../object.ts';
 import type { FieldSet } from './field-set.ts';
 import { entryElement } from './list-entry.ts';
 import { fieldType, type MergeType, partFor } from './merge-type.ts';

@@ -1,7 +1,8 @@
 // Lists in a strategic merge patch: entries of the patch come in its order, others keep their place among them.
 
 import { statusError, unclassified } from '../../api/status.ts';
-import { isFields, type JsonObject } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import type { JsonObject } from '../same-value.ts';
 import { goPrint, goTypeName } from './go-print.ts';
 
 /** How one list merges. */

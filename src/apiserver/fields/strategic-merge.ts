@@ -1,7 +1,8 @@
 // Strategic merge patches: lists of built-in kinds merge by key or as sets, and directives say what a merge cannot.
 
 import { badRequest, type StatusError, unclassified } from '../../api/status.ts';
-import { fieldOf, isFields, type JsonObject } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import { fieldOf, type JsonObject } from '../same-value.ts';
 import type { Schema } from '../schema/schema.ts';
 import { goPrint, goTypeName } from './go-print.ts';
 import { jsonTypeName } from './json-type.ts';

@@ -1,7 +1,7 @@
 // Whether an object has the types that its schema declares, as far as server-side apply asks.
 
 import { compareUtf8 } from '../../std/go-text.ts';
-import { isFields } from '../same-value.ts';
+import { isFields } from '../object.ts';
 import { goPrint, goSyntax, goTypeName } from './go-print.ts';
 import { entryElement, entryProblem } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';

@@ -1,7 +1,6 @@
 // An object together with the type that says which of its parts have owners of their own.
 
-import type { KubeObject } from '../object.ts';
-import { isFields } from '../same-value.ts';
+import { isFields, type KubeObject } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type Comparison, compareObjects } from './comparison.ts';
 import { type FieldSet, fieldSetOfPaths, outside } from './field-set.ts';

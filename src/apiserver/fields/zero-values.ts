@@ -1,6 +1,7 @@
 // Built-in kinds are Go structs: a struct held by value and a field without omitempty are there even if nobody wrote them.
 
-import { isFields, type JsonObject } from '../same-value.ts';
+import { isFields } from '../object.ts';
+import type { JsonObject } from '../same-value.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** `value` with what Go would write besides. Custom resources stay as they are. */

@@ -6,8 +6,8 @@ import { type AccessAttributes, decide, type Policy } from '../../domain/rbac.ts
 import type { User } from '../access/user.ts';
 import { SUBJECT_ACCESS_REVIEW } from '../kinds/reviews.ts';
 import type { KubeObject } from '../object.ts';
+import { structText } from '../wire/struct-text.ts';
 import { type SelectorAttributes, selectorErrors, selectorWarnings } from './selector-attributes.ts';
-import { structText } from './struct-text.ts';
 
 export interface AccessReviewContext {
   /** Who asks. */
@@ -91,7 +91,7 @@ function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview):
 function metadataErrors({ metadata }: AccessReview, allowed: readonly string[]): readonly FieldError[] {
   const taken = Object.keys(metadata).filter((field) => field !== 'managedFields' && !allowed.includes(field));
   if (taken.length === 0) return [];
-  const text = structText(metadata, SUBJECT_ACCESS_REVIEW.properties?.['metadata'] ?? {});
+  const text = structText({ ...metadata }, SUBJECT_ACCESS_REVIEW.properties?.['metadata'] ?? {});
   const why = ['must be empty', ...allowed].join(' except for ');
   return [{ type: 'FieldValueInvalid', field: 'metadata', body: `Invalid value: ${text}: ${why}` }];
 }

@@ -4,11 +4,11 @@ import { badRequest } from '../../api/status.ts';
 import { pathSegmentProblems } from '../../domain/names.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
+import { apiVersionOf, type KubeObject } from '../object.ts';
 import type { Change, ObjectStore } from './object-store.ts';
 
 /** Where the objects of a kind are kept: `secrets`, or `coordination.k8s.io/leases`. */
-export function resourceOf(kind: Kind): string {
+export function resourceOf(kind: Pick<Kind, 'group' | 'plural' | 'conversion'>): string {
   const { group, plural } = kind.conversion?.storedAs ?? kind;
   return group === '' ? plural : `${group}/${plural}`;
 }
@@ -80,7 +80,7 @@ export class KindStore {
   /** Versions of a custom resource differ in nothing but their name: there is no conversion webhook here. */
   #served(stored: KubeObject): KubeObject {
     if (this.kind.conversion !== undefined) return this.kind.conversion.fromStored(stored);
-    const apiVersion = this.kind.group === '' ? this.kind.version : `${this.kind.group}/${this.kind.version}`;
+    const apiVersion = apiVersionOf(this.kind);
     return stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
   }
 }

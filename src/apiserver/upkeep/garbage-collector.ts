@@ -3,14 +3,12 @@
 import type { KubeObject, OwnerReference } from '../object.ts';
 import { type Change, EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
-import { deleteObject } from '../verbs/delete.ts';
+import { deleteObject, FOREGROUND, ORPHAN } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
 import { OwnerGraph, type Place } from './owner-graph.ts';
 import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
 
 const WRITER = systemWriter('kube-controller-manager');
-const FOREGROUND = 'foregroundDeletion';
-const ORPHAN = 'orphan';
 /** An owner that was never seen may still be on its way, as when a backup is restored in any order. */
 const UNKNOWN_OWNER_GRACE_MS = 30_000;
 

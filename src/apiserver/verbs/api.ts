@@ -75,7 +75,3 @@ export function checkValid(kind: Kind, object: KubeObject, errors: readonly Fiel
 function groupOf({ apiVersion }: KubeObject): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
-
-export function apiVersionOf({ group, version }: Kind): string {
-  return group === '' ? version : `${group}/${version}`;
-}

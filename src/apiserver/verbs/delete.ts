@@ -15,8 +15,9 @@ export interface Deletion {
   readonly gone: boolean;
 }
 
-const FOREGROUND = 'foregroundDeletion';
-const ORPHAN = 'orphan';
+/** The finalizers by which an owner waits for its dependents to go, or to be disowned. */
+export const FOREGROUND = 'foregroundDeletion';
+export const ORPHAN = 'orphan';
 
 export function deleteObject(api: Api, target: Target, options: DeleteOptions): Deletion {
   const { kind, namespace, name } = target;

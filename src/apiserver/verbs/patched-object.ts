@@ -4,7 +4,7 @@ import { internalError, unclassified } from '../../api/status.ts';
 import { conversionProblem } from '../fields/unstructured.ts';
 import { OBJECT_META } from '../kinds/go-struct.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Fields, type KubeObject, type ObjectMeta } from '../object.ts';
+import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../object.ts';
 import { prune } from '../schema/prune.ts';
 import type { Schema } from '../schema/schema.ts';
 import { decodeEmbedded } from '../wire/decode-embedded.ts';
@@ -13,7 +13,6 @@ import { decodeTyped } from '../wire/decode-typed.ts';
 import { missingField, readDocument } from '../wire/document.ts';
 import { type JsonNode, toNode, toValue } from '../wire/json-node.ts';
 import { type TypeMeta, withDefaultType } from '../wire/type-meta.ts';
-import { apiVersionOf } from './api.ts';
 
 export interface DecodedDocument {
   readonly object: KubeObject;

@@ -5,8 +5,8 @@ import { withTrackedUpdate } from '../fields/managed-fields.ts';
 import { resetPathsOf } from '../fields/reset-paths.ts';
 import type { Typing } from '../fields/typed-object.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
-import { type Api, apiVersionOf, type Target, type Writer } from './api.ts';
+import { apiVersionOf, type KubeObject } from '../object.ts';
+import type { Api, Target, Writer } from './api.ts';
 
 export interface Write {
   readonly live?: KubeObject | undefined;

@@ -2,10 +2,10 @@
 
 import { expired, hasReason, type Status } from '../../api/status.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
+import { apiVersionOf, type KubeObject } from '../object.ts';
 import type { Change } from '../storage/object-store.ts';
 import type { ListOptions } from '../wire/options.ts';
-import { type Api, apiVersionOf, storeOf } from './api.ts';
+import { type Api, storeOf } from './api.ts';
 import { requestedRevision } from './list.ts';
 import type { Selection } from './selection.ts';
 import { WatchQueue } from './watch-queue.ts';
