@@ -24,7 +24,7 @@ export class KubeClient {
   }
 
   get<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions): Promise<T> {
-    return this.#call({ method: 'GET', path: objectPath(resource, name) }, options);
+    return this.#object({ method: 'GET', path: objectPath(resource, name) }, options);
   }
 
   /** One page; without a limit, all. */
@@ -141,26 +141,31 @@ export class KubeClient {
     return this.#write({ method: 'PUT', path: objectPath(resource, nameOf(object), subresource), body: typed(resource, object) }, options);
   }
 
-  #patch<T>(path: string, patch: Patch, options?: WriteOptions): Promise<T> {
+  #patch<T extends ApiObject>(path: string, patch: Patch, options?: WriteOptions): Promise<T> {
     const contentType = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json';
     return this.#write({ method: 'PATCH', path, body: patch, contentType }, options);
   }
 
-  #write<T>(request: WriteRequest, options: WriteOptions = {}): Promise<T> {
+  #write<T extends ApiObject>(request: WriteRequest, options: WriteOptions = {}): Promise<T> {
     const { body, contentType = JSON_TYPE['content-type'], query, ...rest } = request;
     const common = { fieldManager: this.#fieldManager, dryRun: options.dryRun === true ? 'All' : undefined };
     const headers = { 'content-type': contentType };
-    return this.#call({ ...rest, query: { ...query, ...common }, headers, body: JSON.stringify(body) }, options);
+    return this.#object({ ...rest, query: { ...query, ...common }, headers, body: JSON.stringify(body) }, options);
+  }
+
+  /** An object as every server should answer it: whoever gets one relies on its metadata. */
+  async #object<T extends ApiObject>(request: TransportRequest, options?: CallOptions): Promise<T> {
+    const object: T = await this.#call(request, options);
+    if (typeof object.metadata !== 'object' || object.metadata === null) throw this.#unreadable(request, 'an object with metadata');
+    return object;
   }
 
   async #call<T>(request: TransportRequest, options?: CallOptions): Promise<T> {
     const { body } = await this.#request(request, options);
-    try {
-      return JSON.parse(body);
-    } catch {
-      // The parser's own message would quote the body, which may hold a token.
-      throw this.#unreadable(request, 'JSON');
-    }
+    const value = parsed(body);
+    if (value === undefined) throw this.#unreadable(request, 'JSON');
+    if (typeof value !== 'object' || value === null) throw this.#unreadable(request, 'an object');
+    return value as T;
   }
 
   #unreadable({ method, path }: TransportRequest, wanted: string): TransportError {
@@ -177,6 +182,15 @@ export class KubeClient {
 /** Whether an error says that a version or a page is no longer known. */
 export function isExpired(error: unknown): boolean {
   return error instanceof StatusError && error.code === 410;
+}
+
+/** The parser's own message would quote the body, which may hold a token. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }
 
 interface RawList<T> {

@@ -19,7 +19,7 @@ beforeEach(async () => {
   clock = new FakeClock();
   problems = [];
   statuses = [];
-  world = await startWireWorld((_, reply) => reply.json(statuses.shift() ?? 200, {}), clock);
+  world = await startWireWorld((_, reply) => reply.json(statuses.shift() ?? 200, { metadata: {} }), clock);
   const onProblem = (error: unknown) => problems.push(error);
   recorder = new Recorder({ client: world.client, clock, random: () => 0.5, component: 'purser', instance: 'purser-0', onProblem });
 });

@@ -232,9 +232,9 @@ describe('on real clusters', () => {
   });
 
   it('rotates ahead of time, with one review and three requests', async () => {
-    await create('short', 'two', { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } });
+    await create('short', 'two', { expirationSeconds: 600, rotation: { renewBefore: '85%', suspend: false } });
     const token = await ready('short');
-    await until(async () => (await hub.audit.requests()).filter((each) => each === 'create events').length === 2);
+    await until(async () => (await hub.audit.requests()).filter((each) => each === 'create events').length >= 2);
     await Promise.all([hub, two()].map(({ audit }) => audit.skip()));
     const next = await renewed('short', token);
     await until(async () => (await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'short' })).status?.rotations === 1);

@@ -1,0 +1,298 @@
+// Whatever people, clusters and the hub do: no defect, no foreign Secret touched, no storm of tokens, and in the end all is well.
+
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../../src/api/resources.ts';
+import { StatusError } from '../../../src/api/status.ts';
+import { Authority } from '../../../src/controllers/managed-token/authority.ts';
+import type { TokenDeps } from '../../../src/controllers/managed-token/deps.ts';
+import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
+import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
+import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
+import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
+import { Withdrawals } from '../../../src/controllers/managed-token/withdrawal.ts';
+import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
+import type { StoredSecret } from '../../../src/domain/token-observation.ts';
+import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
+import { IssueError } from '../../../src/issuers/issue-error.ts';
+import { TransportError } from '../../../src/kube/transport-error.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { aCredential, base64, registered, settings } from '../../issuers/registration.ts';
+import { authority, grant, refusal, startTarget } from '../../issuers/wire-target.ts';
+import { startWireWorld, type WireWorld } from '../../kube/wire-world.ts';
+import { HandInformer } from '../../runtime/hand-informer.ts';
+import { aToken } from '../../support/builders.ts';
+import { FakeClock } from '../../support/clock.ts';
+import type { WireHandler, WireServer } from '../../support/wire-server.ts';
+import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
+
+jest.setTimeout(300_000);
+
+const KEY = 'team-a/ci';
+const SPACING_MS = 2_000;
+const SUBJECT_UID = 'an-owner-that-is-not-ours';
+
+let clock = new FakeClock(Date.now());
+let hub = new ScriptedHub(aToken().build());
+let answer: WireHandler;
+let issuedAt: number[] = [];
+let hubWorld: WireWorld;
+let target: WireServer;
+
+beforeAll(async () => {
+  hubWorld = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
+  target = await startTarget((request, reply) => answer(request, reply));
+});
+afterAll(async () => {
+  await hubWorld.close();
+  await target.close();
+});
+
+/** A controller without its queue: tests decide when it looks, and how much it knows. */
+class Looker {
+  readonly #tokens = new HandInformer<ManagedToken>();
+  readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
+  readonly #clients = new ClusterClients(settings(patient(clock)));
+  readonly #reconcile: ReturnType<typeof createReconcile>;
+
+  constructor() {
+    const { cluster, credential } = registered({ servers: [target.url], ca: authority.certificate });
+    const others = {
+      clusters: fed<Cluster>(cluster),
+      credentials: [fed<Secret>(credential ?? aCredential({}))],
+      requesters: fed<ServiceAccount>({ metadata: { namespace: 'team-a', name: 'default' } }),
+      roles: fed<ClusterRole>(),
+      bindings: fed<ClusterRoleBinding>(),
+    };
+    this.#tokens.changes$.subscribe();
+    this.#secrets.changes$.subscribe();
+    const view = new HubView({ tokens: this.#tokens, secrets: this.#secrets, ...others } as unknown as TokenInformers);
+    const memory = new TokenMemory();
+    const deps: TokenDeps = {
+      ...{ hub: hubWorld.client, clients: this.#clients, clock, view, memory, startedAt: clock.now() },
+      recorder: { record: () => {} },
+      log: createLogger({ level: 'silent', readable: false, write: () => {} }),
+      settings: { verifyIntervalMs: 0, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, ownAddress: '127.0.0.1' },
+      authority: new Authority({ hub: hubWorld.client, view, memory, protectedNamespaces: PROTECTED_NAMESPACES }),
+      withdrawals: new Withdrawals(memory),
+    };
+    this.#reconcile = createReconcile(deps);
+    this.sync();
+  }
+
+  /** Lets the informers know everything. */
+  sync(): void {
+    this.#tokens.list(hub.token);
+    const labelled = [...hub.secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
+    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+  }
+
+  /** One look. Returns when the next is due; throws only what is no defect. */
+  async look(): Promise<number | undefined> {
+    try {
+      return (await this.#reconcile(KEY, new AbortController().signal)).requeueAt;
+    } catch (error) {
+      if (error instanceof IssueError || error instanceof StatusError || error instanceof TransportError) return clock.now() + 5_000;
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#clients.close();
+  }
+}
+
+type Act = (looker: Looker) => unknown;
+
+const anyText = fc.oneof(
+  fc.string(),
+  fc.constantFrom('', '{}', 'null', 'eyJhbGciOiJub25lIn0.e30.', '2026-13-45T99:99:99Z', '9'.repeat(40)),
+);
+const ours = [
+  'issued-at',
+  'expires-at',
+  'renew-at',
+  'issued-for',
+  'token-digest',
+  'rotations',
+  'template',
+  'rotate-request',
+  'revoke-request',
+];
+
+const passing: fc.Arbitrary<Act> = fc
+  .constantFrom(0, 500, 2_100, 11_000, 16_000, 600_000, 2_900_000, 3_700_000)
+  .map((ms) => () => clock.advance(ms));
+
+const damage: fc.Arbitrary<Act> = fc
+  .record({
+    annotations: fc.dictionary(fc.constantFrom(...ours.map((name) => `tokens.purser.dev/${name}`)), anyText),
+    data: fc.dictionary(fc.constantFrom('token', 'server', 'ca.crt', 'kubeconfig', 'junk'), anyText.map(base64)),
+    immutable: fc.boolean(),
+    isUnlabelled: fc.boolean(),
+  })
+  .map(({ annotations, data, immutable, isUnlabelled }) => () => {
+    for (const secret of hub.secrets.values()) {
+      if (secret.metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) continue;
+      const labels = isUnlabelled ? {} : (secret.metadata.labels ?? {});
+      const metadata = { ...secret.metadata, labels, annotations: { ...secret.metadata.annotations, ...annotations } };
+      hub.put({ ...secret, metadata, data: { ...secret.data, ...data }, ...(immutable && { immutable }) });
+    }
+  });
+
+const removal: fc.Arbitrary<Act> = fc.constant(() => hub.secrets.clear());
+
+const foreign: fc.Arbitrary<Act> = fc.boolean().map((isLabelled) => () => {
+  const labels = isLabelled ? { 'tokens.purser.dev/managed-by': 'purser' } : {};
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: SUBJECT_UID, controller: true };
+  const metadata = { name: 'ci', uid: 'foreign', labels, ownerReferences: [owner] };
+  if (!hub.secrets.has('ci')) hub.put({ metadata, type: 'Opaque', data: { theirs: base64('x') } });
+});
+
+const wish: fc.Arbitrary<Act> = fc
+  .oneof(
+    fc.constantFrom(['api'], ['api', 'vault']).map((audiences) => ({ audiences })),
+    fc.boolean().map((suspend) => ({ rotation: { renewBefore: '20%', suspend } })),
+    anyText.map((renewBefore) => ({ rotation: { renewBefore, suspend: false } })),
+    fc.constantFrom('ci', 'renamed').map((name) => ({ secret: { name, outputs: ['Token', 'Kubeconfig'] as const } })),
+    fc.constantFrom(0, 599, 600, 86_400).map((expirationSeconds) => ({ expirationSeconds })),
+    fc.constantFrom('prod-eu', 'gone').map((clusterName) => ({ clusterName })),
+  )
+  .map((spec) => () => hub.change((token) => ({ ...token, spec: { ...token.spec, ...spec } })));
+
+const request: fc.Arbitrary<Act> = fc.string({ minLength: 1 }).map((value) => () => {
+  const annotations = { 'tokens.purser.dev/rotate': value };
+  hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations } }));
+});
+
+const permission: fc.Arbitrary<Act> = fc.boolean().map((isAllowed) => () => (hub.isAllowed = isAllowed));
+
+const hubFault: fc.Arbitrary<Fault> = fc.oneof(
+  fc.constantFrom(400, 401, 403, 404, 409, 410, 422, 429, 500, 503, 504).map(
+    (code): Fault =>
+      (_, reply) =>
+        reply.json(code, refused(code, code === 409 ? 'Conflict' : '')),
+  ),
+  fc.constant<Fault>((_, reply) => reply.reset()),
+  fc.constant<Fault>((_, reply) => reply.text(200, 'not JSON')),
+  fc.constantFrom(null, {}, [], 7, { metadata: null }, { metadata: {} }).map(
+    (body): Fault =>
+      (_, reply) =>
+        reply.json(200, body),
+  ),
+);
+const hubFaults: fc.Arbitrary<Act> = fc.array(hubFault, { maxLength: 4 }).map((faults) => () => void hub.faults.push(...faults));
+
+const answers: fc.Arbitrary<WireHandler> = fc.oneof(
+  { arbitrary: fc.constant<WireHandler>((sent, reply) => grants(sent, reply)), weight: 4 },
+  fc.constantFrom(400, 401, 403, 404, 409, 422, 429, 500, 502, 503).map(
+    (code): WireHandler =>
+      (_, reply) =>
+        reply.json(code, refusal(code, 'eyJhbGciOiJub25lIn0.e30.c2ln refused')),
+  ),
+  fc.constant<WireHandler>((_, reply) => reply.reset()),
+  fc.constant<WireHandler>((_, reply) => reply.text(201, '{"status": {"token":')),
+  fc.json().map(
+    (text): WireHandler =>
+      (_, reply) =>
+        reply.text(201, text),
+  ),
+  fc.constantFrom({ sub: 'system:serviceaccount:kube-system:admin' }, { aud: ['other'] }, { exp: 1 }, { iat: 9_999_999_999 }).map(
+    (claims): WireHandler =>
+      (sent, reply) =>
+        grant(sent, reply, { claims, now: clock.now() }),
+  ),
+);
+const targetAnswers: fc.Arbitrary<Act> = answers.map((next) => () => (answer = next));
+
+const look: fc.Arbitrary<Act> = fc.constant((looker: Looker) => looker.look());
+const news: fc.Arbitrary<Act> = fc.constant((looker: Looker) => looker.sync());
+
+const acts = fc.array(
+  fc.oneof(
+    { arbitrary: look, weight: 10 },
+    { arbitrary: news, weight: 6 },
+    { arbitrary: passing, weight: 5 },
+    ...[damage, removal, foreign, wish, request, permission, hubFaults, targetAnswers].map((arbitrary) => ({ arbitrary, weight: 2 })),
+  ),
+  { minLength: 5, maxLength: 60 },
+);
+
+function grants(...[sent, reply]: Parameters<WireHandler>): void {
+  issuedAt.push(clock.now());
+  grant(sent, reply, { now: clock.now(), headers: { date: new Date(clock.now()).toUTCString() } });
+}
+
+/** Everything that was in the way is gone. */
+async function converge(looker: Looker): Promise<void> {
+  hub.faults.length = 0;
+  hub.isAllowed = true;
+  answer = grants;
+  for (const [name, { metadata }] of hub.secrets) if (metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) hub.secrets.delete(name);
+  const spec = { ...aToken().build().spec, audiences: ['api'], clusterName: 'prod-eu' };
+  hub.change((token) => ({ ...token, spec }));
+  for (let looks = 0; looks < 40; looks++) {
+    looker.sync();
+    const dueAt = await looker.look();
+    looker.sync();
+    if (isWell() && dueAt !== undefined && dueAt > clock.now() + 60_000) return;
+    clock.advance(Math.max(1_000, Math.min((dueAt ?? 0) - clock.now(), 60_000)));
+  }
+}
+
+function isWell(): boolean {
+  const { conditions = [], observedGeneration } = hub.token.status ?? {};
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  return isReady && observedGeneration === hub.token.metadata.generation && hub.secrets.get('ci')?.data?.['token'] !== undefined;
+}
+
+describe('a reconcile', () => {
+  it('survives everything, touches nothing of others, issues in measure, and ends well', async () => {
+    await fc.assert(
+      fc.asyncProperty(acts, async (sequence) => {
+        clock = new FakeClock(Date.now());
+        hub = new ScriptedHub(
+          aToken()
+            .with({ audiences: ['api'] })
+            .build(),
+        );
+        answer = grants;
+        issuedAt = [];
+        const looker = new Looker();
+        try {
+          for (const act of sequence) await act(looker);
+          const gaps = issuedAt.slice(1).map((at, index) => at - (issuedAt[index] ?? 0));
+          expect(gaps.filter((gap) => gap < SPACING_MS)).toEqual([]);
+          await converge(looker);
+          expect({ trespasses: hub.trespasses, status: hub.token.status, isWell: isWell() }).toMatchObject({
+            trespasses: [],
+            isWell: true,
+          });
+        } finally {
+          await looker.close();
+        }
+      }),
+      { numRuns: Number(process.env["FUZZ_RUNS"] ?? 120) },
+    );
+  });
+});
+
+function fed<T extends ApiObject>(...objects: readonly T[]): HandInformer<T> {
+  const informer = new HandInformer<T>();
+  informer.changes$.subscribe();
+  informer.list(...objects);
+  return informer;
+}
+
+/** Requests under way are not late when the test's time passes in leaps. */
+function patient(of: FakeClock) {
+  return {
+    now: () => of.now(),
+    monotonic: () => of.monotonic(),
+    wakeAt: (at: number, wake: () => void) => of.wakeAt(at, wake),
+    wakeAfter: (ms: number, wake: () => void) => systemClock.wakeAfter(ms, wake),
+  };
+}
