@@ -43,14 +43,13 @@ const DRAFT = '.draft';
 /** Opens the folder's journal, making both if the folder is missing or empty. A folder of somebody else is left untouched. */
 export function openJournal(folder: string): Journal {
   const file = join(folder, FILE);
-  if (prepareFolder(folder)) inspect(file);
-  else create(file);
-  const database = open(file);
+  const isPresent = prepareFolder(folder);
   try {
-    return journalOver(database);
+    if (isPresent) inspect(file);
+    else create(file);
+    return open(file);
   } catch (error) {
-    database.close();
-    throw unusable(file, error);
+    throw error instanceof DataFolderError ? error : unusable(file, error);
   }
 }
 
@@ -138,30 +137,37 @@ function inspect(file: string): void {
   const reader = new DatabaseSync(file, { readOnly: true });
   try {
     const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
-    if (verdict !== 'ok') throw new Error(String(verdict));
-  } catch (error) {
-    throw unusable(file, error);
+    if (verdict !== 'ok') throw damaged(file, String(verdict));
   } finally {
     reader.close();
   }
 }
 
-function open(file: string): DatabaseSync {
+function open(file: string): Journal {
   const database = new DatabaseSync(file);
   try {
     // Exclusive: the lock belongs to the process and goes with it, however it ends.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT;');
-    return database;
+    return journalOver(database);
   } catch (error) {
     database.close();
-    throw unusable(file, error);
+    throw error;
   }
 }
+
+/** SQLite's codes for a file that is malformed, or no database at all. */
+const DAMAGE: ReadonlySet<unknown> = new Set([11, 26]);
 
 function unusable(file: string, error: unknown): DataFolderError {
   const message = messageOf(error);
   if (message.includes('locked')) return new DataFolderError(`${file} is in use by another process`, { cause: error });
-  return new DataFolderError(`${file} is damaged and was left as it is (${message}); choose another data folder`, { cause: error });
+  const { errcode } = error as Error & { readonly errcode?: number };
+  if (DAMAGE.has(errcode)) return damaged(file, message, error);
+  return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
+}
+
+function damaged(file: string, why: string, cause?: unknown): DataFolderError {
+  return new DataFolderError(`${file} is damaged and was left as it is (${why}); choose another data folder`, { cause });
 }
 
 /** Integers beyond what a double holds come back as the bigints they were. */

@@ -84,6 +84,13 @@ describe('the journal of a data folder', () => {
     expect(readFileSync(file).equals(damaged)).toBe(true);
   });
 
+  it.each(['state.db', 'state.db.draft'])('says why %s cannot be used', (name) => {
+    mkdirSync(join(folder, name), { recursive: true });
+    const use = () => openJournal(folder);
+    expect(use).toThrow(DataFolderError);
+    expect(use).toThrow(/cannot use .*state\.db: .*directory/);
+  });
+
   it('says why a folder cannot be made', () => {
     writeFileSync(join(folder, '..', 'file'), '');
     expect(() => openJournal(join(folder, '..', 'file', 'hub'))).toThrow(/cannot use .* as a data folder: ENOTDIR/);
