@@ -2,7 +2,7 @@
 
 import { defined } from './defined.ts';
 import { LATEST_AT } from './instant.ts';
-import { type Fields, fieldsOf, identifierOf } from './untrusted.ts';
+import { type Fields, fieldsOf, identifierOf, isFields } from './untrusted.ts';
 
 /** The claims of a JWT. Those that are missing or of the wrong type are absent. */
 export interface TokenClaims {
@@ -49,10 +49,6 @@ function payloadOf(token: string): Fields | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -2,9 +2,13 @@
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The fields of an object; none for anything else. */
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isFields(value) ? value : {};
 }
 
 /** The text; empty for anything else. */
