@@ -46,7 +46,7 @@ export async function listen({ handle, tls, port, host, report }: ListenerOption
       gone.abort();
       underWay.delete(gone);
       // A server that stops does not wait for the next request of a connection.
-      if (!server.listening) server.closeIdleConnections();
+      if (!server.listening) message.socket.end();
     });
     serve(handle, message, response, gone.signal).catch((error: unknown) => {
       // The reply was under way: a broken connection tells the caller that it is not whole.

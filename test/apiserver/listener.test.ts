@@ -133,6 +133,20 @@ describe('a listener', () => {
     expect(faults).toEqual([broken]);
   });
 
+  it('ends a watch with its last words, and its connection at once, when it closes', async () => {
+    async function* untilStopped(signal: AbortSignal) {
+      yield 'first ';
+      await once(signal, 'abort');
+      yield 'last';
+    }
+    handle = async ({ signal }) => ({ ...OK, body: untilStopped(signal) });
+    const read = text(await answered(open().end()));
+    const startedAt = Date.now();
+    await listener.close();
+    expect(await read).toBe('first last');
+    expect(Date.now() - startedAt).toBeLessThan(900);
+  });
+
   it('closes in time, whoever holds on to it', async () => {
     async function* forever() {
       yield 'first';
