@@ -186,6 +186,16 @@ describe('a collection', () => {
     expect(namesIn(after)).toEqual(['many-c', 'many-held']);
   });
 
+  it('may have lost members since the version that is to be deleted', async () => {
+    for (const name of ['lost-a', 'lost-b']) await objects.make(CONFIG_MAPS, configMap(name, {}, { labels: { lost: 'yes' } }));
+    const { body: before } = await objects.get(`${CONFIG_MAPS}?labelSelector=lost`);
+    await objects.delete(`${CONFIG_MAPS}/lost-a`);
+    const version = `resourceVersion=${before.metadata.resourceVersion}&resourceVersionMatch=Exact`;
+    const { status, body } = await objects.delete(`${CONFIG_MAPS}?labelSelector=lost&${version}`);
+    expect([status, namesIn(body)]).toEqual([200, ['lost-a', 'lost-b']]);
+    expect(namesIn((await objects.get(`${CONFIG_MAPS}?labelSelector=lost`)).body)).toEqual([]);
+  });
+
   it.each([
     [`${CONFIG_MAPS}?labelSelector=%3D%3D`, /^400 BadRequest: found '==', expected: !, identifier, or 'end of string'$/],
     [
