@@ -6,7 +6,7 @@ import { createApi } from '../../src/apiserver/api.ts';
 import type { AccessApi } from '../../src/apiserver/endpoints/review.ts';
 import { bootstrapNamespaces } from '../../src/apiserver/kinds/built-in.ts';
 import type { KubeObject } from '../../src/apiserver/object.ts';
-import type { Journal } from '../../src/apiserver/storage/journal.ts';
+import type { Journal, JournalEntry } from '../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
 import { startUpkeep } from '../../src/apiserver/upkeep/start.ts';
 import { systemWriter } from '../../src/apiserver/upkeep/upkeep.ts';
@@ -25,15 +25,16 @@ export class ApiWorld {
   readonly faults: unknown[] = [];
   readonly #writer = systemWriter('test');
 
-  private constructor(signingKey: ReturnType<typeof parseSigningKey>) {
+  private constructor(signingKey: ReturnType<typeof parseSigningKey>, stored: readonly Required<JournalEntry>[]) {
     const report = (error: unknown) => void this.faults.push(error);
-    const store = new ObjectStore(memoryJournal(), report);
+    const store = new ObjectStore(memoryJournal(stored), report);
     this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock, report });
     startUpkeep(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
   }
 
-  static async start(): Promise<ApiWorld> {
-    const world = new ApiWorld(parseSigningKey(await generateSigningKey('ES256')));
+  /** A world that has been here before if something is `stored` in it. */
+  static async start(stored: readonly Required<JournalEntry>[] = []): Promise<ApiWorld> {
+    const world = new ApiWorld(parseSigningKey(await generateSigningKey('ES256')), stored);
     await world.settled();
     return world;
   }
@@ -81,6 +82,6 @@ export class ApiWorld {
   }
 }
 
-function memoryJournal(): Journal {
-  return { revision: 1, load: () => [], commit: () => {}, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
+function memoryJournal(stored: readonly Required<JournalEntry>[]): Journal {
+  return { revision: 1, load: () => stored, commit: () => {}, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
 }

@@ -8,7 +8,7 @@ import { type Stop, systemWriter, targetOf } from './upkeep.ts';
 const WRITER = systemWriter('kube-controller-manager');
 
 export function keepDefaultAccounts(api: Api): Stop {
-  for (const { metadata } of api.store.list('namespaces')) provideAccount(api, metadata.name);
+  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => provideAccount(api, metadata.name));
   const stops = [
     api.store.subscribe('namespaces', ({ object }) => provideAccount(api, object.metadata.name)),
     api.store.subscribe('serviceaccounts', ({ object }) => provideAccount(api, object.metadata.namespace)),

@@ -17,18 +17,13 @@ const WRITER = systemWriter('kube-apiserver');
 
 export function serveDefinitions(api: Api): Stop {
   const definitions = () => api.store.list(RESOURCE) as readonly CustomResourceDefinition[];
-  const followAll = (group: string) =>
-    definitions()
-      .filter(({ spec }) => spec.group === group)
-      .forEach((each) => follow(api, each));
-  for (const definition of definitions()) follow(api, definition);
+  const forEach = (all: readonly CustomResourceDefinition[], act: (api: Api, definition: CustomResourceDefinition) => void) =>
+    all.forEach((definition) => api.attempt(() => act(api, definition)));
+  forEach(definitions(), follow);
   return api.store.subscribe(EVERY, ({ resource, type, object }) => {
     if (resource !== RESOURCE) {
       // The last object that leaves lets its definition go.
-      if (type === 'DELETED')
-        definitions()
-          .filter(isTerminating)
-          .forEach((definition) => cleanUp(api, definition));
+      if (type === 'DELETED') forEach(definitions().filter(isTerminating), cleanUp);
       return;
     }
     const definition = object as CustomResourceDefinition;
@@ -36,7 +31,10 @@ export function serveDefinitions(api: Api): Stop {
     if (live !== undefined) return follow(api, live as CustomResourceDefinition);
     api.serve(definition.spec.group, definition.spec.names.plural, []);
     // Its names are free: another definition may have waited for them.
-    followAll(definition.spec.group);
+    forEach(
+      definitions().filter(({ spec }) => spec.group === definition.spec.group),
+      follow,
+    );
   });
 }
 

@@ -13,7 +13,7 @@ export function terminateNamespaces(api: Api): Stop {
   const step = (name = '') => {
     if (api.store.get('namespaces', name)?.metadata.deletionTimestamp !== undefined) terminate(api, name);
   };
-  for (const { metadata } of api.store.list('namespaces')) step(metadata.name);
+  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => step(metadata.name));
   return api.store.subscribe(EVERY, ({ resource, type, object: { metadata } }) => {
     if (resource === 'namespaces') step(metadata.name);
     // The last object that leaves lets its namespace go.

@@ -19,7 +19,7 @@ interface ClusterRole extends KubeObject {
 export function aggregateRoles(api: Api): Stop {
   const kind = api.registry.find('rbac.authorization.k8s.io', 'v1', 'clusterroles') as Kind;
   const aggregateAll = () => {
-    for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) aggregate(api, kind, role);
+    for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) api.attempt(() => aggregate(api, kind, role));
   };
   aggregateAll();
   return api.store.subscribe(RESOURCE, aggregateAll);

@@ -5,7 +5,7 @@ import type { Kind } from '../kinds/kind.ts';
 import type { KubeObject } from '../object.ts';
 import type { Api, Target, Writer } from '../verbs/api.ts';
 
-/** Runs until it is stopped; must cope with everything that is already stored. */
+/** Runs until it is stopped. What is stored may not please the rules of today: one such object must not keep the server from starting. */
 export type Upkeep = (api: Api) => Stop;
 export type Stop = () => void;
 

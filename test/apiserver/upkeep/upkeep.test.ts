@@ -114,6 +114,15 @@ describe('upkeep', () => {
     expect(world.api.store.list('example.dev/widgets')).toEqual([]);
   });
 
+  it('starts although something stored breaks the rules of today', async () => {
+    // Without a version, which every write demands.
+    const broken = { resource: 'apiextensions.k8s.io/customresourcedefinitions', key: 'widgets.example.dev', object: definition };
+    const other = await ApiWorld.start([broken]);
+    expect(other.faults).toEqual([expect.objectContaining({ message: expect.stringContaining('must be specified for an update') })]);
+    await other.create(namespace('lab'));
+    expect(other.find(inNamespace('ServiceAccount', 'default'))).toBeDefined();
+  });
+
   it('forgets events after an hour', async () => {
     const event: KubeObject = {
       ...inNamespace('Event', 'e'),
