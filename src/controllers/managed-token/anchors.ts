@@ -112,6 +112,5 @@ async function patchFinalizers(
 ): Promise<ManagedToken> {
   const { resourceVersion, uid } = token.metadata;
   const patched = await deps.hub.patch(ManagedTokens, nameOf(token), { metadata: { uid, resourceVersion, finalizers } }, { signal });
-  deps.memory.of(uid ?? '').token.wrote(patched, token, deps.clock.now());
-  return patched;
+  return deps.memory.of(uid ?? '').wroteToken(patched, token, deps.clock.now());
 }

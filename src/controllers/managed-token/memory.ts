@@ -48,6 +48,13 @@ export class Recollection {
     this.pauseUntil = now + doubledMs(this.#unwritten++, PAUSES);
   }
 
+  /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
+  wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
+    if (answer.metadata.uid !== before.metadata.uid) return before;
+    this.token.wrote(answer, before, now);
+    return answer;
+  }
+
   /** The Secret was written in the place of `replaced`. */
   wrote(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
     this.#unwritten = 0;

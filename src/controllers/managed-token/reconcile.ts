@@ -1,6 +1,5 @@
 // One look at a ManagedToken: observe, decide, act, until nothing is left to be done now; then tell what came of it.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ManagedTokens } from '../../api/resources.ts';
 import { planToken } from '../../domain/plan-token.ts';
 import { isOwnedBy } from '../../domain/token-metadata.ts';
@@ -83,7 +82,6 @@ async function told(deps: TokenDeps, step: Step, signal: AbortSignal): Promise<S
   recollection.failure = step.failure;
   if (next === token.status || token.metadata.deletionTimestamp !== undefined) return rest;
   recollection.status = next;
-  const updated: ManagedToken = await deps.hub.updateStatus(ManagedTokens, { ...token, status: next }, { signal });
-  recollection.token.wrote(updated, token, deps.clock.now());
-  return { ...rest, observation: { ...step.observation, token: updated } };
+  const answer = await deps.hub.updateStatus(ManagedTokens, { ...token, status: next }, { signal });
+  return { ...rest, observation: { ...step.observation, token: recollection.wroteToken(answer, token, deps.clock.now()) } };
 }

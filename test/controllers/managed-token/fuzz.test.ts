@@ -275,7 +275,7 @@ describe('a reconcile', () => {
           await looker.close();
         }
       }),
-      { numRuns: Number(process.env["FUZZ_RUNS"] ?? 120) },
+      { numRuns: 100 },
     );
   });
 });
