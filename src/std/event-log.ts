@@ -46,6 +46,15 @@ export class EventLog<T> {
     this.#first = (this.#first + 1) % this.#capacity;
   }
 
+  /** Drops the events up to `revision`, which must be one that the log has reached. */
+  forget(revision: number): void {
+    const kept = this.#entries.map((_, index) => this.#at(index)).slice(this.#indexAfter(revision));
+    this.#entries.length = 0;
+    this.#entries.push(...kept);
+    this.#first = 0;
+    this.#start = Math.max(this.#start, revision);
+  }
+
   /** Every event after `revision`, oldest first, or 'expired' when some of them have been dropped. */
   since(revision: number): readonly T[] | 'expired' {
     if (revision < this.#start) return 'expired';

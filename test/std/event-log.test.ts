@@ -38,6 +38,17 @@ describe('EventLog', () => {
     expect(log.since(11)).toEqual(['event 12', 'event 13', 'event 14']);
   });
 
+  it.each([3, 9])('forgets what it is told to, with room for %d, and goes on', (capacity) => {
+    const log = logOf(capacity, 11, 12, 13, 14);
+    log.forget(12);
+    expect([log.start, log.since(11), log.since(12)]).toEqual([12, 'expired', ['event 13', 'event 14']]);
+    for (const revision of [15, 16]) log.append(revision, `event ${revision}`);
+    expect(log.since(14)).toEqual(['event 15', 'event 16']);
+    expect(log.since(12)).toEqual(capacity === 3 ? 'expired' : ['event 13', 'event 14', 'event 15', 'event 16']);
+    log.forget(16);
+    expect([log.start, log.since(16)]).toEqual([16, []]);
+  });
+
   it('tells its newest revision', () => {
     expect(logOf(3).revision).toBe(10);
     expect(logOf(3, 11, 12, 13, 14).revision).toBe(14);

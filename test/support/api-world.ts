@@ -83,5 +83,5 @@ export class ApiWorld {
 }
 
 function memoryJournal(stored: readonly Required<JournalEntry>[]): Journal {
-  return { revision: 1, load: () => stored, commit: () => {}, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
+  return { revision: 1, load: () => stored, commit: () => 0, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
 }

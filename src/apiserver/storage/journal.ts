@@ -24,8 +24,8 @@ export interface Journal {
   readonly revision: number;
   /** Every object, once, at start-up. */
   load(): Iterable<Required<JournalEntry>>;
-  /** Writes all entries and the revision, or nothing. Returns once they would survive a power failure. */
-  commit(revision: number, entries: readonly JournalEntry[]): void;
+  /** Writes all entries and the revision, or nothing. Returns once they would survive a power failure: how long their text is. */
+  commit(revision: number, entries: readonly JournalEntry[]): number;
   /** A value that belongs to the folder, such as a signing key, if there is one. */
   kept(name: string): string | undefined;
   /** Keeps such a value, and returns it. */
@@ -83,14 +83,18 @@ function journalOver(database: DatabaseSync): Journal {
         yield { resource: text(row['resource']), key: text(row['key']), object: parseStored(text(row['body'])) };
     },
     commit(revision, entries) {
+      let length = 0;
       database.exec('BEGIN IMMEDIATE');
       try {
         for (const { resource, key, object } of entries) {
-          if (object === undefined) remove.run(resource, key);
-          else put.run(resource, key, goJson(object));
+          const body = object === undefined ? undefined : goJson(object);
+          if (body === undefined) remove.run(resource, key);
+          else put.run(resource, key, body);
+          length += body?.length ?? 0;
         }
         setFact.run('revision', String(revision));
         database.exec('COMMIT');
+        return length;
       } catch (error) {
         if (database.isTransaction) database.exec('ROLLBACK');
         throw error;

@@ -26,6 +26,8 @@ export const EVERY = '*';
 
 /** How many changes old lists and resumed watches can look back. */
 const HISTORY = 20_000;
+/** How much text, at most, those changes hold: large objects are not remembered as long. */
+const HISTORY_LENGTH = 64 * 1024 * 1024;
 
 export class ObjectStore {
   readonly #journal: Journal;
@@ -37,6 +39,9 @@ export class ObjectStore {
   #durableRevision: number;
   /** Writes of this turn that are not on disk yet. */
   #batch: Change[] = [];
+  /** How much text has been written since the revision of the mark. */
+  #written = 0;
+  #mark: number;
   #commit: Promise<void> | undefined;
   #failure: Error | undefined;
 
@@ -46,6 +51,7 @@ export class ObjectStore {
     this.#report = report;
     this.#revision = journal.revision;
     this.#durableRevision = journal.revision;
+    this.#mark = journal.revision;
     this.#history = new EventLog<Change>({ start: journal.revision, capacity: HISTORY });
     for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object);
   }
@@ -190,7 +196,7 @@ export class ObjectStore {
     const batch = this.#batch;
     this.#batch = [];
     try {
-      this.#journal.commit(this.#revision, batch.map(journalEntry));
+      this.#written += this.#journal.commit(this.#revision, batch.map(journalEntry));
     } catch (error) {
       this.#failure = error as Error;
       this.#report(error);
@@ -201,6 +207,14 @@ export class ObjectStore {
       this.#tell(change.resource, change);
       this.#tell(EVERY, change);
     }
+    if (this.#written > HISTORY_LENGTH / 2) this.#forget();
+  }
+
+  /** Keeps what was written since the last time: no less than half of what may be kept. */
+  #forget(): void {
+    this.#history.forget(this.#mark);
+    this.#mark = this.#durableRevision;
+    this.#written = 0;
   }
 
   /** One listener's mistake must keep the news neither from the others nor from whoever waits for the commit. */

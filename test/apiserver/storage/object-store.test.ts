@@ -14,6 +14,7 @@ function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean
     commit(_revision, entries) {
       if (this.broken) throw new Error('disk full');
       this.committed.push(...entries);
+      return JSON.stringify(entries).length;
     },
     kept: () => undefined,
     keep: (_name, value) => value,
@@ -85,6 +86,21 @@ describe('ObjectStore', () => {
     expect(() => store.put('configmaps', 'a/y', object('y'))).toThrow('disk full');
     expect(store.failure?.message).toBe('disk full');
     expect(faults).toEqual([store.failure]);
+  });
+
+  it('remembers large objects less long than small ones', async () => {
+    const store = storeOver(memoryJournal());
+    const large = 'x'.repeat(8 * 1024 * 1024);
+    const revisions: number[] = [];
+    for (let n = 0; n < 16; n++) {
+      revisions.push(store.revision);
+      store.put('configmaps', 'a/x', object('x', large));
+      await store.durable();
+    }
+    const remembered = revisions.filter((revision) => store.since('configmaps', revision) !== undefined);
+    expect(remembered.length).toBeGreaterThanOrEqual(4);
+    expect(remembered.length).toBeLessThanOrEqual(8);
+    expect(store.oldest).toBe(remembered[0]);
   });
 
   it('shows the list as it was at any remembered revision', () => {
