@@ -63,6 +63,7 @@ describe('planToken issues', () => {
     ['M-17: for a Secret of others with our owner reference and no record', bare(), 'TokenAltered', false],
     ['F20: when the record is damaged', HELD.annotated({ [Annotation.issuedFor]: '{"cluster":7}' }), 'TokenAltered', false],
     ['F20: when the record names no digest', HELD.annotated({ [Annotation.tokenDigest]: undefined }), 'TokenAltered', true],
+    ['M-17: when the record names another account than the token, though of the same name', ofAnotherAccount(), 'TokenAltered', true],
     ['when the account changes', changed({ serviceAccount: { namespace: 'deploy', name: 'other' } }), 'SpecChanged', true],
     [
       'M-8: when the account becomes a privileged one',
@@ -425,6 +426,11 @@ function edited(text: string) {
 function forged() {
   const theirs = aGrant().claiming({ sub: 'system:serviceaccount:evil:evil' });
   return aScene().holding(theirs);
+}
+
+function ofAnotherAccount() {
+  const { [Annotation.issuedFor]: issuedFor = '' } = secretOfHeld().metadata.annotations ?? {};
+  return HELD.annotated({ [Annotation.issuedFor]: JSON.stringify({ ...JSON.parse(issuedFor), accountUID: 'another' }) });
 }
 
 function bare() {
