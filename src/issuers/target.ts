@@ -69,7 +69,7 @@ export class Target {
     try {
       return await this.#anywhere(ask, DEADLINE_MS, signal);
     } catch (error) {
-      outcome = signal?.aborted ? 'abandoned' : outcomeOf(error);
+      outcome = outcomeOf(error);
       throw this.#explained(error, signal);
     } finally {
       this.#breaker = settled(this.#breaker, outcome, this.clock.monotonic());

@@ -165,6 +165,14 @@ describe('an anchor', () => {
     issuer.deleteAnchor(clusterAs('admintoken'), { namespace, name, ...(uid !== undefined && { uid }) }, signal);
   const found = (): Promise<Secret> => admin.get(Secrets, { namespace, name });
 
+  it('is never one that is on its way out', async () => {
+    await ensure();
+    await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
+    await admin.delete(Secrets, { namespace, name });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
+  });
+
   it('is made once, belongs to the account and says who made it', async () => {
     const uid = await ensure();
     await expect(ensure()).resolves.toBe(uid);
