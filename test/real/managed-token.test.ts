@@ -66,7 +66,7 @@ async function placeOf(cluster: RealCluster): Promise<Place> {
 async function applyFile({ admin }: Place, path: string): Promise<void> {
   for (const object of await readManifests(path)) {
     const resource = KINDS.find(({ kind }) => kind === object.kind);
-    if (resource !== undefined) await admin.apply(resource as typeof Secrets, object, { force: true });
+    if (resource !== undefined) await admin.apply(resource, object, { force: true });
   }
 }
 
@@ -196,7 +196,7 @@ async function renewed(name: string, before: string): Promise<string> {
   return await tokenText(name);
 }
 
-async function until(isSo: () => Promise<boolean>, describe: () => Promise<string> = async () => ''): Promise<void> {
+async function until(isSo: () => Promise<boolean>, situation: () => Promise<string> = async () => ''): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   const isTrue = () =>
     isSo().catch((error: unknown) => {
@@ -204,7 +204,7 @@ async function until(isSo: () => Promise<boolean>, describe: () => Promise<strin
       throw error;
     });
   while (!(await isTrue())) {
-    if (performance.now() > end) throw new Error(`it did not happen: ${await describe()}\n${logged.slice(-5).join('')}`);
+    if (performance.now() > end) throw new Error(`it did not happen: ${await situation()}\n${logged.slice(-5).join('')}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,37 +1,19 @@
 // Whatever people, clusters and the hub do: no defect, no foreign Secret touched, no storm of tokens, and in the end all is well.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import fc from 'fast-check';
-import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
-import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../../src/api/resources.ts';
-import { StatusError } from '../../../src/api/status.ts';
-import { Authority } from '../../../src/controllers/managed-token/authority.ts';
-import type { TokenDeps } from '../../../src/controllers/managed-token/deps.ts';
-import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
-import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
-import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
-import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
-import { Withdrawals } from '../../../src/controllers/managed-token/withdrawal.ts';
-import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
-import type { StoredSecret } from '../../../src/domain/token-observation.ts';
-import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
-import { IssueError } from '../../../src/issuers/issue-error.ts';
-import { TransportError } from '../../../src/kube/transport-error.ts';
+import * as fc from 'fast-check';
 import { systemClock } from '../../../src/std/clock.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
-import { aCredential, base64, registered, settings } from '../../issuers/registration.ts';
-import { authority, grant, refusal, startTarget } from '../../issuers/wire-target.ts';
+import { base64 } from '../../issuers/registration.ts';
+import { grant, refusal, startTarget } from '../../issuers/wire-target.ts';
 import { startWireWorld, type WireWorld } from '../../kube/wire-world.ts';
-import { HandInformer } from '../../runtime/hand-informer.ts';
 import { aToken } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { WireHandler, WireServer } from '../../support/wire-server.ts';
+import { Looker } from './looker.ts';
 import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
 
 jest.setTimeout(300_000);
 
-const KEY = 'team-a/ci';
 const SPACING_MS = 2_000;
 const SUBJECT_UID = 'an-owner-that-is-not-ours';
 
@@ -50,60 +32,6 @@ afterAll(async () => {
   await hubWorld.close();
   await target.close();
 });
-
-/** A controller without its queue: tests decide when it looks, and how much it knows. */
-class Looker {
-  readonly #tokens = new HandInformer<ManagedToken>();
-  readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
-  readonly #clients = new ClusterClients(settings(patient(clock)));
-  readonly #reconcile: ReturnType<typeof createReconcile>;
-
-  constructor() {
-    const { cluster, credential } = registered({ servers: [target.url], ca: authority.certificate });
-    const others = {
-      clusters: fed<Cluster>(cluster),
-      credentials: [fed<Secret>(credential ?? aCredential({}))],
-      requesters: fed<ServiceAccount>({ metadata: { namespace: 'team-a', name: 'default' } }),
-      roles: fed<ClusterRole>(),
-      bindings: fed<ClusterRoleBinding>(),
-    };
-    this.#tokens.changes$.subscribe();
-    this.#secrets.changes$.subscribe();
-    const view = new HubView({ tokens: this.#tokens, secrets: this.#secrets, ...others } as unknown as TokenInformers);
-    const memory = new TokenMemory();
-    const deps: TokenDeps = {
-      ...{ hub: hubWorld.client, clients: this.#clients, clock, view, memory, startedAt: clock.now() },
-      recorder: { record: () => {} },
-      log: createLogger({ level: 'silent', readable: false, write: () => {} }),
-      settings: { verifyIntervalMs: 0, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, ownAddress: '127.0.0.1' },
-      authority: new Authority({ hub: hubWorld.client, view, memory, protectedNamespaces: PROTECTED_NAMESPACES }),
-      withdrawals: new Withdrawals(memory),
-    };
-    this.#reconcile = createReconcile(deps);
-    this.sync();
-  }
-
-  /** Lets the informers know everything. */
-  sync(): void {
-    this.#tokens.list(hub.token);
-    const labelled = [...hub.secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
-    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
-  }
-
-  /** One look. Returns when the next is due; throws only what is no defect. */
-  async look(): Promise<number | undefined> {
-    try {
-      return (await this.#reconcile(KEY, new AbortController().signal)).requeueAt;
-    } catch (error) {
-      if (error instanceof IssueError || error instanceof StatusError || error instanceof TransportError) return clock.now() + 5_000;
-      throw error;
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#clients.close();
-  }
-}
 
 type Act = (looker: Looker) => unknown;
 
@@ -261,7 +189,7 @@ describe('a reconcile', () => {
         );
         answer = grants;
         issuedAt = [];
-        const looker = new Looker();
+        const looker = new Looker({ clock, hub, client: hubWorld.client, server: target.url });
         try {
           for (const act of sequence) await act(looker);
           const gaps = issuedAt.slice(1).map((at, index) => at - (issuedAt[index] ?? 0));
@@ -279,20 +207,3 @@ describe('a reconcile', () => {
     );
   });
 });
-
-function fed<T extends ApiObject>(...objects: readonly T[]): HandInformer<T> {
-  const informer = new HandInformer<T>();
-  informer.changes$.subscribe();
-  informer.list(...objects);
-  return informer;
-}
-
-/** Requests under way are not late when the test's time passes in leaps. */
-function patient(of: FakeClock) {
-  return {
-    now: () => of.now(),
-    monotonic: () => of.monotonic(),
-    wakeAt: (at: number, wake: () => void) => of.wakeAt(at, wake),
-    wakeAfter: (ms: number, wake: () => void) => systemClock.wakeAfter(ms, wake),
-  };
-}

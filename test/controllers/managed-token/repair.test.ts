@@ -1,7 +1,7 @@
 // What is done to a Secret, or to a status, is put right: with one new token at most, and with none while the old one is good.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ManagedTokens, Secrets } from '../../../src/api/resources.ts';
+import { ManagedTokens, type Secret, Secrets } from '../../../src/api/resources.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
 jest.setTimeout(30_000);
@@ -48,7 +48,7 @@ describe('a Secret', () => {
     await world.hub.admin.patch(Secrets, ci(), { data: { token } });
     await world.until(async () => world.sent().target.length > 0);
     await world.ready();
-    await world.until(async () => (await world.isAccepted(await world.tokenText())) === true);
+    await world.until(async () => world.isAccepted(await world.tokenText()));
     await world.looked();
 
     expect(world.sent().target).toEqual(ISSUED);
@@ -66,7 +66,7 @@ describe('a Secret', () => {
     ['our label', { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } }, []],
   ])('that was changed is put right: %s', async (_, patch, issued) => {
     const before = await world.secret();
-    await world.hub.admin.patch(Secrets, ci(), patch as Readonly<Record<string, unknown>>);
+    await world.hub.admin.patch(Secrets, ci(), patch);
     await world.until(async () => {
       const after = await world.secret();
       return after?.metadata.resourceVersion !== before?.metadata.resourceVersion && sameShape(before, after);
@@ -152,18 +152,21 @@ describe('a status', () => {
   });
 });
 
-/** Whether a Secret has the keys, labels and annotations that it had. */
-function sameShape(before: Awaited<ReturnType<TokenWorld['secret']>>, after: typeof before): boolean {
-  const shape = (secret: typeof before) =>
-    JSON.stringify([
-      Object.keys(secret?.data ?? {}).sort(),
-      text(secret, 'server'),
-      secret?.metadata.labels,
-      Object.keys(secret?.metadata.annotations ?? {}).sort(),
-      secret?.metadata.annotations?.['tokens.purser.dev/issued-for'],
-    ]);
-  const isRenewable = !Number.isNaN(Date.parse(after?.metadata.annotations?.['tokens.purser.dev/renew-at'] ?? ''));
-  const digest = after?.metadata.annotations?.['tokens.purser.dev/token-digest'] ?? '';
-  const expires = after?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '';
-  return shape(before) === shape(after) && isRenewable && digest.length > 20 && !expires.startsWith('2027-12');
+/** Whether a Secret has the keys, labels and annotations that it had, and a record that makes sense. */
+function sameShape(before: Secret | undefined, after: Secret | undefined): boolean {
+  return JSON.stringify(shapeOf(before)) === JSON.stringify(shapeOf(after));
+}
+
+function shapeOf(secret: Secret | undefined): readonly unknown[] {
+  const { labels, annotations = {} } = secret?.metadata ?? {};
+  const ours = (name: string) => annotations[`tokens.purser.dev/${name}`] ?? '';
+  const isSane = Date.parse(ours('renew-at')) > 0 && ours('token-digest').length > 20 && !ours('expires-at').startsWith('2027-12');
+  return [
+    Object.keys(secret?.data ?? {}).sort(),
+    text(secret, 'server'),
+    labels,
+    Object.keys(annotations).sort(),
+    ours('issued-for'),
+    isSane,
+  ];
 }

@@ -35,12 +35,13 @@ import { untilServed } from '../../../src/kube/served.ts';
 import { createTransport } from '../../../src/kube/transport.ts';
 import type { Outcome } from '../../../src/runtime/controller.ts';
 import { report } from '../../../src/runtime/report.ts';
-import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { systemClock } from '../../../src/std/clock.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { eventually } from '../../contract/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { newFolder } from '../../support/folders.ts';
 import { TEST_USERS } from '../../support/users.ts';
+import { patient } from './patient-clock.ts';
 import { WireCalls } from './wire-calls.ts';
 
 export const AUDIENCE = 'https://kubernetes.default.svc';
@@ -92,8 +93,7 @@ export class TestServer {
 
 function serve(folder: string, port: number): Promise<ApiServer> {
   const users = new Map([...TEST_USERS, [PURSER, { name: 'purser', groups: ['purser-hub'] }] as const]);
-  const report = (error: unknown) => console.error(error);
-  return startApiServer({ folder, port, issuer: AUDIENCE, tokens: users, report });
+  return startApiServer({ folder, port, issuer: AUDIENCE, tokens: users, report: console.error });
 }
 
 export interface RunOptions {
@@ -200,7 +200,7 @@ export class TokenWorld {
     const real = { client: hub, clock: systemClock, random: () => 0 };
     const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
     const clients = new ClusterClients({
-      clock: this.#patientClock(),
+      clock: patient(this.clock),
       allowLoopback: true,
       allowUnpinned: false,
       credentialNamespaces: [CREDENTIALS],
@@ -210,7 +210,13 @@ export class TokenWorld {
     const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
     const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
     const controller = createTokenController({
-      ...{ informers, hub, clients, recorder, clock: this.clock, random: () => 0, log },
+      informers,
+      hub,
+      clients,
+      recorder,
+      clock: this.clock,
+      random: () => 0,
+      log,
       settings: { verifyIntervalMs: 0, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, ownAddress: '127.0.0.1', ...settings },
     });
     const outcomes: Outcome<string>[] = [];
@@ -239,17 +245,6 @@ export class TokenWorld {
       if (!informers.tokens.synced || !informers.secrets.synced || !informers.bindings.synced) throw new Error('not synced');
     });
     return running;
-  }
-
-  /** The test's time, by which requests under way are not late when that passes in leaps. */
-  #patientClock(): Clock {
-    const { clock } = this;
-    return {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      wakeAt: (at, wake) => clock.wakeAt(at, wake),
-      wakeAfter: (ms, wake) => systemClock.wakeAfter(ms, wake),
-    };
   }
 
   /** Registers a Cluster at a target and returns the bearer of the credential. */

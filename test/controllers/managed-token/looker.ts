@@ -1,0 +1,111 @@
+// The reconcile of one ManagedToken without its queue: tests decide when it looks, and how much it knows.
+
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../../src/api/resources.ts';
+import { StatusError } from '../../../src/api/status.ts';
+import { Authority } from '../../../src/controllers/managed-token/authority.ts';
+import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
+import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
+import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
+import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
+import { Withdrawals } from '../../../src/controllers/managed-token/withdrawal.ts';
+import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
+import type { StoredSecret } from '../../../src/domain/token-observation.ts';
+import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
+import { IssueError } from '../../../src/issuers/issue-error.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { TransportError } from '../../../src/kube/transport-error.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { aCredential, registered, settings } from '../../issuers/registration.ts';
+import { authority } from '../../issuers/wire-target.ts';
+import { HandInformer } from '../../runtime/hand-informer.ts';
+import type { FakeClock } from '../../support/clock.ts';
+import { patient } from './patient-clock.ts';
+import type { ScriptedHub } from './scripted-hub.ts';
+
+const KEY = 'team-a/ci';
+
+export interface LookerOptions {
+  readonly clock: FakeClock;
+  readonly hub: ScriptedHub;
+  readonly client: KubeClient;
+  /** The address of the target. */
+  readonly server: string;
+}
+
+export class Looker {
+  readonly #tokens = new HandInformer<ManagedToken>();
+  readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
+  readonly #options: LookerOptions;
+  readonly #clients: ClusterClients;
+  readonly #reconcile: ReturnType<typeof createReconcile>;
+
+  constructor(options: LookerOptions) {
+    const { clock, client: hub, server } = options;
+    this.#options = options;
+    this.#clients = new ClusterClients(settings(patient(clock)));
+    this.#tokens.changes$.subscribe();
+    this.#secrets.changes$.subscribe();
+    const view = new HubView({ tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers);
+    const memory = new TokenMemory();
+    const protectedNamespaces = PROTECTED_NAMESPACES;
+    this.#reconcile = createReconcile({
+      hub,
+      clients: this.#clients,
+      clock,
+      view,
+      memory,
+      startedAt: clock.now(),
+      recorder: { record: () => {} },
+      log: createLogger({ level: 'silent', readable: false, write: () => {} }),
+      settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1' },
+      authority: new Authority({ hub, view, memory, protectedNamespaces }),
+      withdrawals: new Withdrawals(memory),
+    });
+    this.sync();
+  }
+
+  /** Lets the informers know everything. */
+  sync(): void {
+    const { token, secrets } = this.#options.hub;
+    this.#tokens.list(token);
+    const labelled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
+    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+  }
+
+  /** One look. Returns when the next is due; throws only what is a defect. */
+  async look(): Promise<number | undefined> {
+    try {
+      return (await this.#reconcile(KEY, new AbortController().signal)).requeueAt;
+    } catch (error) {
+      if (error instanceof IssueError || error instanceof StatusError || error instanceof TransportError) {
+        return this.#options.clock.now() + 5_000;
+      }
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#clients.close();
+  }
+}
+
+/** A registered Cluster, and a requester. */
+function surroundings(server: string) {
+  const { cluster, credential } = registered({ servers: [server], ca: authority.certificate });
+  return {
+    clusters: fed<Cluster>(cluster),
+    credentials: [fed<Secret>(credential ?? aCredential({}))],
+    requesters: fed<ServiceAccount>({ metadata: { namespace: 'team-a', name: 'default' } }),
+    roles: fed<ClusterRole>(),
+    bindings: fed<ClusterRoleBinding>(),
+  };
+}
+
+function fed<T extends ApiObject>(...objects: readonly T[]): HandInformer<T> {
+  const informer = new HandInformer<T>();
+  informer.changes$.subscribe();
+  informer.list(...objects);
+  return informer;
+}
