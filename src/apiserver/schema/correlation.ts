@@ -1,5 +1,6 @@
 // Which value of the old object a value of the new object continues: fields by name, items only in lists of type map.
 
+import { goJson } from '../../std/go-text.ts';
 import { isFields, isList, type Value } from '../object.ts';
 import { sameValue } from '../same-value.ts';
 import { type Schema, schemaOfField } from './schema.ts';
@@ -13,11 +14,16 @@ export interface Continued {
 
 /** The same for a field, if both objects have it and the schema knows it. */
 export function continuedField(parent: Continued | undefined, key: string): Continued | undefined {
-  if (parent === undefined || !isFields(parent.value) || !isFields(parent.old)) return undefined;
-  const value = parent.value[key];
-  const old = parent.old[key];
+  if (parent === undefined) return undefined;
+  const value = fieldOf(parent.value, key);
+  const old = fieldOf(parent.old, key);
   const schema = schemaOfField(parent.schema, key);
   return value === undefined || old === undefined || schema === undefined ? undefined : { value, old, schema };
+}
+
+/** A field of what may be an object; names such as `constructor` are no exception. */
+export function fieldOf(object: Value | undefined, key: string): Value | undefined {
+  return isFields(object) && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 /** The same for a list item, if the list says how its items are told apart. */
@@ -31,8 +37,35 @@ export function continuedItem(parent: Continued | undefined, index: number): Con
 /** The item of a list of type map that has the same keys. */
 export function itemLike(item: Value, list: Value | undefined, schema: Schema): Value | undefined {
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  if (schema['x-kubernetes-list-type'] !== 'map' || keys.length === 0 || !isFields(item) || !isList(list)) return undefined;
-  return list.find((other) => isFields(other) && keys.every((key) => isScalar(item[key]) && item[key] === other[key]));
+  if (schema['x-kubernetes-list-type'] !== 'map' || keys.length === 0 || !isList(list)) return undefined;
+  const identity = identityOf(item, keys);
+  return identity === undefined ? undefined : itemsByIdentity(list, keys).get(identity);
+}
+
+/** What tells an item from the others; nothing if one of its keys is no scalar. */
+function identityOf(item: Value, keys: readonly string[]): string | undefined {
+  const values = keys.map((key) => fieldOf(item, key));
+  return values.every(isScalar) ? goJson(values) : undefined;
+}
+
+interface IndexedList {
+  readonly keys: readonly string[];
+  readonly items: ReadonlyMap<string, Value>;
+}
+
+const INDEXED = new WeakMap<readonly Value[], IndexedList>();
+
+/** Worked out once per list: a search for each of many thousand items would never end. */
+function itemsByIdentity(list: readonly Value[], keys: readonly string[]): ReadonlyMap<string, Value> {
+  const known = INDEXED.get(list);
+  if (known?.keys === keys) return known.items;
+  const items = new Map<string, Value>();
+  for (const item of list) {
+    const identity = identityOf(item, keys);
+    if (identity !== undefined && !items.has(identity)) items.set(identity, item);
+  }
+  INDEXED.set(list, { keys, items });
+  return items;
 }
 
 function isScalar(value: Value | undefined): boolean {

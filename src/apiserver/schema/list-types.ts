@@ -3,6 +3,7 @@
 import { duplicateValue, type FieldError, invalidValue } from '../../api/field-error.ts';
 import { goJson } from '../../std/go-text.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
+import { fieldOf } from './correlation.ts';
 import { fieldPath } from './field-path.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
@@ -30,8 +31,8 @@ function validateList(items: readonly Value[], schema: Schema, path: string): re
 }
 
 function keysOf(item: Value, names: readonly string[]): Fields {
-  const fields = isFields(item) ? item : {};
-  return Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]));
+  const keys = names.map((name) => [name, fieldOf(item, name)] as const);
+  return Object.fromEntries(keys.filter(([, value]) => value !== undefined));
 }
 
 /** Where a value occurs for the second time; later repetitions are not told. */

@@ -45,25 +45,31 @@ function validate(object: KubeObject): readonly FieldError[] {
     ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName }),
     ...Object.keys(data).flatMap((key) => keyErrors(key, 'data')),
     ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('data', MAX_CONTENT_BYTES)] : []),
-    ...(TYPE_RULES[type]?.(object) ?? []),
+    ...(TYPE_RULES.get(type)?.(object) ?? []),
   ];
 }
 
 const SERVICE_ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 
 /** What each type of Secret must hold; other types may hold anything. */
-const TYPE_RULES: Readonly<Record<string, (secret: Secret) => readonly FieldError[]>> = {
-  'kubernetes.io/service-account-token': ({ metadata }) =>
-    metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [requiredValue(`metadata.annotations[${SERVICE_ACCOUNT_NAME}]`)],
-  'kubernetes.io/dockercfg': ({ data }) => jsonObjectErrors(data, '.dockercfg'),
-  'kubernetes.io/dockerconfigjson': ({ data }) => jsonObjectErrors(data, '.dockerconfigjson'),
-  'kubernetes.io/basic-auth': ({ data }) => {
-    const errors = missing(data, 'username', 'password');
-    return errors.length === 2 ? errors : [];
-  },
-  'kubernetes.io/ssh-auth': ({ data }) => (data?.['ssh-privatekey'] ? [] : missing({}, 'ssh-privatekey')),
-  'kubernetes.io/tls': ({ data }) => missing(data, 'tls.crt', 'tls.key'),
-};
+const TYPE_RULES: ReadonlyMap<string, (secret: Secret) => readonly FieldError[]> = new Map([
+  [
+    'kubernetes.io/service-account-token',
+    ({ metadata }) =>
+      metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [requiredValue(`metadata.annotations[${SERVICE_ACCOUNT_NAME}]`)],
+  ],
+  ['kubernetes.io/dockercfg', ({ data }) => jsonObjectErrors(data, '.dockercfg')],
+  ['kubernetes.io/dockerconfigjson', ({ data }) => jsonObjectErrors(data, '.dockerconfigjson')],
+  ['kubernetes.io/basic-auth', ({ data }) => basicAuthErrors(data)],
+  ['kubernetes.io/ssh-auth', ({ data }) => (data?.['ssh-privatekey'] ? [] : missing({}, 'ssh-privatekey'))],
+  ['kubernetes.io/tls', ({ data }) => missing(data, 'tls.crt', 'tls.key')],
+]);
+
+/** One of the two is enough. */
+function basicAuthErrors(data: Secret['data']): readonly FieldError[] {
+  const errors = missing(data, 'username', 'password');
+  return errors.length === 2 ? errors : [];
+}
 
 function missing(data: Secret['data'] = {}, ...keys: readonly string[]): readonly FieldError[] {
   return keys.filter((key) => !Object.hasOwn(data, key)).map((key) => requiredValue(`data[${key}]`));

@@ -2,7 +2,7 @@
 
 import { duplicateValue, type FieldError, forbiddenValue, invalidOmitted, invalidValue, requiredValue } from '../../../api/field-error.ts';
 import { isFields, isList, type Value } from '../../object.ts';
-import { type Continued, continuedField, continuedItem, isUnchanged, itemLike } from '../correlation.ts';
+import { type Continued, continuedField, continuedItem, fieldOf, isUnchanged, itemLike } from '../correlation.ts';
 import { fieldPath } from '../field-path.ts';
 import { type Schema, schemaOfField } from '../schema.ts';
 import { type CompiledRule, compiledRules, optionalOf } from './compile.ts';
@@ -65,8 +65,7 @@ function validateBelow({ value, old, schema, path, continued, nearest }: Node): 
   return Object.entries(value).flatMap(([key, field]) => {
     const fieldSchema = schemaOfField(schema, key);
     if (field === undefined || fieldSchema === undefined) return [];
-    const before = isFields(old) ? old[key] : undefined;
-    const next = { value: field, old: before, schema: fieldSchema, path: fieldPath(path, key, schema) };
+    const next = { value: field, old: fieldOf(old, key), schema: fieldSchema, path: fieldPath(path, key, schema) };
     return validateNode({ ...next, continued: continuedField(continued, key), nearest: closest });
   });
 }

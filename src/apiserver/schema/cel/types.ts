@@ -26,16 +26,16 @@ function declare(schema: Schema, environment: Environment, names: Names): string
     const values = schema.additionalProperties;
     return typeof values === 'object' ? wrapped('map<string, ', values, environment, names) : declareObject(schema, environment, names);
   }
-  if (schema.type === 'string') return TEXT_TYPES[schema.format ?? ''] ?? 'string';
+  if (schema.type === 'string') return TEXT_TYPES.get(schema.format ?? '') ?? 'string';
   return schema.type === undefined ? undefined : SCALAR_TYPES[schema.type];
 }
 
-const TEXT_TYPES: Readonly<Record<string, string>> = {
-  byte: 'bytes',
-  date: 'google.protobuf.Timestamp',
-  'date-time': 'google.protobuf.Timestamp',
-  duration: 'google.protobuf.Duration',
-};
+const TEXT_TYPES: ReadonlyMap<string, string> = new Map([
+  ['byte', 'bytes'],
+  ['date', 'google.protobuf.Timestamp'],
+  ['date-time', 'google.protobuf.Timestamp'],
+  ['duration', 'google.protobuf.Duration'],
+]);
 
 const SCALAR_TYPES: Readonly<Record<string, string>> = { boolean: 'bool', number: 'double', integer: 'int' };
 

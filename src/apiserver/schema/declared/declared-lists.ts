@@ -2,7 +2,7 @@
 
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../../api/field-error.ts';
 import { isList } from '../../object.ts';
-import type { Schema } from '../schema.ts';
+import { type Schema, schemaOfField } from '../schema.ts';
 
 /** What is wrong with the list and map types of one schema. */
 export function listTypeErrors(schema: Schema, path: string): readonly FieldError[] {
@@ -75,7 +75,7 @@ function mapErrors({ items, 'x-kubernetes-list-map-keys': keys = [] }: Schema, p
 function keyErrors(keys: readonly string[], { type, properties = {} }: Schema, path: string): readonly FieldError[] {
   const field = `${path}.x-kubernetes-list-map-keys`;
   return keys.flatMap((key, index) => {
-    const property = properties[key];
+    const property = schemaOfField({ properties }, key);
     const isCompound = property?.type === 'array' || property?.type === 'object';
     const scalar = "must be a scalar type if parent array's x-kubernetes-list-type is map";
     return [
@@ -96,11 +96,12 @@ function itemErrors(
     ? [forbiddenValue(`${path}.items.nullable`, `cannot be nullable when x-kubernetes-list-type is ${listType}`)]
     : [];
   if (listType === 'set') return nullable;
+  const { properties = {} } = items;
   const why = 'this property is in x-kubernetes-list-map-keys, so it';
   return [
     ...nullable,
     ...keys.flatMap((key) => {
-      const property = items.properties?.[key];
+      const property = schemaOfField({ properties }, key);
       const field = `${path}.items.properties[${key}]`;
       if (property === undefined) return [];
       const isGiven = (items.required ?? []).includes(key) || property.default !== undefined;

@@ -1,7 +1,7 @@
 // Every field that an alternative speaks of must be declared outside of it, too.
 
 import { type FieldError, requiredValue } from '../../../api/field-error.ts';
-import type { Schema } from '../schema.ts';
+import { type Schema, schemaOfField } from '../schema.ts';
 
 /** The fields that only alternatives of the root schema know. */
 export function incompleteErrors(schema: Schema, path: string): readonly FieldError[] {
@@ -32,7 +32,8 @@ function alternativeErrors(alternative: Schema, declared: Declared, path: string
     ...(items === undefined ? [] : alternativeErrors(items, { schema: schema.items, path: `${declared.path}.items` }, `${path}.items`)),
     ...Object.entries(properties).flatMap(([key, property]) => {
       const step = `.properties[${key}]`;
-      return alternativeErrors(property, { schema: schema.properties?.[key], path: `${declared.path}${step}` }, `${path}${step}`);
+      const inner = schemaOfField({ properties: schema.properties ?? {} }, key);
+      return alternativeErrors(property, { schema: inner, path: `${declared.path}${step}` }, `${path}${step}`);
     }),
   ];
 }

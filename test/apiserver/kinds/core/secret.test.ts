@@ -22,6 +22,10 @@ describe('a secret', () => {
     expect(createErrors(secretKind, { data: { [key]: 'eA==' } })).toEqual(expected);
   });
 
+  it.each(['constructor', '__proto__', 'toString'])('may be of type %s, which means nothing', (type) => {
+    expect(createErrors(secretKind, { type })).toEqual([]);
+  });
+
   it('holds a mebibyte at most', () => {
     const content = (bytes: number) => ({ data: { a: Buffer.alloc(bytes).toString('base64') } });
     expect(createErrors(secretKind, content(1_048_576))).toEqual([]);

@@ -15,11 +15,20 @@ function fieldErrors(schema: object): readonly string[] {
   return texts.map((text) => text.replaceAll(`${ROOT}.properties[v]`, '@'));
 }
 
+const NAMED = { type: 'object', 'x-kubernetes-validations': [{ rule: 'self.a != "x"' }] };
+const KEYED = { type: 'array', 'x-kubernetes-list-type': 'map', items: { type: 'object', required: ['constructor'] } };
+
 describe('the schema of a definition', () => {
   it.each<readonly [string, object, readonly string[]]>([
     ['a structural schema', { type: 'object', properties: { a: { type: 'string' } } }, []],
     ['untyped fields', {}, ['@.type: Required value: must not be empty for specified object fields']],
     ['lists without items', { type: 'array' }, ['@.items: Required value: must be specified']],
+    ['formats that no type goes by', { ...NAMED, properties: { a: { type: 'string', format: 'constructor' } } }, []],
+    [
+      'keys that are no fields',
+      { ...KEYED, 'x-kubernetes-list-map-keys': ['constructor'] },
+      ['@.x-kubernetes-list-map-keys: Invalid value: ["constructor"]: entries must all be names of item properties'],
+    ],
     ['untyped items', { type: 'array', items: {} }, ['@.items.type: Required value: must not be empty for specified array items']],
     [
       'unknown types',
@@ -380,6 +389,12 @@ describe('the schema of a definition', () => {
     ],
   ])('judges %s', (_, schema, expected) => {
     expect(fieldErrors(schema)).toEqual(expected);
+  });
+
+  it('wants fields of alternatives to be declared, whatever they are called', () => {
+    expect(errorsOf({ type: 'object', anyOf: [{ properties: { constructor: { minLength: 1 } } }] })).toEqual([
+      `${ROOT}.properties[constructor]: Required value: because it is defined in ${ROOT}.anyOf[0].properties[constructor]`,
+    ]);
   });
 
   it.each<readonly [string, DeclaredSchema, readonly string[]]>([

@@ -27,6 +27,19 @@ const keyed: Schema = {
 };
 
 describe('validateRules', () => {
+  it('takes fields with the names of inherited ones for new when they are', () => {
+    const values: Schema = { type: 'object', additionalProperties: ruled(text, 'self == oldSelf') };
+    expect(errors(values, { a: '1', constructor: 'n', ['__proto__']: 'o' }, { a: '1' })).toEqual([]);
+    expect(errors(values, { constructor: 'n' }, { constructor: 'o' })).toEqual([
+      'v[constructor]: Invalid value: "n": failed rule: self == oldSelf',
+    ]);
+  });
+
+  it('follows the items of a long list', () => {
+    const items = (first: number) => Array.from({ length: 20_000 }, (_, k) => ({ k: `${k}`, v: k === 19_999 ? first : 0 }));
+    expect(errors(keyed, items(1), items(2))).toEqual(['v[19999].v: Invalid value: 1: failed rule: self >= oldSelf']);
+  });
+
   it.each<readonly [string, Schema, Value, readonly string[]]>([
     ['passes what holds', ruled(int, 'self < 3'), 2, []],
     ['shows scalars and the rule', ruled(int, 'self < 3'), 5, ['v: Invalid value: 5: failed rule: self < 3']],
