@@ -1,6 +1,7 @@
 // Formats that take more than one regular expression to tell.
 
 import { isIPv4, isIPv6 } from 'node:net';
+import { matchesPattern, patternMatches } from './pattern.ts';
 
 /** A day of the calendar: 2006-01-02. */
 export function isDate(text: string): boolean {
@@ -23,10 +24,13 @@ export function isDateTime(text: string): boolean {
 
 /** A Go duration, or words such as `3 days`. */
 export function isDuration(text: string): boolean {
-  if (/^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text)) return true;
-  return [...text.matchAll(/\d+\s*([A-Za-zµ]+)/g)].some(([, unit = '']) => DURATION_UNIT.test(unit));
+  if (matchesPattern(GO_DURATION, text)) return true;
+  return patternMatches(WORDED_DURATION, text).some((part) => DURATION_UNIT.test(part.replace(/^[\d\s]+/, '')));
 }
 
+/** Matched in linear time: a text of many digits and no unit would take forever otherwise. */
+const GO_DURATION = String.raw`^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$`;
+const WORDED_DURATION = String.raw`\d+\s*[A-Za-zµ]+`;
 const DURATION_UNIT = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
 
 /** An IPv4 address, whose parts may have leading zeros, or an IPv6 address that ends like one. */
