@@ -4,7 +4,7 @@ import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
 /** Drops the null fields that a schema neither allows nor has a default for; null list items stay. */
-export function dropNulls(object: Fields, schema: Schema | undefined): Fields {
+export function dropNulls(object: Fields, schema: Schema): Fields {
   const kept: [string, Value][] = [];
   for (const [key, value] of Object.entries(object)) {
     const fieldSchema = schemaOfField(schema, key);
@@ -19,6 +19,7 @@ function isSpurious(schema: Schema | undefined): boolean {
 }
 
 function dropNullsBelow(value: Value, schema: Schema | undefined): Value {
-  if (isList(value)) return value.map((item) => dropNullsBelow(item, schema?.items));
+  if (schema === undefined) return value;
+  if (isList(value)) return value.map((item) => dropNullsBelow(item, schema.items));
   return isFields(value) ? dropNulls(value, schema) : value;
 }

@@ -49,7 +49,9 @@ interface Patched {
 
 function patched(api: Api, kind: Kind, live: KubeObject, { type, body, fieldValidation }: Patch): Patched {
   const reading = fieldValidation === 'Ignore' ? 'lax' : 'strict';
-  const document = toValue(parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)))) as Fields;
+  const document = toValue(
+    parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)), Number.POSITIVE_INFINITY),
+  ) as Fields;
   const node = parsePatch(body, type, reading);
   const change = toValue(node);
   if (type === 'application/strategic-merge-patch+json') {

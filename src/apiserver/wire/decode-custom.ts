@@ -13,8 +13,6 @@ import { missingField, type TypedDocument } from './document.ts';
 import { duplicateFields, toNode, toValue } from './json-node.ts';
 import { parseGroupVersion, type TypeMeta, withDefaultType } from './type-meta.ts';
 
-const MAX_DUPLICATES = 100;
-
 /** Decodes a document, or throws a StatusError (400). A wrong kind is left to validation. */
 export function decodeCustom(document: TypedDocument, request: DecodeRequest): DecodedObject {
   const { kind: expected, fieldValidation } = request;
@@ -46,8 +44,7 @@ function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }
 
 function duplicateErrors({ node, yamlDuplicates }: TypedDocument): string[] {
   if (yamlDuplicates !== undefined) return [yamlDuplicates];
-  const distinct = new Set(duplicateFields(node));
-  return [...distinct].slice(0, MAX_DUPLICATES).map((path) => `duplicate field ${goQuote(path)}`);
+  return duplicateFields(node).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
 function text(value: unknown): string {

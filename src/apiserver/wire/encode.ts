@@ -50,7 +50,7 @@ export function watchEventText(type: string, object: string): string {
 
 /** The body of an answer whose compact JSON is `text`: compact with a newline, indented without, or YAML. */
 export function formatBody(text: string, { mediaType, pretty }: BodyFormat): string {
-  if (mediaType === 'yaml') return encodeYaml(toValue(parseJson(Buffer.from(text))));
+  if (mediaType === 'yaml') return encodeYaml(toValue(parseJson(Buffer.from(text), Number.POSITIVE_INFINITY)));
   return pretty ? indentJson(text) : `${text}\n`;
 }
 

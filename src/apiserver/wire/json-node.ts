@@ -20,6 +20,12 @@ export type JsonScalar =
   | { readonly type: 'boolean'; readonly value: boolean }
   | { readonly type: 'null' };
 
+/**
+ * How many lists and objects may lie inside each other in what a client sends. Go allows ten thousand; what walks over objects here
+ * does so on the stack, which would not hold twice as many as these.
+ */
+export const MAX_DEPTH = 1000;
+
 /** The plain value of a document; the last of repeated keys wins, and objects have no prototype. */
 export function toValue(root: JsonNode): Value {
   const values = new Map<JsonNode, Value>();
@@ -43,16 +49,19 @@ export function toNode(value: Value | undefined): JsonNode {
   return typeof value === 'bigint' ? { type: 'number', text: String(value) } : { type: 'null' };
 }
 
-/** The paths of repeated fields (`spec.a[0].b`), in the order of the document. */
-export function duplicateFields(root: JsonNode): string[] {
-  const duplicates: string[] = [];
+/** The paths of repeated fields (`spec.a[0].b`), each once and in the order of the document; strict decoding tells no more than these. */
+export function duplicateFields(root: JsonNode, most = MAX_DUPLICATES): readonly string[] {
+  const duplicates = new Set<string>();
   const pending: Place[] = [{ node: root, path: () => '', repeated: false }];
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
-    if (place.repeated) duplicates.push(place.path());
+    if (duplicates.size === most) break;
+    if (place.repeated) duplicates.add(place.path());
     for (const inner of placesIn(place).reverse()) if (inner.repeated || isContainer(inner.node)) pending.push(inner);
   }
-  return duplicates;
+  return [...duplicates];
 }
+
+const MAX_DUPLICATES = 100;
 
 /** Go's number of an untyped JSON number: an int64 where it fits, else a float64. */
 export function numberValue(text: string): number | bigint {
@@ -68,7 +77,7 @@ export function numberValue(text: string): number | bigint {
 
 const INTEGER = /^-?\d+$/;
 
-/** Every list and object of a document, each before those inside it. Recursion would not survive the depth that Go allows. */
+/** Every list and object of a document, each before those inside it. An answer may be of any depth. */
 function containersOf(root: JsonNode): JsonContainer[] {
   const containers = [root].filter(isContainer);
   for (const node of containers) {

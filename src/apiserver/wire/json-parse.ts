@@ -2,15 +2,14 @@
 // Bytes are read, not characters, because Go's messages name bytes.
 
 import { goQuote } from '../../std/go-text.ts';
-import type { JsonEntry, JsonNode, JsonScalar } from './json-node.ts';
+import { type JsonEntry, type JsonNode, type JsonScalar, MAX_DEPTH } from './json-node.ts';
 import { decodeUtf8 } from './utf8.ts';
 
-/** Parses a whole document, or throws an Error whose message is Go's. */
-export function parseJson(body: Uint8Array): JsonNode {
-  return new JsonScanner(body).document();
+/** Parses a whole document, or throws an Error whose message is Go's. What the server wrote itself may be nested at any depth. */
+export function parseJson(body: Uint8Array, maxDepth = MAX_DEPTH): JsonNode {
+  return new JsonScanner(body, maxDepth).document();
 }
 
-const MAX_DEPTH = 10_000;
 const END = -1;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -49,7 +48,10 @@ class JsonScanner {
   private position = 0;
   private readonly open: Open[] = [];
 
-  constructor(body: Uint8Array) {
+  private readonly maxDepth: number;
+
+  constructor(body: Uint8Array, maxDepth: number) {
+    this.maxDepth = maxDepth;
     this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   }
 
@@ -99,7 +101,7 @@ class JsonScanner {
   }
 
   private deepen(): void {
-    if (this.open.length >= MAX_DEPTH) throw this.unexpected('exceeded max depth');
+    if (this.open.length >= this.maxDepth) throw this.unexpected('exceeded max depth');
     this.position++;
   }
 

@@ -1,6 +1,6 @@
 // Writes YAML as Kubernetes does: sorted keys, block style, lists not indented, long lines folded after column 80.
 
-import { goFloat } from '../../../std/go-text.ts';
+import { goFloat, goJsonNumber } from '../../../std/go-text.ts';
 import { isFields, isList, type Value } from '../../object.ts';
 import { compareYamlKeys } from './keys.ts';
 import { doubleQuoted, isLineBreak, isSimpleKey, type ScalarStyle, scalarStyle } from './style.ts';
@@ -157,8 +157,13 @@ const QUOTES: Readonly<Record<ScalarStyle, string>> = { plain: '', single: "'", 
 function wordOf(value: Value | undefined): string {
   if (isList(value)) return '[]';
   if (isFields(value)) return '{}';
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value + 0) : goFloat(value);
+  if (typeof value === 'number') return isInteger64(value) ? goJsonNumber(value + 0) : goFloat(value);
   return String(value ?? null);
+}
+
+/** Whether a number that is no int64 is written as an integer all the same: up to 64 bits, if it is positive. */
+function isInteger64(value: number): boolean {
+  return Number.isSafeInteger(value) || (value >= 2 ** 63 && value < 2 ** 64);
 }
 
 /** Only the first of several spaces is folded, and not before another one unless a backslash can keep that. */

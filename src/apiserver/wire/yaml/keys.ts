@@ -11,7 +11,7 @@ export function compareYamlKeys(a: string, b: string): number {
   const byCode = code(leftChar) - code(rightChar);
   if (leftIsLetter) return byCode;
   // A zero counts only behind another digit of the same number.
-  const start = (leftChar === '0' || rightChar === '0') && /[^\P{Nd}0]\p{Nd}*$/u.test(left.slice(0, at).join('')) ? 1n : 0n;
+  const start = (leftChar === '0' || rightChar === '0') && isInNumber(left.slice(0, at)) ? 1n : 0n;
   const [leftNumber, rightNumber] = [numberAt(left, at, start), numberAt(right, at, start)];
   if (leftNumber.value !== rightNumber.value) return leftNumber.value < rightNumber.value ? -1 : 1;
   return leftNumber.length - rightNumber.length || byCode;
@@ -25,8 +25,14 @@ interface NumberInText {
 
 function numberAt(chars: readonly string[], at: number, start: bigint): NumberInText {
   const [digits = ''] = /^\p{Nd}*/u.exec(chars.slice(at).join('')) ?? [];
-  const value = Array.from(digits).reduce((sum, digit) => sum * 10n + BigInt(code(digit) - 0x30), start);
-  return { value: BigInt.asIntN(64, value), length: Array.from(digits).length };
+  const value = Array.from(digits).reduce((sum, digit) => BigInt.asIntN(64, sum * 10n + BigInt(code(digit) - 0x30)), start);
+  return { value, length: Array.from(digits).length };
+}
+
+/** Whether the digits at the end are more than zeros. */
+function isInNumber(chars: readonly string[]): boolean {
+  const lastOther = chars.findLastIndex((char) => !/\p{Nd}/u.test(char));
+  return chars.slice(lastOther + 1).some((char) => char !== '0');
 }
 
 function isLetter(char: string): boolean {

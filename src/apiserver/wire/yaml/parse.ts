@@ -40,7 +40,7 @@ const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-
 function asJson(body: Uint8Array): JsonNode | undefined {
   try {
     const node = parseJson(body);
-    return duplicateFields(node).length === 0 ? toNode(toValue(node)) : undefined;
+    return duplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
   } catch {
     return undefined;
   }

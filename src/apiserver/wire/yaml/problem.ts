@@ -13,6 +13,7 @@ interface Wording {
 }
 
 const WORDINGS: readonly Wording[] = [
+  { found: /^Maximum call stack size/, says: 'exceeded max depth of 10000', by: 'scanner' },
   { found: /^Tabs are not allowed|^Plain value cannot start/, says: 'found character that cannot start any token', by: 'scanner' },
   { found: /^Nested mappings/, says: 'mapping values are not allowed in this context', by: 'scanner' },
   { found: /^Implicit keys need to be on/, says: 'mapping values are not allowed in this context', by: 'scanner', later: 1 },

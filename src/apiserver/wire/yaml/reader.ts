@@ -1,8 +1,20 @@
 // Turns a parsed YAML document into JSON, as the YAML library of Kubernetes decodes it into untyped values.
 
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Pair, type Scalar } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  type Pair,
+  type Scalar,
+  visit,
+} from 'yaml';
 import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
-import type { JsonEntry, JsonNode } from '../json-node.ts';
+import { type JsonEntry, type JsonNode, MAX_DEPTH } from '../json-node.ts';
 import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
 
 /** Entries of a mapping by what tells its keys apart. */
@@ -13,13 +25,17 @@ export class YamlReader {
   readonly duplicates: string[] = [];
   private readonly document: Document.Parsed;
   private readonly lines: LineCounter;
+  private readonly targets: ReadonlyMap<Alias, Node>;
   private readonly openAnchors = new Set<unknown>();
+  /** Aliases can nest deeper than the text does. */
+  private depth = 0;
   private reads = 0;
   private readsThroughAliases = 0;
 
   constructor(document: Document.Parsed, lines: LineCounter) {
     this.document = document;
     this.lines = lines;
+    this.targets = aliasTargets(document);
   }
 
   read(): JsonNode {
@@ -28,6 +44,14 @@ export class YamlReader {
 
   private node(node: unknown): JsonNode {
     this.count();
+    if (this.depth === MAX_DEPTH) throw new Error('yaml: exceeded max depth of 10000');
+    this.depth++;
+    const read = this.content(node);
+    this.depth--;
+    return read;
+  }
+
+  private content(node: unknown): JsonNode {
     if (isAlias(node)) return this.throughAlias(node, (target) => this.node(target));
     if (isSeq(node)) return { type: 'array', items: node.items.map((item) => this.node(item)) };
     if (isMap(node)) return this.mapping(node.items);
@@ -74,7 +98,7 @@ export class YamlReader {
   }
 
   private throughAlias<T>(alias: Alias, read: (target: unknown) => T): T {
-    const target = alias.resolve(this.document);
+    const target = this.targets.get(alias);
     if (target === undefined) throw new Error(`yaml: unknown anchor '${alias.source}' referenced`);
     if (this.openAnchors.has(target)) throw new Error(`yaml: anchor '${alias.source}' value contains itself`);
     this.openAnchors.add(target);
@@ -97,6 +121,22 @@ export class YamlReader {
     const node = isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : (key as Scalar);
     return this.lines.linePos(node.range?.[0] ?? 0).line;
   }
+}
+
+/** What every alias stands for: the last node before it that has its name. One by one, the library would search the whole document. */
+function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  visit(document, {
+    Alias: (_, alias) => {
+      const target = anchors.get(alias.source);
+      if (target !== undefined) targets.set(alias, target);
+    },
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
 }
 
 const SMALL_DOCUMENT_READS = 400_000;

@@ -10,6 +10,12 @@ function read(text: string): string {
   return goJson(toValue(parseYaml(Buffer.from(text)).node));
 }
 
+/** Lines that each nest the one before a good deal deeper. */
+function deepAliases(lines: number, depth: number): string {
+  const nested = (inner: string) => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
+  return Array.from({ length: lines }, (_, line) => `l${line}: &l${line} ${nested(line === 0 ? '1' : `*l${line - 1}`)}\n`).join('');
+}
+
 describe('parseYaml', () => {
   it.each([
     ['', 'null'],
@@ -64,6 +70,18 @@ describe('parseYaml', () => {
     expect(() => parseYaml(Buffer.from(text))).toThrow(new Error(message));
   });
 
+  it('follows thousands of aliases', () => {
+    const aliases = Array.from({ length: 20_000 }, () => '*x').join(',');
+    expect(read(`a: &x 1\nb: &x 2\nc: [${aliases}]`)).toBe(`{"a":1,"b":2,"c":[${aliases.replaceAll('*x', '2')}]}`);
+  });
+
+  it.each([
+    ['brackets', `a:\n  ${'['.repeat(11_000)}${']'.repeat(11_000)}`, 'yaml: line 2: exceeded max depth of 10000'],
+    ['aliases', deepAliases(30, 200), 'yaml: exceeded max depth of 10000'],
+  ])('refuses what is nested too deeply by %s', (_, text, message) => {
+    expect(() => parseYaml(Buffer.from(text))).toThrow(new Error(message));
+  });
+
   it('does not let a small document grow into a huge one', () => {
     const levels = Array.from(
       { length: 9 },
@@ -115,6 +133,24 @@ describe('encodeYaml', () => {
 
   it('sorts numbers in keys by value, and letters last', () => {
     expect(encodeYaml({ a10: 1, a2: 2, B: 3, b: 4, _c: 5, '0': 6 })).toBe('_c: 5\n"0": 6\nB: 3\na2: 2\na10: 1\nb: 4\n');
+  });
+
+  it('compares long numbers in keys in no time', () => {
+    const digits = '7'.repeat(100_000);
+    const keys = encodeYaml({ [`${digits}1`]: 1, [`${digits}0`]: 0 }).match(/\d(?=\n:)/g);
+    expect(keys).toEqual(['0', '1']);
+  });
+
+  it.each([
+    [2 ** 63, '9223372036854776000'],
+    [1e19, '10000000000000000000'],
+    [-(2 ** 63) * 2, '-1.8446744073709552e+19'],
+    [1e20, '1e+20'],
+    [10_000_000, '10000000'],
+    [-0, '0'],
+    [1.5, '1.5'],
+  ])('writes %d as its JSON would be read', (value, text) => {
+    expect(encodeYaml(value)).toBe(`${text}\n`);
   });
 
   it('writes long keys behind a question mark', () => {
