@@ -63,6 +63,14 @@ export const TokenConditionType = {
   rotationFailing: 'RotationFailing',
 } as const;
 
+/** Types of a Cluster's conditions. */
+export const ClusterConditionType = {
+  ready: 'Ready',
+  reachable: 'Reachable',
+  authorized: 'Authorized',
+  credentialFresh: 'CredentialFresh',
+} as const;
+
 /** Keys of the Secret that holds a token. */
 export const TokenSecretKey = {
   /** Always there. */

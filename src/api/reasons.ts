@@ -50,6 +50,34 @@ export const FailureReason = {
   CircuitOpen: 'the cluster failed so often that Purser pauses before it asks again',
 } as const;
 
+/** What the conditions of a Cluster say. */
+export const ClusterReason = {
+  ClusterReady: 'tokens can be issued for the cluster',
+  Answering: 'the API server of the cluster answers',
+  RightsGranted: "the cluster accepts Purser's credential, which may issue tokens there",
+  CredentialValid: "the end of Purser's credential is far away",
+  CredentialExpiring: "Purser's credential will expire soon",
+  CredentialExpired: "Purser's credential has expired",
+  ExpiryUnknown: "Purser's credential does not say when it expires",
+  DNSFailed: "the name of the cluster's address cannot be resolved",
+  ConnectionRefused: "nobody listens at the cluster's address",
+  Timeout: 'the cluster does not answer in time',
+  TLSVerifyFailed: 'the certificate of the cluster is not vouched for by its CA bundle',
+  AddressRefused: 'the address is one that Purser never connects to',
+  AnswerUntrusted: 'what answers is not a Kubernetes API server',
+  Unreachable: 'no connection to the cluster holds',
+  CredentialMissing: "Purser's credential for the cluster is not there or not usable",
+  CredentialRejected: "the cluster does not accept Purser's credential",
+  EndpointNotPinned: 'the credential does not name this address among those that it may be sent to',
+  Forbidden: "Purser's credential may not issue tokens on the cluster",
+  RightsUnknown: "it could not be found out what Purser's credential may do",
+  NotReady: 'the API server of the cluster says that it is not ready',
+  Throttled: 'the cluster asks for fewer requests',
+  NoAnswer: 'the cluster does not answer, so its view is not known',
+  NotProbed: 'the cluster is not asked',
+  ProbeFailed: 'Purser itself is unable to ask the cluster',
+} as const;
+
 /** What operators are alerted to. */
 export const AlertReason = {
   MassWithdrawal: 'so many tokens lost their permission at once that none is removed until somebody looks',
@@ -60,7 +88,8 @@ export const AlertReason = {
 export type ReadyReason = keyof typeof ReadyReason;
 export type IssueReason = keyof typeof IssueReason;
 export type FailureReason = keyof typeof FailureReason;
+export type ClusterReason = keyof typeof ClusterReason;
 export type AlertReason = keyof typeof AlertReason;
 
 /** Any of them. */
-export type Reason = ReadyReason | IssueReason | FailureReason | AlertReason;
+export type Reason = ReadyReason | IssueReason | FailureReason | ClusterReason | AlertReason;
