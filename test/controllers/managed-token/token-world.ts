@@ -360,6 +360,8 @@ export class TokenWorld {
 
   /** Whether a target accepts a token. */
   async isAccepted(token: string, target = this.target): Promise<boolean> {
+    // A review of nothing is an error.
+    if (token === '') return false;
     const { status } = await target.admin.createReview(TokenReviews, { spec: { token, audiences: [AUDIENCE] } });
     return status?.authenticated === true;
   }
