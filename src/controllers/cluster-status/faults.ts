@@ -1,0 +1,60 @@
+// What goes wrong in a probe, sorted by what it says of the cluster.
+
+import { StatusError } from '../../api/status.ts';
+import type { Fault, FaultReason } from '../../domain/cluster-reading.ts';
+import { isOutage, statusFailure } from '../../issuers/failure.ts';
+import { IssueError, type IssueFailure } from '../../issuers/issue-error.ts';
+
+/** The fault that an error of `/readyz` is. Throws what is no word of a target. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof StatusError) return refusalFault(error);
+  if (!(error instanceof IssueError)) throw error;
+  const { code = '', reason } = error;
+  return { reason: CODES[code] ?? REASONS[reason] ?? 'Unreachable', detail: detailOf(error) };
+}
+
+/** The fault that an error of a review is: what may be done there is not known, or known to be nothing. */
+export function rightsFault(error: unknown): Fault {
+  const { reason, detail } = faultOf(error);
+  return { reason: reason === 'CredentialRejected' ? reason : 'RightsUnknown', detail };
+}
+
+/** By what the network says. */
+const CODES: Readonly<Record<string, FaultReason>> = {
+  ENOTFOUND: 'DNSFailed',
+  EAI_AGAIN: 'DNSFailed',
+  EAI_FAIL: 'DNSFailed',
+  ECONNREFUSED: 'ConnectionRefused',
+  // These are shortages of our own machine.
+  EMFILE: 'ProbeFailed',
+  ENFILE: 'ProbeFailed',
+  ENOBUFS: 'ProbeFailed',
+  ENOMEM: 'ProbeFailed',
+  EADDRNOTAVAIL: 'ProbeFailed',
+};
+
+const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
+  ClusterTimeout: 'Timeout',
+  TLSVerifyFailed: 'TLSVerifyFailed',
+  AddressRefused: 'AddressRefused',
+  AnswerUntrusted: 'AnswerUntrusted',
+  CredentialMissing: 'CredentialMissing',
+  CredentialRejected: 'CredentialRejected',
+  EndpointNotPinned: 'EndpointNotPinned',
+  TargetThrottled: 'Throttled',
+  IdentityUnknown: 'RightsUnknown',
+};
+
+function refusalFault(error: StatusError): Fault {
+  const detail = error.message;
+  const { reason } = statusFailure(error);
+  if (reason === 'CredentialRejected') return { reason, detail };
+  if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
+  if (error.code < 400 || error.code === 404) return { reason: 'AnswerUntrusted', detail };
+  return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
+}
+
+/** The message without the sentence that our own reasons bring along. */
+function detailOf({ message }: IssueError): string {
+  return message.replace(/^[^:]*: /, '');
+}

@@ -1,0 +1,94 @@
+// What is remembered of each cluster from one look to the next.
+
+import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
+import { type Health, rememberedHealth } from '../../domain/cluster-health.ts';
+import type { Fault } from '../../domain/cluster-reading.ts';
+import { HEARTBEAT_GAP_MS } from '../../domain/cluster-writes.ts';
+import type { RegisteredCluster } from '../../issuers/create-target.ts';
+import { registrationOf } from './observe.ts';
+
+/** What is known of one cluster. */
+export interface Recollection {
+  readonly uid: string;
+  /** The registration that everything here is about. */
+  registration: string;
+  /** Undefined until the first probe of this registration. */
+  health: Health | undefined;
+  /** What was found out of identity and rights; undefined until it was. */
+  access: { readonly fault?: Fault | undefined } | undefined;
+  /** Whether the last probe waited for an answer in vain. */
+  isHanging: boolean;
+  isProbed: boolean;
+  probeAt: number;
+  accessAt: number;
+  version: string | undefined;
+  activeEndpoint: string | undefined;
+  /** As they were last made; what somebody else writes into the status counts for nothing. */
+  conditions: readonly ClusterCondition[];
+  /** Whether something may have changed that is otherwise not worth a write of its own. */
+  isNews: boolean;
+  /** When the next sign of life may be written, once that is due. */
+  reservedAt: number | undefined;
+}
+
+/** Remembers clusters by name. */
+export class ClusterMemory {
+  readonly #clusters = new Map<string, Recollection>();
+  #nextWriteAt = -Infinity;
+
+  /** What is known of a cluster; of another registration hardly anything. */
+  of(registered: RegisteredCluster): Recollection {
+    const { name = '', uid = '' } = registered.cluster.metadata;
+    const registration = registrationOf(registered);
+    const known = this.#clusters.get(name);
+    if (known?.registration === registration) return known;
+    const recollection = known?.uid === uid ? renewed(known, registration) : begun(uid, registration, registered.cluster.status);
+    this.#clusters.set(name, recollection);
+    return recollection;
+  }
+
+  peek(name: string): Recollection | undefined {
+    return this.#clusters.get(name);
+  }
+
+  forget(name: string): void {
+    this.#clusters.delete(name);
+  }
+
+  /** The next instant at which a sign of life may be written, taken for the caller. */
+  reserve(now: number): number {
+    const at = Math.max(now, this.#nextWriteAt);
+    this.#nextWriteAt = at + HEARTBEAT_GAP_MS;
+    return at;
+  }
+}
+
+/** Of a cluster that we have a status of, that is gone on with: nothing has to be found out in a hurry. */
+function begun(uid: string, registration: string, status: ClusterStatus = {}): Recollection {
+  const { version, activeEndpoint, conditions = [] } = status;
+  const health = rememberedHealth(conditions);
+  const known = { version, activeEndpoint, conditions, health };
+  return { ...fresh(uid, registration), ...known, isNews: health === undefined };
+}
+
+function renewed({ uid, version, conditions, reservedAt }: Recollection, registration: string): Recollection {
+  return { ...fresh(uid, registration), version, conditions, reservedAt };
+}
+
+function fresh(uid: string, registration: string): Recollection {
+  return {
+    uid,
+    registration,
+    health: undefined,
+    access: undefined,
+    isHanging: false,
+    isProbed: false,
+    probeAt: -Infinity,
+    accessAt: -Infinity,
+    version: undefined,
+    activeEndpoint: undefined,
+    conditions: [],
+    isNews: true,
+    reservedAt: undefined,
+  };
+}

@@ -1,0 +1,49 @@
+// What the informers know of registered clusters.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type { Secret } from '../../api/resources.ts';
+import type { RegisteredCluster } from '../../issuers/create-target.ts';
+import type { Informer } from '../../kube/informer.ts';
+import type { Store } from '../../kube/store.ts';
+
+/** Everything that is watched. */
+export interface ClusterInformers {
+  readonly clusters: Informer<Cluster>;
+  /** The Secrets that Clusters may refer to, one informer for each namespace. */
+  readonly credentials: readonly Informer<Secret>[];
+}
+
+/** Looks things up; never asks the server. */
+export class RegistryView {
+  readonly clusters: Store<Cluster>;
+  /** The names of the Clusters that refer to a Secret, by its key. */
+  readonly clustersOfCredential: (key: string) => readonly string[];
+  readonly #credentials: readonly Store<Secret>[];
+
+  constructor({ clusters, credentials }: ClusterInformers) {
+    this.clusters = clusters.store;
+    this.#credentials = credentials.map(({ store }) => store);
+    const byCredential = this.clusters.index(credentialKeys);
+    this.clustersOfCredential = (key) => byCredential(key).map(({ metadata }) => metadata.name ?? '');
+  }
+
+  /** A Cluster and our credential for it; undefined when there is no such Cluster. */
+  registered(name: string): RegisteredCluster | undefined {
+    const cluster = this.clusters.get(name);
+    if (cluster === undefined) return undefined;
+    const [key] = credentialKeys(cluster);
+    const credential = key === undefined ? undefined : this.#credentials.map((store) => store.get(key)).find(Boolean);
+    return { cluster, ...(credential && { credential }) };
+  }
+}
+
+/** Tells one registration from the next: another Cluster, spec or credential. */
+export function registrationOf({ cluster, credential }: RegisteredCluster): string {
+  const { uid, generation } = cluster.metadata;
+  return JSON.stringify([uid, generation, credential?.metadata.uid, credential?.metadata.resourceVersion]);
+}
+
+function credentialKeys({ spec }: Cluster): readonly string[] {
+  const controller = spec.authInfo?.controller;
+  return controller?.kind === 'Secret' ? [`${controller.namespace}/${controller.name}`] : [];
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Clusters } from '../../../src/api/resources.ts';
+import { authority, refusal } from '../../issuers/wire-target.ts';
+import { freePorts } from '../../support/ports.ts';
+import type { WireHandler } from '../../support/wire-server.ts';
+import { ClusterWorld, healthy } from './cluster-world.ts';
+
+let world: ClusterWorld;
+
+beforeAll(async () => {
+  world = await ClusterWorld.start();
+  world.run();
+}, 60_000);
+
+afterAll(() => world.close());
+
+const readyz =
+  (answer: WireHandler): WireHandler =>
+  (request, reply) =>
+    request.path === '/readyz' ? answer(request, reply) : healthy()(request, reply);
+
+describe('a cluster', () => {
+  it('that is well is ready, with version, type and endpoint', async () => {
+    const { url } = await world.serve(healthy('v1.28.2+k3s1'));
+    await world.register('well', [url]);
+    await world.shows('well', 'Ready=True ClusterReady');
+    expect(await world.conditions('well')).toEqual([
+      'Ready=True ClusterReady',
+      'Reachable=True Answering',
+      'Authorized=True RightsGranted',
+      'CredentialFresh=Unknown ExpiryUnknown',
+    ]);
+    expect((await world.get('well')).status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
+  });
+
+  it.each<readonly [string, string, WireHandler]>([
+    ['rejects', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
+    ['forbids', 'Forbidden', healthy('v1.36.4', false)],
+    ['is not ready', 'NotReady', readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed'))],
+    ['throttles', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
+    ['redirects', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
+    ['falls silent', 'Timeout', readyz(() => {})],
+    ['is behind a proxy that finds nobody', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
+  ])('that %s is not ready: %s', async (_, reason, handler) => {
+    const { url } = await world.serve(handler);
+    const name = reason.toLowerCase();
+    await world.register(name, [url]);
+    await world.shows(name, `Ready=False ${reason}`);
+  });
+
+  it.each([
+    ['refused', 'ConnectionRefused', async () => `https://127.0.0.1:${(await freePorts(1))[0]}`],
+    ['dns', 'DNSFailed', async () => 'https://no-such-host.invalid:6443'],
+    ['linklocal', 'AddressRefused', async () => 'https://169.254.169.254'],
+  ])('%s shows %s', async (name, reason, address) => {
+    await world.register(name, [await address()]);
+    await world.shows(name, `Ready=False ${reason}`);
+    expect(await world.conditions(name)).toContain('Authorized=Unknown NoAnswer');
+  });
+
+  it('whose certificate another authority signed is sent no credential until its bundle is right', async () => {
+    const server = await world.serve(healthy());
+    await world.register('tls', [server.url], { ca: world.hub.ca });
+    await world.shows('tls', 'Ready=False TLSVerifyFailed');
+    expect(server.requests).toEqual([]);
+    const caBundle = Buffer.from(authority.certificate).toString('base64');
+    await world.hub.admin.patch(Clusters, { name: 'tls' }, { spec: { orchestratorApiEndpoints: { caBundle } } });
+    const patchedAt = world.clock.now();
+    await world.shows('tls', 'Ready=True ClusterReady');
+    expect(world.clock.now() - patchedAt).toBeLessThan(10_000);
+  });
+
+  it('whose address the credential does not name is not asked', async () => {
+    const server = await world.serve(healthy());
+    await world.register('unpinned', [server.url]);
+    await world.shows('unpinned', 'Ready=True ClusterReady');
+    await world.credential('unpinned', { token: 'opaque-credential', server: 'https://elsewhere.example' });
+    await world.shows('unpinned', 'Authorized=False EndpointNotPinned');
+    expect(await world.conditions('unpinned')).toContain('Reachable=Unknown NotProbed');
+  });
+});
+
+describe('over time, a cluster', () => {
+  it('that dies and returns turns twice, and people are told', async () => {
+    const server = await world.serve(healthy());
+    await world.register('mortal', [server.url]);
+    await world.shows('mortal', 'Ready=True ClusterReady');
+    server.handle(readyz((_, reply) => reply.text(503, '')));
+    const diedAt = world.clock.now();
+    await world.shows('mortal', 'Ready=False Unreachable');
+    expect(world.clock.now() - diedAt).toBeLessThan(30_000);
+    server.handle(healthy());
+    const returnedAt = world.clock.now();
+    await world.shows('mortal', 'Ready=True ClusterReady');
+    expect(world.clock.now() - returnedAt).toBeLessThan(30_000);
+    expect(await world.events('mortal')).toEqual(['Normal ClusterReady', 'Warning Unreachable']);
+  });
+
+  it('uses another address while the first does not answer', async () => {
+    const [port] = await freePorts(1);
+    const { url } = await world.serve(healthy());
+    await world.register('failover', [`https://127.0.0.1:${port}`, url]);
+    await world.shows('failover', 'Ready=True ClusterReady');
+    expect((await world.get('failover')).status?.activeEndpoint).toBe(url);
+  });
+
+  it('whose credential changes is asked anew with that one, on a new connection', async () => {
+    const server = await world.serve(healthy());
+    await world.register('rotated', [server.url], { token: 'old-credential' });
+    await world.shows('rotated', 'Ready=True ClusterReady');
+    const [first] = server.requests;
+    const before = server.requests.length;
+    await world.credential('rotated', { token: 'new-credential', server: server.url });
+    while (server.requests.length === before) await world.shows('rotated', 'Ready=True ClusterReady').then(() => world.clock.advance(1));
+    const next = server.requests[before];
+    expect(next?.headers.authorization).toBe('Bearer new-credential');
+    expect(next?.connection).not.toBe(first?.connection);
+  });
+
+  it('whose conditions are forged has them put right', async () => {
+    const { url } = await world.serve(readyz((_, reply) => reply.text(503, '')));
+    await world.register('forged', [url]);
+    await world.shows('forged', 'Ready=False Unreachable');
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Forged', lastHeartbeatTime: '2099-01-01T00:00:00Z' }];
+    await world.hub.admin.patchStatus(Clusters, { name: 'forged' }, { status: { conditions } });
+    await world.shows('forged', 'Ready=False Unreachable');
+    expect(await world.conditions('forged')).toHaveLength(4);
+  });
+
+  it('that is no longer registered has its connections closed', async () => {
+    const server = await world.serve(healthy());
+    await world.register('removed', [server.url]);
+    await world.shows('removed', 'Ready=True ClusterReady');
+    expect(server.openConnections).toBeGreaterThan(0);
+    await world.hub.admin.delete(Clusters, { name: 'removed' });
+    while (server.openConnections > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+});

@@ -1,0 +1,137 @@
+// A hub on the wire, scripted TLS targets, and the controller of Clusters between them with a clock in the test's hand.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import { Clusters, Events, Namespaces, Secrets } from '../../../src/api/resources.ts';
+import { createClusterController } from '../../../src/controllers/cluster-status/controller.ts';
+import type { ClusterInformers } from '../../../src/controllers/cluster-status/observe.ts';
+import { applyAll, readManifests } from '../../../src/dev/manifests.ts';
+import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
+import { createInformer } from '../../../src/kube/informer.ts';
+import { Recorder } from '../../../src/kube/recorder.ts';
+import { untilServed } from '../../../src/kube/served.ts';
+import type { Outcome } from '../../../src/runtime/controller.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import { authority, startTarget, withIdentity } from '../../issuers/wire-target.ts';
+import { FakeClock } from '../../support/clock.ts';
+import type { WireHandler, WireServer } from '../../support/wire-server.ts';
+import { base64, CREDENTIALS, TestServer } from '../managed-token/token-world.ts';
+
+const PATIENCE_MS = 15_000;
+const POLL_MS = 10;
+
+/** A target that is ready, of this version, and lets us issue tokens. */
+export function healthy(version = 'v1.36.4', allowed = true): WireHandler {
+  return withIdentity((request, reply) => {
+    if (request.path === '/readyz') reply.text(200, 'ok');
+    else if (request.path === '/version') reply.json(200, { gitVersion: version });
+    else reply.json(201, { status: { allowed } });
+  });
+}
+
+export class ClusterWorld {
+  readonly hub: TestServer;
+  clock = new FakeClock(Date.now());
+  readonly outcomes: Outcome<string>[] = [];
+  readonly #closing: (() => Promise<void>)[] = [];
+
+  private constructor(hub: TestServer) {
+    this.hub = hub;
+  }
+
+  static async start(): Promise<ClusterWorld> {
+    const hub = await TestServer.start();
+    await applyAll(hub.admin, await readManifests('crds'));
+    await hub.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
+    const signal = AbortSignal.timeout(20_000);
+    await untilServed(hub.admin, [Clusters], { clock: systemClock, random: Math.random, signal });
+    return new ClusterWorld(hub);
+  }
+
+  async serve(handler: WireHandler): Promise<WireServer> {
+    const server = await startTarget(handler);
+    this.#closing.push(() => server.close());
+    return server;
+  }
+
+  /** Registers a Cluster at these addresses. */
+  async register(
+    name: string,
+    servers: readonly string[],
+    { token = 'opaque-credential', ca = authority.certificate } = {},
+  ): Promise<void> {
+    await this.credential(name, { token, server: servers.join('\n') });
+    const cluster: Cluster = {
+      apiVersion: 'registry.purser.dev/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name },
+      spec: {
+        orchestratorApiEndpoints: {
+          caBundle: base64(ca),
+          serverEndpoints: servers.map((serverAddress, index) => ({ clientCIDR: `127.0.0.0/${24 - index}`, serverAddress })),
+        },
+        authInfo: { controller: { kind: 'Secret', namespace: CREDENTIALS, name } },
+      },
+    };
+    await this.hub.admin.create(Clusters, cluster);
+  }
+
+  async credential(name: string, keys: Readonly<Record<string, string>>): Promise<void> {
+    const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
+    await this.hub.admin.apply(Secrets, { metadata: { namespace: CREDENTIALS, name }, type: 'Opaque', data }, { force: true });
+  }
+
+  /** Runs the controller until the world ends. */
+  run(): void {
+    const real = { client: this.hub.admin, clock: systemClock, random: Math.random };
+    const informers: ClusterInformers = {
+      clusters: createInformer({ ...real, resource: Clusters }),
+      credentials: [createInformer({ ...real, resource: Secrets, selection: { namespace: CREDENTIALS } })],
+    };
+    const { clock } = this;
+    const places = { allowLoopback: true, allowUnpinned: false, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1' };
+    const clients = new ClusterClients({ clock, ...places });
+    const recorder = new Recorder({ ...real, component: 'purser', instance: 'test' });
+    const settings = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
+    const controller = createClusterController({ informers, hub: this.hub.admin, clients, recorder, clock, random: () => 0, settings });
+    const stopping = new AbortController();
+    const subscription = controller(stopping.signal).subscribe((outcome) => this.outcomes.push(outcome));
+    this.#closing.unshift(async () => {
+      subscription.unsubscribe();
+      await recorder.flush();
+      await clients.close();
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closing) await close();
+    await this.hub.admin.transport.close();
+    await this.hub.stop();
+  }
+
+  get(name: string): Promise<Cluster> {
+    return this.hub.admin.get(Clusters, { name });
+  }
+
+  /** The conditions, such as `Ready=True ClusterReady`. */
+  async conditions(name: string): Promise<readonly string[]> {
+    const { status } = await this.get(name);
+    return (status?.conditions ?? []).map((condition) => `${condition.type}=${condition.status} ${condition.reason}`);
+  }
+
+  /** Waits until a Cluster says this of itself; the test's time goes on meanwhile, faster than any other. */
+  async shows(name: string, condition: string, stepMs = 100): Promise<void> {
+    const end = performance.now() + PATIENCE_MS;
+    while (!(await this.conditions(name)).includes(condition)) {
+      if (performance.now() > end) throw new Error(`${name} shows ${String(await this.conditions(name))}`);
+      await delay(POLL_MS);
+      this.clock.advance(stepMs);
+    }
+  }
+
+  /** Reasons of the events about a Cluster. */
+  async events(name: string): Promise<readonly string[]> {
+    const { items } = await this.hub.admin.listAll(Events);
+    return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ type, reason }) => `${type} ${reason}`);
+  }
+}
