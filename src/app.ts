@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { FieldManager } from './api/names.ts';
 import { Clusters, ManagedTokens } from './api/resources.ts';
+import { createClusterController } from './controllers/cluster-status/controller.ts';
 import { createTokenController } from './controllers/managed-token/controller.ts';
 import type { TokenInformers } from './controllers/managed-token/hub-view.ts';
 import { createTokenInformers } from './controllers/managed-token/informers.ts';
@@ -45,6 +46,10 @@ export interface AppSettings {
   readonly credentialNamespaces: readonly string[];
   readonly protectedNamespaces?: readonly string[];
   readonly verifyIntervalMs: number;
+  /** How often clusters are asked whether they are ready. */
+  readonly probeIntervalMs?: number;
+  /** How often their version, and our identity and rights there, are looked at. */
+  readonly accessIntervalMs?: number;
   /** The Cluster that is the hub itself. */
   readonly hubCluster?: string | undefined;
   /** The address of ours by which the hub is reached. */
@@ -115,8 +120,13 @@ function work(options: AppOptions, { client, informers, recorder, election }: Pa
   const protectedNamespaces = settings.protectedNamespaces ?? PROTECTED_NAMESPACES;
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: {} };
   const tokens = createTokenController({ informers, hub: client, clients, recorder, clock, random, log, settings: tokenSettings });
-  const told = report({ controller: 'managed-token', log, metrics: { ran: () => {} } });
-  const run = (stopping: AbortSignal) => whileLeading({ leads$: election.leads$, work$: tokens(stopping).pipe(told), stopping });
+  const { probeIntervalMs = PROBE_INTERVAL_MS, accessIntervalMs = ACCESS_INTERVAL_MS } = settings;
+  const probeSettings = { probeIntervalMs, accessIntervalMs };
+  const clusters = createClusterController({ informers, hub: client, clients, recorder, clock, random, settings: probeSettings });
+  const told = (controller: string) => report({ controller, log, metrics: { ran: () => {} } });
+  const work$ = (stopping: AbortSignal) =>
+    merge(tokens(stopping).pipe(told('managed-token')), clusters(stopping).pipe(told('cluster-status')));
+  const run = (stopping: AbortSignal) => whileLeading({ leads$: election.leads$, work$: work$(stopping), stopping });
   return [
     { name: 'target clusters', start: done, stop: () => clients.close(), stopMs: FLUSH_MS },
     { name: 'leadership', start: done, stop: () => election.release(), stopMs: FLUSH_MS },
@@ -125,6 +135,8 @@ function work(options: AppOptions, { client, informers, recorder, election }: Pa
 }
 
 const FLUSH_MS = 1_000;
+const PROBE_INTERVAL_MS = 10_000;
+const ACCESS_INTERVAL_MS = 60_000;
 
 async function done(): Promise<void> {}
 

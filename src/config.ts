@@ -25,6 +25,10 @@ export interface Config {
   readonly protectedNamespaces: readonly string[];
   /** How often every token is put to TokenReview; 0 for never. */
   readonly verifyIntervalMs: number;
+  /** How often clusters are asked whether they are ready. */
+  readonly probeIntervalMs: number;
+  /** How often their version, and our identity and rights there, are looked at. */
+  readonly accessIntervalMs: number;
   /** The Cluster that is the hub itself. */
   readonly hubCluster: string | undefined;
   /** Whether clusters may be on the machine that Purser runs on. */
@@ -79,6 +83,8 @@ export function parseConfig(args: readonly string[], env: Readonly<Record<string
     credentialNamespaces: names(values.has('credential-namespaces') ? 'credential-namespaces' : 'namespace'),
     protectedNamespaces: names('protected-namespaces'),
     verifyIntervalMs: duration('verify-interval', text('verify-interval'), problems),
+    probeIntervalMs: period('probe-interval', text('probe-interval'), problems),
+    accessIntervalMs: period('access-interval', text('access-interval'), problems),
     hubCluster: values.get('hub-cluster'),
     allowLoopback: values.has('allow-loopback'),
     localOnly: [...values.keys()].filter((name) => OPTIONS[name].local).map((name) => `--${name}`),
@@ -135,6 +141,8 @@ const OPTIONS = {
     local: false,
   },
   'verify-interval': { value: 'TIME', initial: '15m', text: 'how often every token is put to its cluster, 0 = never', local: false },
+  'probe-interval': { value: 'TIME', initial: '10s', text: 'how often clusters are asked whether they are ready', local: false },
+  'access-interval': { value: 'TIME', initial: '1m', text: "how often their version and Purser's rights are looked at", local: false },
   'hub-cluster': { value: 'NAME', text: 'the Cluster that is the one that Purser runs on', local: false },
   'allow-loopback': { text: 'let clusters be on the machine that Purser runs on', local: false },
   help: { text: 'this text', local: false },
@@ -195,6 +203,14 @@ function duration(name: string, text: string, problems: string[]): number {
   }
   problems.push(`--${name} must be 0 or a time of at least a second such as 15m or 1h30m, not ${JSON.stringify(text)}`);
   return 0;
+}
+
+/** A duration that is not 0. */
+function period(name: string, text: string, problems: string[]): number {
+  const known = problems.length;
+  const ms = duration(name, text, problems);
+  if (ms === 0 && problems.length === known) problems.push(`--${name} must not be 0`);
+  return ms;
 }
 
 function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
