@@ -11,7 +11,7 @@ import { createInformer } from '../../../src/kube/informer.ts';
 import { Recorder } from '../../../src/kube/recorder.ts';
 import { untilServed } from '../../../src/kube/served.ts';
 import type { Outcome } from '../../../src/runtime/controller.ts';
-import { systemClock } from '../../../src/std/clock.ts';
+import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { authority, startTarget, withIdentity } from '../../issuers/wire-target.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { WireHandler, WireServer } from '../../support/wire-server.ts';
@@ -19,6 +19,7 @@ import { base64, CREDENTIALS, TestServer } from '../managed-token/token-world.ts
 
 const PATIENCE_MS = 15_000;
 const POLL_MS = 10;
+const STEP_MS = 100;
 
 /** A target that is ready, of this version, and lets us issue tokens. */
 export function healthy(version = 'v1.36.4', allowed = true): WireHandler {
@@ -82,13 +83,12 @@ export class ClusterWorld {
   }
 
   /** Runs the controller until the world ends. */
-  run(): void {
+  run(clock: Clock = this.clock): void {
     const real = { client: this.hub.admin, clock: systemClock, random: Math.random };
     const informers: ClusterInformers = {
       clusters: createInformer({ ...real, resource: Clusters }),
       credentials: [createInformer({ ...real, resource: Secrets, selection: { namespace: CREDENTIALS } })],
     };
-    const { clock } = this;
     const places = { allowLoopback: true, allowUnpinned: false, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1' };
     const clients = new ClusterClients({ clock, ...places });
     const recorder = new Recorder({ ...real, component: 'purser', instance: 'test' });
@@ -120,12 +120,12 @@ export class ClusterWorld {
   }
 
   /** Waits until a Cluster says this of itself; the test's time goes on meanwhile, faster than any other. */
-  async shows(name: string, condition: string, stepMs = 100): Promise<void> {
-    const end = performance.now() + PATIENCE_MS;
+  async shows(name: string, condition: string, patienceMs = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + patienceMs;
     while (!(await this.conditions(name)).includes(condition)) {
       if (performance.now() > end) throw new Error(`${name} shows ${String(await this.conditions(name))}`);
       await delay(POLL_MS);
-      this.clock.advance(stepMs);
+      this.clock.advance(STEP_MS);
     }
   }
 
