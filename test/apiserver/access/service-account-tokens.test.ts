@@ -186,7 +186,7 @@ describe('a service-account token', () => {
         (whole, place, char, removed) => {
           const at = place % whole.length;
           const changed = whole.slice(0, at) + char + whole.slice(at + removed);
-          fc.pre(changed !== whole);
+          fc.pre(!isSameToken(changed, whole));
           const verdict = verifyServiceAccountToken(changed, ['https://hub.test'], trust, now);
           expect(verdict.type).not.toBe('accepted');
           for (const part of changed.split('.').filter(({ length }) => length > 8)) expect(JSON.stringify(verdict)).not.toContain(part);
@@ -196,6 +196,14 @@ describe('a service-account token', () => {
     );
   });
 });
+
+/** Signatures have several spellings: the bits that are left over at the end, and line breaks, mean nothing. */
+function isSameToken(a: string, b: string): boolean {
+  const parts = (token: string) => token.split(/\.(?=[^.]*$)/);
+  const [aSigned, aSignature = ''] = parts(a);
+  const [bSigned, bSignature = ''] = parts(b);
+  return aSigned === bSigned && Buffer.from(aSignature, 'base64url').equals(Buffer.from(bSignature, 'base64url'));
+}
 
 function base64(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
