@@ -39,7 +39,8 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
   return (stopping) => defer(() => term(options, view, stopping));
 }
 
-const CONCURRENCY = 64;
+/** Enough for thirty clusters that hang at once: what they hold up, others need not wait for. */
+const CONCURRENCY = 256;
 /** A cluster that hangs holds up no more than this. */
 const CONCURRENCY_PER_CLUSTER = 8;
 /** By when a ManagedToken without a token should have one. */
