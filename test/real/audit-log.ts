@@ -6,7 +6,13 @@ interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
   readonly user: { readonly username: string };
-  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
+  readonly objectRef?: ObjectRef;
+}
+
+interface ObjectRef {
+  readonly resource?: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
 }
 
 /** Reads from where it was last read. */
@@ -26,16 +32,26 @@ export class AuditLog {
     this.#lines = (await this.#all()).length;
   }
 
-  /** What was asked since `skip`, such as `create serviceaccounts/token`: everything but lists, watches and the Lease. */
+  /**
+   * What was asked for tokens since `skip`, such as `create serviceaccounts/token`: everything but lists, watches, the Lease
+   * and what is asked to know the health of clusters.
+   */
   async requests(): Promise<readonly string[]> {
     const events = (await this.#all()).slice(this.#lines).map((line) => JSON.parse(line) as AuditEvent);
     return events
       .filter(({ stage, user }) => stage === 'ResponseComplete' && user.username === this.#user)
-      .filter(({ verb, objectRef }) => verb !== 'list' && verb !== 'watch' && objectRef !== undefined && objectRef.resource !== 'leases')
+      .filter(({ verb, objectRef }) => verb !== 'list' && verb !== 'watch' && objectRef !== undefined && !isOther(objectRef))
       .map(({ verb, objectRef }) => `${verb} ${[objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')}`);
   }
 
   async #all(): Promise<readonly string[]> {
     return (await readFile(this.#path, 'utf8')).split('\n').filter((line) => line !== '');
   }
+}
+
+const OTHER: ReadonlySet<string | undefined> = new Set(['leases', 'selfsubjectreviews', 'selfsubjectaccessreviews', 'clusters']);
+
+/** Events about clusters are in the namespace of all events about cluster-scoped objects. */
+function isOther({ resource, namespace }: ObjectRef): boolean {
+  return OTHER.has(resource) || (resource === 'events' && namespace === 'default');
 }
