@@ -199,7 +199,7 @@ describe('a service-account token', () => {
 
 /** Signatures have several spellings: the bits that are left over at the end, and line breaks, mean nothing. */
 function isSameToken(a: string, b: string): boolean {
-  const parts = (token: string) => token.split(/\.(?=[^.]*$)/);
+  const parts = (text: string) => text.split(/\.(?=[^.]*$)/);
   const [aSigned, aSignature = ''] = parts(a);
   const [bSigned, bSignature = ''] = parts(b);
   return aSigned === bSigned && Buffer.from(aSignature, 'base64url').equals(Buffer.from(bSignature, 'base64url'));
