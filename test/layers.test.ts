@@ -38,9 +38,15 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'one folder for each reason to act; they never import each other',
   },
-  apiserver: {
+  apimachinery: {
     imports: ['api', 'domain', 'std'],
-    packages: ['@marcbachmann/cel-js', 're2js', 'yaml'],
+    packages: ['yaml'],
+    node: true,
+    why: 'how a Kubernetes API reads, owns and shows objects: the façade and the embedded server share it',
+  },
+  apiserver: {
+    imports: ['api', 'apimachinery', 'domain', 'std'],
+    packages: ['@marcbachmann/cel-js', 're2js'],
     node: true,
     why: 'meets its clients only on the wire: never kube',
   },

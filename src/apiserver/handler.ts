@@ -2,19 +2,17 @@
 
 import { randomUUID } from 'node:crypto';
 import { internalError, StatusError, unauthorized } from '../api/status.ts';
+import { errorReply, type Reply } from '../apimachinery/reply.ts';
+import { parseUrl, type RequestUrl } from '../apimachinery/request-url.ts';
+import type { Preferences } from '../apimachinery/wire/negotiate.ts';
+import { requestTimeoutMs } from '../apimachinery/wire/options.ts';
+import { warningHeaders } from '../apimachinery/wire/warning.ts';
 import type { AccessAttributes, Policy } from '../domain/rbac.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { authorize } from './access/authorize.ts';
 import type { Impersonation } from './access/impersonate.ts';
-import type { Reply } from './reply.ts';
 import type { ApiRequest, Incoming } from './request.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
-import { parseUrl, type RequestUrl } from './request-url.ts';
-import { formatBody } from './wire/encode.ts';
-import { negotiateError, type Preferences } from './wire/negotiate.ts';
-import { requestTimeoutMs } from './wire/options.ts';
-import { orderedJson } from './wire/ordered-json.ts';
-import { warningHeaders } from './wire/warning.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
@@ -46,20 +44,6 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
       ...reply.headers,
       ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),
     },
-  };
-}
-
-/** An error as the caller wants to read it. */
-export function errorReply(error: StatusError, preferences: Preferences): Reply {
-  const { mediaType, contentType, pretty } = negotiateError(preferences);
-  return {
-    status: error.code,
-    headers: {
-      'content-type': contentType,
-      ...((error.retryAfterSeconds ?? 0) > 0 && { 'retry-after': String(error.retryAfterSeconds) }),
-      ...(error.code === 403 && { 'x-content-type-options': 'nosniff' }),
-    },
-    body: formatBody(orderedJson(error.status), { mediaType, pretty }),
   };
 }
 

@@ -10,8 +10,8 @@ import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { statusError } from '../api/status.ts';
+import { isStream, type Reply } from '../apimachinery/reply.ts';
 import { clientCertificateOf } from './access/client-certificate.ts';
-import { isStream, type Reply } from './reply.ts';
 import type { Incoming } from './request.ts';
 
 export interface ListenerOptions {

@@ -1,8 +1,8 @@
 // What a request is about, told from its method and URL alone; authorisation and routing both rest on it.
 
+import { flag } from '../apimachinery/wire/query.ts';
 import { parseFieldSelector, requiredName } from '../domain/field-selector.ts';
 import { pathSegmentProblems } from '../domain/names.ts';
-import { flag } from './wire/query.ts';
 
 export type RequestInfo = ResourceRequest | PathRequest;
 

@@ -1,9 +1,9 @@
 // A request as handlers see it: parsed once, its body read on demand.
 
+import type { Preferences } from '../apimachinery/wire/negotiate.ts';
 import type { ClientCertificate } from './access/client-certificate.ts';
 import type { User } from './access/user.ts';
 import type { RequestInfo } from './request-info.ts';
-import type { Preferences } from './wire/negotiate.ts';
 
 /** What arrived, before anybody has looked at it. */
 export interface Incoming {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseUrl } from '../../src/apimachinery/request-url.ts';
 import { requestInfo } from '../../src/apiserver/request-info.ts';
-import { parseUrl } from '../../src/apiserver/request-url.ts';
 
 const infoOf = (method: string, url: string) => {
   const { path, query } = parseUrl(url) ?? { path: '', query: new URLSearchParams() };

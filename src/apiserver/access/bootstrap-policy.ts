@@ -1,7 +1,7 @@
 // The roles and bindings that a new cluster starts with, as far as they are about what this server serves.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { PolicyRule } from '../../domain/rbac.ts';
-import type { KubeObject } from '../object.ts';
 import { RBAC_GROUP } from './policy.ts';
 
 const API_VERSION = `${RBAC_GROUP}/v1`;

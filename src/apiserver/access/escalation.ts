@@ -1,11 +1,11 @@
 // Nobody may grant what they do not hold: the checks on writing roles and bindings, before anything else is validated.
 
 import { forbidden, notFound, unclassified } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { sameValue } from '../../apimachinery/same-value.ts';
 import { type AccessAttributes, decide, type Policy, type PolicyRule, type RoleRef, rulesFor, SUPERUSERS } from '../../domain/rbac.ts';
 import { escalation, uncovered } from '../../domain/rbac-escalation.ts';
 import { goQuote } from '../../std/go-text.ts';
-import type { KubeObject } from '../object.ts';
-import { sameValue } from '../same-value.ts';
 import { bindingOf, RBAC_GROUP, rulesOf } from './policy.ts';
 import type { User } from './user.ts';
 

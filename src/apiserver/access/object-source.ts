@@ -1,6 +1,6 @@
 // What access control reads of the stored objects.
 
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 
 /** Stored objects as they are now; namespaces are '' for cluster-scoped kinds. */
 export interface ObjectSource {

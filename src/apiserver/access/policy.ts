@@ -1,7 +1,7 @@
 // The stored roles and bindings as the policy that access is decided by.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Binding, Policy, PolicyRule, RbacSubject, RoleRef } from '../../domain/rbac.ts';
-import type { KubeObject } from '../object.ts';
 import type { ObjectSource } from './object-source.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';

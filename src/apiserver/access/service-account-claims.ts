@@ -1,6 +1,6 @@
 // What a service-account token says: the claims that Kubernetes gives it.
 
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { User } from './user.ts';
 import { serviceAccountGroups } from './user-names.ts';
 

@@ -1,7 +1,7 @@
 // Who a service-account token speaks for, and whether it still does: it ends with its time, its account or the object it is bound to.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { goQuote } from '../../std/go-text.ts';
-import type { KubeObject } from '../object.ts';
 import { isSignedBy, type ParsedToken, parseToken } from './json-web-token.ts';
 import type { ObjectSource } from './object-source.ts';
 import { type ClaimedObject, type KubernetesClaims, type TokenClaims, userOf } from './service-account-claims.ts';

@@ -1,7 +1,7 @@
 // Discovery as one document for all groups (apidiscovery.k8s.io/v2), which kubectl asks for first.
 
+import { negotiateConversion, type Preferences, type Representation } from '../../apimachinery/wire/negotiate.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
-import { negotiateConversion, type Preferences, type Representation } from '../wire/negotiate.ts';
 import type { Group, GroupVersion, Resource } from './groups.ts';
 
 const FORM = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };

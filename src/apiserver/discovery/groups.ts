@@ -1,9 +1,9 @@
 // Groups, versions and resources in the order in which Kubernetes tells of them.
 
 import { createHash } from 'node:crypto';
+import { type ReviewKind, reviewKinds } from '../../apimachinery/reviews.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
 import type { Kind, Subresource } from '../kinds/kind.ts';
-import { type ReviewKind, reviewKinds } from '../kinds/reviews.ts';
 
 export interface Group {
   readonly name: string;

@@ -1,7 +1,7 @@
 // /healthz, /livez and /readyz: all checks together, or one of them by name.
 
+import { plainText, type Reply } from '../../apimachinery/reply.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { plainText, type Reply } from '../reply.ts';
 
 export interface HealthCheck {
   readonly name: string;

@@ -1,7 +1,7 @@
 // Discovery as one document per group and version.
 
+import { apiVersionOf } from '../../apimachinery/object.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
-import { apiVersionOf } from '../object.ts';
 import type { Group, GroupVersion, Resource } from './groups.ts';
 
 /** `/api`. */

@@ -1,11 +1,11 @@
 // OpenAPI v3: an index, and one document for each group and version, addressed by its hash and then cached for good.
 
 import { createHash } from 'node:crypto';
+import type { Reply } from '../../apimachinery/reply.ts';
+import { parseAccept } from '../../apimachinery/wire/accept.ts';
 import { compareUtf8, goStructJson } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { Reply } from '../reply.ts';
 import { openApiDocument } from '../schema/openapi/document.ts';
-import { parseAccept } from '../wire/accept.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
 
 const ROOT = '/openapi/v3';

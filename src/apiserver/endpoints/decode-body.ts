@@ -1,12 +1,12 @@
 // The body of a write as an object of the endpoint's kind.
 
-import { reviewKinds } from '../kinds/reviews.ts';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { reviewKinds } from '../../apimachinery/reviews.ts';
+import type { BodyMediaType } from '../../apimachinery/wire/content-type.ts';
+import { decodeObject, type ExpectedKind } from '../../apimachinery/wire/decode.ts';
+import type { FieldValidation } from '../../apimachinery/wire/options.ts';
 import type { ApiRequest } from '../request.ts';
 import type { Api } from '../verbs/api.ts';
-import type { BodyMediaType } from '../wire/content-type.ts';
-import { decodeObject, type ExpectedKind } from '../wire/decode.ts';
-import type { FieldValidation } from '../wire/options.ts';
 
 export interface Body {
   readonly body: Buffer;

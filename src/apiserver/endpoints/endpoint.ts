@@ -1,15 +1,14 @@
 // What every endpoint of a kind needs: the kind, the place, the representation of the answer.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import { checkView, showObject, type View } from '../../apimachinery/representation.ts';
+import { negotiate, type Representation } from '../../apimachinery/wire/negotiate.ts';
+import { fieldManagerName, type WriteOptions } from '../../apimachinery/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
-import type { Reply } from '../reply.ts';
-import { checkView, showObject, type View } from '../representation.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ResourceRequest } from '../request-info.ts';
 import type { Api, Target, Writer } from '../verbs/api.ts';
-import { formatBody } from '../wire/encode.ts';
-import { negotiate, type Representation } from '../wire/negotiate.ts';
-import { fieldManagerName, type WriteOptions } from '../wire/options.ts';
 
 /** A request for a kind that exists, by a method that it knows. */
 export interface KindRequest extends ApiRequest {
@@ -47,9 +46,4 @@ export function objectReply(api: Api, request: KindRequest, representation: Repr
 export interface Answer {
   readonly status: number;
   readonly object: KubeObject;
-}
-
-/** An answer whose compact JSON is at hand. */
-export function textReply(status: number, text: string, representation: Representation): Reply {
-  return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
 }

@@ -1,12 +1,12 @@
 // PATCH in its four forms.
 
 import { badRequest } from '../../api/status.ts';
-import type { Reply } from '../reply.ts';
+import type { Reply } from '../../apimachinery/reply.ts';
+import { patchType } from '../../apimachinery/wire/content-type.ts';
+import { patchOptions } from '../../apimachinery/wire/options.ts';
 import type { Api } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
 import { patchObject } from '../verbs/patch.ts';
-import { patchType } from '../wire/content-type.ts';
-import { patchOptions } from '../wire/options.ts';
 import { type KindRequest, objectReply, representationOf, targetOf, writerOf } from './endpoint.ts';
 
 const APPLY = 'application/apply-patch+yaml';

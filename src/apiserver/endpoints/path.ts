@@ -1,11 +1,11 @@
 // Everything that is not a resource: discovery, schemas, version, health, and the keys that verify tokens.
 
+import { plainText, type Reply } from '../../apimachinery/reply.ts';
+import { checkRoutable } from '../../apimachinery/wire/negotiate.ts';
 import { keySet, type OidcDocument, openIdConfiguration } from '../access/oidc.ts';
 import type { HealthCheck } from '../discovery/health.ts';
 import { discoveryRoute } from '../discovery/route.ts';
-import { plainText, type Reply } from '../reply.ts';
 import type { ApiRequest } from '../request.ts';
-import { checkRoutable } from '../wire/negotiate.ts';
 import { noMethod } from './refusals.ts';
 import type { AccessApi } from './review.ts';
 

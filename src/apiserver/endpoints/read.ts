@@ -1,19 +1,19 @@
 // GET: one object, a list, or a watch.
 
 import { badRequest, notFound } from '../../api/status.ts';
-import type { Reply } from '../reply.ts';
-import { showEvent, showList, type View } from '../representation.ts';
+import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import { showEvent, showList, type View } from '../../apimachinery/representation.ts';
+import { parseSelectors, Selection } from '../../apimachinery/selection.ts';
+import { watchEventText } from '../../apimachinery/wire/encode.ts';
+import { listOptions, validateListOptions } from '../../apimachinery/wire/list-options.ts';
+import { negotiateWatch } from '../../apimachinery/wire/negotiate.ts';
+import type { ListOptions } from '../../apimachinery/wire/options.ts';
+import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
+import { flag, text } from '../../apimachinery/wire/query.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
 import { listObjects, requestedRevision } from '../verbs/list.ts';
-import { parseSelectors, Selection } from '../verbs/selection.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
-import { watchEventText } from '../wire/encode.ts';
-import { listOptions, validateListOptions } from '../wire/list-options.ts';
-import { negotiateWatch } from '../wire/negotiate.ts';
-import type { ListOptions } from '../wire/options.ts';
-import { orderedJson } from '../wire/ordered-json.ts';
-import { flag, text } from '../wire/query.ts';
-import { type KindRequest, objectReply, representationOf, targetOf, textReply, viewOf } from './endpoint.ts';
+import { type KindRequest, objectReply, representationOf, targetOf, viewOf } from './endpoint.ts';
 
 export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);

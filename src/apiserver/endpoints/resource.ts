@@ -2,9 +2,9 @@
 // Built-in kinds have routes that say what is there; custom resources decide step by step. Their refusals differ.
 
 import { badRequest, notFound, qualifiedName, statusError } from '../../api/status.ts';
+import { plainText, type Reply } from '../../apimachinery/reply.ts';
+import { reviewKinds } from '../../apimachinery/reviews.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { reviewKinds } from '../kinds/reviews.ts';
-import { plainText, type Reply } from '../reply.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ResourceRequest } from '../request-info.ts';
 import { resourceName } from '../verbs/api.ts';

@@ -1,20 +1,19 @@
 // Reviews: posted, answered and forgotten.
 
+import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import type { ReviewKind } from '../../apimachinery/reviews.ts';
+import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
+import { objectText } from '../../apimachinery/wire/encode.ts';
+import { negotiate } from '../../apimachinery/wire/negotiate.ts';
+import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
 import type { Policy } from '../../domain/rbac.ts';
 import type { Authenticators } from '../access/authenticate.ts';
-import type { ReviewKind } from '../kinds/reviews.ts';
-import type { Reply } from '../reply.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ResourceRequest } from '../request-info.ts';
 import { answerReview } from '../reviews/review.ts';
 import type { TokenIssuance } from '../reviews/token.ts';
 import type { Api } from '../verbs/api.ts';
-import { bodyMediaType } from '../wire/content-type.ts';
-import { objectText } from '../wire/encode.ts';
-import { negotiate } from '../wire/negotiate.ts';
-import { fieldManagerName, writeOptions } from '../wire/options.ts';
 import { decodeBody } from './decode-body.ts';
-import { textReply } from './endpoint.ts';
 import { noMethod, noRoute } from './refusals.ts';
 
 /** The world as endpoints see it: objects, and who may do what with them. */

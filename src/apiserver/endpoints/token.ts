@@ -1,15 +1,15 @@
 // The token subresource of service accounts.
 
-import { TOKEN_REQUEST } from '../kinds/reviews.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
+import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
+import { objectText } from '../../apimachinery/wire/encode.ts';
+import { negotiate } from '../../apimachinery/wire/negotiate.ts';
+import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
 import { createToken } from '../reviews/token.ts';
 import { admitCreate } from '../verbs/admission.ts';
-import { bodyMediaType } from '../wire/content-type.ts';
-import { objectText } from '../wire/encode.ts';
-import { negotiate } from '../wire/negotiate.ts';
-import { fieldManagerName, writeOptions } from '../wire/options.ts';
 import { decodeBody } from './decode-body.ts';
-import { type KindRequest, targetOf, textReply } from './endpoint.ts';
+import { type KindRequest, targetOf } from './endpoint.ts';
 import type { AccessApi } from './review.ts';
 
 const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', builtIn: true, schema: TOKEN_REQUEST };

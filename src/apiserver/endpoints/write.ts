@@ -1,19 +1,19 @@
 // POST, PUT and DELETE.
 
 import { badRequest, hasReason } from '../../api/status.ts';
-import type { Reply } from '../reply.ts';
-import { showList } from '../representation.ts';
+import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import { showList } from '../../apimachinery/representation.ts';
+import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
+import { deleteOptions } from '../../apimachinery/wire/delete-options.ts';
+import { type DeleteOptions, writeOptions } from '../../apimachinery/wire/options.ts';
+import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
 import type { Api, Target } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
 import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { listObjects } from '../verbs/list.ts';
 import { updateObject } from '../verbs/update.ts';
-import { bodyMediaType } from '../wire/content-type.ts';
-import { deleteOptions } from '../wire/delete-options.ts';
-import { type DeleteOptions, writeOptions } from '../wire/options.ts';
-import { orderedJson } from '../wire/ordered-json.ts';
 import { decodeBody } from './decode-body.ts';
-import { type KindRequest, objectReply, representationOf, targetOf, textReply, viewOf, writerOf } from './endpoint.ts';
+import { type KindRequest, objectReply, representationOf, targetOf, viewOf, writerOf } from './endpoint.ts';
 import { selected } from './read.ts';
 
 export async function createEndpoint(api: Api, request: KindRequest): Promise<Reply> {

@@ -1,7 +1,7 @@
 // How a built-in kind is put together: what most of them have in common is filled in here.
 
 import type { FieldError } from '../../api/field-error.ts';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind, Rules, Verb } from './kind.ts';
 import { keepSystemMetadata } from './lifecycle.ts';
 import { validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';

@@ -1,6 +1,6 @@
 // Every kind that the API server knows by itself, and the objects that a fresh server starts with.
 
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { configMapKind } from './core/config-map.ts';
 import { coreEventKind } from './core/event.ts';
 import { eventsEventKind } from './core/events-event.ts';

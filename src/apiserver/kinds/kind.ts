@@ -2,33 +2,19 @@
 // Built-in kinds and kinds that come from CRDs are told apart here and nowhere else.
 
 import type { FieldError } from '../../api/field-error.ts';
-import type { KubeObject } from '../object.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { SelectableKind, ShownKind } from '../../apimachinery/kind.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-export interface Kind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly listKind: string;
+export interface Kind extends ShownKind, SelectableKind {
   readonly plural: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
-  readonly namespaced: boolean;
   readonly verbs: readonly Verb[];
-  /** Built-in kinds are Go structs on the wire (declared key order); others are maps (sorted keys). */
-  readonly builtIn: boolean;
-  /** Schema of the whole object, metadata included. */
-  readonly schema: Schema;
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
-  readonly table: Table;
-  /** Fields that a field selector may name, besides metadata.name and, where the kind knows it, metadata.namespace. */
-  readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
-  /** The names under which this kind's errors list the fields that can be selected; Kubernetes words them by kind. */
-  readonly fieldLabelErrors: 'generic' | 'named';
   /** The version under which objects are stored, where that is another one. */
   readonly storageVersion?: string;
   /** What every request to a deprecated version is told. */
@@ -78,20 +64,6 @@ export interface Rules {
   readonly hasGeneration: boolean;
   /** Namespaces alone: updates of the finalize subresource, which may drop `spec.finalizers`. */
   readonly finalize?: Pick<Rules, 'prepareForUpdate' | 'validateUpdate'>;
-}
-
-export interface Table {
-  readonly columns: readonly TableColumn[];
-  /** The cells of one object; `now` makes ages. */
-  cells(object: KubeObject, now: number): readonly unknown[];
-}
-
-export interface TableColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly format: string;
-  readonly description: string;
-  readonly priority: number;
 }
 
 export interface Conversion {

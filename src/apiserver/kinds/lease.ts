@@ -1,13 +1,13 @@
 // Leases: what leader election is made of.
 
 import { type FieldError, invalidValue } from '../../api/field-error.ts';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { int32, microTime, named, objectStruct, pointer, struct, text } from '../../apimachinery/schema/go-struct.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../apimachinery/table.ts';
 import { builtInKind } from './built-in-kind.ts';
-import { int32, microTime, named, objectStruct, pointer, struct, text } from './go-struct.ts';
 import type { Kind } from './kind.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata.ts';
 import { subdomainName } from './name-rules.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from './table.ts';
 
 interface LeaseSpec {
   readonly holderIdentity?: string;

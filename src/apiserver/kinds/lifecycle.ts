@@ -1,9 +1,9 @@
 // Steps in the life of an object that all kinds share.
 
+import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
+import { sameValue } from '../../apimachinery/same-value.ts';
 import { qualifiedNameProblems } from '../../domain/names.ts';
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
-import type { KubeObject, OwnerReference } from '../object.ts';
-import { sameValue } from '../same-value.ts';
 
 /** Carries over what no update may change: generation, uid if none is given, and the times of creation and deletion. Nothing links to itself any more. */
 export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObject {

@@ -2,9 +2,9 @@
 // That an update names a resourceVersion is left to the verbs, which know when it may be missing.
 
 import { type FieldError, forbiddenValue, invalidStruct, invalidValue, requiredValue, tooLong } from '../../api/field-error.ts';
+import type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../apimachinery/object.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../../domain/names.ts';
 import { compareUtf8, goQuote, isGoPrintable } from '../../std/go-text.ts';
-import type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../object.ts';
 import { labelName, type NameProblems, pathSegmentName } from './name-rules.ts';
 
 export interface MetadataRules {

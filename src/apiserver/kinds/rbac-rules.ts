@@ -1,8 +1,8 @@
 // When roles and bindings are valid. Whether the writer may grant what they grant is asked elsewhere.
 
 import { type FieldError, forbiddenValue, invalidStruct, invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../../domain/names.ts';
-import type { KubeObject } from '../object.ts';
 import { labelErrors } from './metadata.ts';
 import { rbacName, subdomainName } from './name-rules.ts';
 

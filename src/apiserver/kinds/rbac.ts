@@ -1,12 +1,14 @@
 // Roles, cluster roles and their bindings.
 
 import type { FieldError } from '../../api/field-error.ts';
-import type { KubeObject } from '../object.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { Table } from '../../apimachinery/kind.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from '../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
+import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../apimachinery/table.ts';
 import { builtInKind, type Strategy } from './built-in-kind.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core/core-metadata.ts';
-import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from './go-struct.ts';
-import type { Kind, Table } from './kind.ts';
+import type { Kind } from './kind.ts';
 import { rbacName } from './name-rules.ts';
 import {
   aggregationErrors,
@@ -18,7 +20,6 @@ import {
   ruleErrors,
   type Subject,
 } from './rbac-rules.ts';
-import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from './table.ts';
 
 const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });
 

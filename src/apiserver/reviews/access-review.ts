@@ -2,11 +2,11 @@
 
 import { type FieldError, invalidValue } from '../../api/field-error.ts';
 import { invalid } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { SUBJECT_ACCESS_REVIEW } from '../../apimachinery/reviews.ts';
+import { structText } from '../../apimachinery/wire/struct-text.ts';
 import { type AccessAttributes, decide, type Policy } from '../../domain/rbac.ts';
 import type { User } from '../access/user.ts';
-import { SUBJECT_ACCESS_REVIEW } from '../kinds/reviews.ts';
-import type { KubeObject } from '../object.ts';
-import { structText } from '../wire/struct-text.ts';
 import { type SelectorAttributes, selectorErrors, selectorWarnings } from './selector-attributes.ts';
 
 export interface AccessReviewContext {

@@ -1,10 +1,10 @@
 // The object that a token is to be bound to.
 
 import { badRequest, conflict } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { ObjectSource } from '../access/object-source.ts';
 import { type BoundClaims, type ClaimedObject, claimedObject } from '../access/service-account-claims.ts';
-import type { KubeObject } from '../object.ts';
 import { storedObject } from './stored-object.ts';
 
 export interface BoundObjectReference {

@@ -1,13 +1,13 @@
 // Reviews: objects that are posted, answered and forgotten.
 
 import { badRequest } from '../../api/status.ts';
+import { withTrackedUpdate } from '../../apimachinery/fields/managed-fields.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { ReviewKind } from '../../apimachinery/reviews.ts';
 import type { Policy } from '../../domain/rbac.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import type { Authenticators } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
-import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import type { ReviewKind } from '../kinds/reviews.ts';
-import type { KubeObject } from '../object.ts';
 import { reviewLocalSubjectAccess, reviewSelfSubjectAccess, reviewSubjectAccess } from './access-review.ts';
 import { reviewSelfSubject } from './self-subject-review.ts';
 import { reviewSelfSubjectRules } from './self-subject-rules-review.ts';

@@ -1,8 +1,8 @@
 // SelfSubjectReview: who am I?
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import type { User } from '../access/user.ts';
-import type { KubeObject } from '../object.ts';
 import { userInfo } from './user-status.ts';
 
 /** Answers with the user who asks; nothing of the request is echoed. */

@@ -1,9 +1,9 @@
 // SelfSubjectRulesReview: what may I do in this namespace?
 
 import { aggregated, badRequest } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { type Policy, rulesFor } from '../../domain/rbac.ts';
 import type { User } from '../access/user.ts';
-import type { KubeObject } from '../object.ts';
 
 /** Answers with every rule that applies to the user who asks. Throws BadRequest when no namespace is named. */
 export function reviewSelfSubjectRules(review: KubeObject, { user, policy }: { readonly user: User; readonly policy: Policy }): KubeObject {

@@ -1,10 +1,10 @@
 // Objects that a request refers to by name.
 
 import { badRequest, notFound } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { pathSegmentProblems } from '../../domain/names.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { ObjectSource } from '../access/object-source.ts';
-import type { KubeObject } from '../object.ts';
 
 /** A stored object of the core group. Throws 404 if there is none, and 400 for a name that no object can have. */
 export function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {

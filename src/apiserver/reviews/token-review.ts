@@ -1,8 +1,8 @@
 // TokenReview: whose token is this?
 
 import { badRequest } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
-import type { KubeObject } from '../object.ts';
 import { userInfo } from './user-status.ts';
 
 /** Answers as if a request with this token had come for the audiences of the review. Throws BadRequest when there is no token. */

@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { type FieldError, invalidValue } from '../../api/field-error.ts';
 import { badRequest, conflict, internalError, invalid } from '../../api/status.ts';
+import { withTrackedUpdate } from '../../apimachinery/fields/managed-fields.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import { signToken } from '../access/json-web-token.ts';
 import type { ObjectSource } from '../access/object-source.ts';
 import { claimsFor, type TokenGrant } from '../access/service-account-claims.ts';
 import type { SigningKey } from '../access/signing-key.ts';
-import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import { TOKEN_REQUEST } from '../kinds/reviews.ts';
-import type { KubeObject } from '../object.ts';
 import { type BoundObjectReference, boundObject } from './bound-object.ts';
 import { storedObject } from './stored-object.ts';
 

@@ -1,9 +1,9 @@
 // anyOf, oneOf, allOf and not. Of alternatives that all fail, the one that came furthest is explained.
 
 import { type FieldError, invalidValue } from '../../api/field-error.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { failed, merged, PASSED, type Result } from './result.ts';
-import type { Schema } from './schema.ts';
 import type { Node } from './validate.ts';
 
 /** Checks a value against the alternatives of its schema. */

@@ -1,9 +1,9 @@
 // Lists: how many items. That all of them differ, no definition may ask: only lists of type set and map are told so.
 
 import { type FieldError, invalidValue, tooMany } from '../../api/field-error.ts';
-import type { Value } from '../object.ts';
+import type { Value } from '../../apimachinery/object.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { failed, type Result } from './result.ts';
-import type { Schema } from './schema.ts';
 
 /** What is wrong with a list as a whole. */
 export function checkListSize(items: readonly Value[], { minItems = 0, maxItems }: Schema, path: string): Result {

@@ -1,8 +1,8 @@
 // Numbers: bounds, multiples, and the range of their format. Integers are compared as integers, the rest as floats.
 
 import { type FieldError, invalidValue } from '../../api/field-error.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { goFloat } from '../../std/go-text.ts';
-import type { Schema } from './schema.ts';
 import { allowedTypes, isInteger, isIntegral } from './types.ts';
 
 /** What is wrong with a number, besides its type. */

@@ -1,9 +1,9 @@
 // Objects: how many fields, which must be there, and which must not.
 
 import { type FieldError, invalidValue, requiredValue, tooMany } from '../../api/field-error.ts';
-import type { Fields } from '../object.ts';
+import type { Fields } from '../../apimachinery/object.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { failed, type Result } from './result.ts';
-import type { Schema } from './schema.ts';
 
 /** What is wrong with the names of an object's fields. */
 export function checkFieldNames(object: Fields, schema: Schema, path: string): Result {

@@ -1,11 +1,11 @@
 // Strings: length in characters, pattern, format. Only the first of length and pattern is reported.
 
 import { invalidValue, tooLong, typeInvalid } from '../../api/field-error.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { enforcedFormat, hasFormat } from './formats.ts';
 import { matchesPattern } from './pattern.ts';
 import { failed, PASSED, type Result } from './result.ts';
-import type { Schema } from './schema.ts';
 
 /** What is wrong with a string, besides its type; one result per check that applies. */
 export function checkText(value: string, schema: Schema, path: string): readonly Result[] {

@@ -1,9 +1,9 @@
 // Which value of the old object a value of the new object continues: fields by name, items only in lists of type map.
 
+import { isFields, isList, type Value } from '../../apimachinery/object.ts';
+import { sameValue } from '../../apimachinery/same-value.ts';
+import { type Schema, schemaOfField } from '../../apimachinery/schema/schema.ts';
 import { goJson } from '../../std/go-text.ts';
-import { isFields, isList, type Value } from '../object.ts';
-import { sameValue } from '../same-value.ts';
-import { type Schema, schemaOfField } from './schema.ts';
 
 /** A value together with the one it continues. */
 export interface Continued {

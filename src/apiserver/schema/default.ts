@@ -1,7 +1,7 @@
 // Defaulting by structural schema: absent fields, and nulls where null is not allowed, take the schema's default.
 
-import { type Fields, isFields, isList, type Value } from '../object.ts';
-import { type Schema, schemaOfField } from './schema.ts';
+import { type Fields, isFields, isList, type Value } from '../../apimachinery/object.ts';
+import { type Schema, schemaOfField } from '../../apimachinery/schema/schema.ts';
 
 /** The object with every default of its schema filled in; defaults inside an absent object do not conjure it up. */
 export function withDefaults<T extends object>(object: T, schema: Schema): T;

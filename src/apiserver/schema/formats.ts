@@ -1,5 +1,6 @@
 // The formats that are enforced on strings and numbers; all others are remarks.
 
+import type { Schema } from '../../apimachinery/schema/schema.ts';
 import {
   isCidr,
   isCreditCard,
@@ -14,7 +15,6 @@ import {
   isMac,
   isRequestUri,
 } from './format-checks.ts';
-import type { Schema } from './schema.ts';
 
 /** The format of a schema, if it is one that counts for its type. */
 export function enforcedFormat(schema: Schema): string | undefined {

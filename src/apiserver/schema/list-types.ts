@@ -1,11 +1,11 @@
 // Lists of type set hold every item once, lists of type map every combination of keys once.
 
 import { duplicateValue, type FieldError, invalidValue } from '../../api/field-error.ts';
+import { type Fields, isFields, isList, type Value } from '../../apimachinery/object.ts';
+import { fieldPath } from '../../apimachinery/schema/field-path.ts';
+import { type Schema, schemaOfField } from '../../apimachinery/schema/schema.ts';
 import { goJson } from '../../std/go-text.ts';
-import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { fieldOf } from './correlation.ts';
-import { fieldPath } from './field-path.ts';
-import { type Schema, schemaOfField } from './schema.ts';
 
 /** The items that stand a second time in a list of type set or map. */
 export function validateListTypes(value: Value, schema: Schema | undefined, path = ''): readonly FieldError[] {

@@ -1,11 +1,11 @@
 // Which JSON type a value has, and whether a schema asks for that one.
 
 import { typeInvalid } from '../../api/field-error.ts';
+import { isFields, isList, type Value } from '../../apimachinery/object.ts';
+import type { Schema, SchemaType } from '../../apimachinery/schema/schema.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { isFields, isList, type Value } from '../object.ts';
 import { enforcedFormat } from './formats.ts';
 import { failed, PASSED, type Result } from './result.ts';
-import type { Schema, SchemaType } from './schema.ts';
 
 /** The JSON type of a value that is not null. */
 export function typeOf(value: NonNullable<Value>): SchemaType {

@@ -1,9 +1,10 @@
 // Validation by structural schema, in the words of Kubernetes. An update forgives errors in what it does not change.
 
 import { type FieldError, unsupportedValue } from '../../api/field-error.ts';
+import { isFields, isList, type Value } from '../../apimachinery/object.ts';
+import { sameValue } from '../../apimachinery/same-value.ts';
+import { type Schema, schemaOfField } from '../../apimachinery/schema/schema.ts';
 import { goJson } from '../../std/go-text.ts';
-import { isFields, isList, type Value } from '../object.ts';
-import { sameValue } from '../same-value.ts';
 import { checkAlternatives } from './check-alternatives.ts';
 import { checkListSize } from './check-list.ts';
 import { checkNumber } from './check-number.ts';
@@ -12,7 +13,6 @@ import { checkText } from './check-text.ts';
 import { type Continued, continuedField, continuedItem, isUnchanged } from './correlation.ts';
 import { enforcedFormat } from './formats.ts';
 import { failed, merged, PASSED, type Result } from './result.ts';
-import { type Schema, schemaOfField } from './schema.ts';
 import { allowedTypes, checkType, isInteger } from './types.ts';
 
 /** What is wrong with a value. Messages name fields relative to it; `field` is where it stands in its object. */

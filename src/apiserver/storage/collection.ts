@@ -1,6 +1,6 @@
 // The objects of one resource in memory, in the order of their keys.
 
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 
 /** Keys are `namespace/name`, or `name` for cluster-scoped kinds; their byte order is the order of lists, as in etcd. */
 export class Collection {

@@ -4,8 +4,8 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { goJson } from '../../std/go-text.ts';
-import type { KubeObject } from '../object.ts';
 
 /** A data folder that cannot be used, with a message for the person who chose it. */
 export class DataFolderError extends Error {

@@ -1,10 +1,10 @@
 // The object store as one kind sees it: keys from names, and stored objects in the version that was asked for.
 
 import { badRequest } from '../../api/status.ts';
+import { apiVersionOf, type KubeObject } from '../../apimachinery/object.ts';
 import { pathSegmentProblems } from '../../domain/names.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { apiVersionOf, type KubeObject } from '../object.ts';
 import type { Change, ObjectStore } from './object-store.ts';
 
 /** Where the objects of a kind are kept: `secrets`, or `coordination.k8s.io/leases`. */

@@ -1,8 +1,8 @@
 // All objects with one revision counter, their recent history, and the news of every change.
 // Reads and writes are synchronous; an answer that shows them must wait for `durable`.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { EventLog } from '../../std/event-log.ts';
-import type { KubeObject } from '../object.ts';
 import { Collection } from './collection.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 

@@ -1,7 +1,7 @@
 // What every control plane holds from its first moment: the system namespaces and the default roles.
 
 import { hasReason } from '../../api/status.ts';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
 import { systemWriter } from './upkeep.ts';

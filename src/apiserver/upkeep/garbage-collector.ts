@@ -1,6 +1,6 @@
 // Objects go when all their owners are gone; owners that are deleted in the foreground wait for them.
 
-import type { KubeObject, OwnerReference } from '../object.ts';
+import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
 import { type Change, EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject, FOREGROUND, ORPHAN } from '../verbs/delete.ts';

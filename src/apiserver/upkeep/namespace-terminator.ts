@@ -1,6 +1,6 @@
 // A namespace that is being deleted takes everything in it along, and goes when it is empty.
 
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';

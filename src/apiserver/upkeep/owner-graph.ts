@@ -1,6 +1,6 @@
 // Who owns whom, kept up to date change by change.
 
-import type { KubeObject, OwnerReference } from '../object.ts';
+import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
 
 /** Where an object is stored. */
 export interface Place {

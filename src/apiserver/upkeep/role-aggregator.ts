@@ -1,9 +1,9 @@
 // ClusterRoles with an aggregation rule hold the rules of all roles that it selects.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { sameValue } from '../../apimachinery/same-value.ts';
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../domain/label-selector.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
-import { sameValue } from '../same-value.ts';
 import type { Api } from '../verbs/api.ts';
 import { updateObject } from '../verbs/update.ts';
 import { type Stop, systemWriter, targetOf } from './upkeep.ts';

@@ -1,6 +1,6 @@
 // Everything that runs beside the requests, started in the order in which one needs the other.
 
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Api } from '../verbs/api.ts';
 import { bootstrap } from './bootstrap.ts';
 import { keepDefaultAccounts } from './default-account.ts';

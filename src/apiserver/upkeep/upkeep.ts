@@ -1,8 +1,8 @@
 // What a control plane does by itself: it reacts to changes that are on disk, through the verbs that requests use.
 // By the time of the news other writes may have followed, so it looks at what is stored now, not at what the news was about.
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
 import type { Api, Target, Writer } from '../verbs/api.ts';
 
 /** Runs until it is stopped. What is stored may not please the rules of today: one such object must not keep the server from starting. */

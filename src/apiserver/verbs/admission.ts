@@ -1,8 +1,8 @@
 // What the server refuses although it is well formed: content in a namespace that is not there or is going away.
 
 import { forbidden, notFound } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
 import { type Api, resourceName } from './api.ts';
 
 const NAMESPACES = { group: '', name: 'namespaces' };

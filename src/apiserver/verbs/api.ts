@@ -2,11 +2,11 @@
 
 import type { FieldError } from '../../api/field-error.ts';
 import { invalid } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { User } from '../access/user.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../kinds/registry.ts';
-import type { KubeObject } from '../object.ts';
 import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 

@@ -1,10 +1,10 @@
 // The body of an apply patch: YAML or JSON, an object of any kind.
 
 import { badRequest } from '../../api/status.ts';
-import { isFields, type KubeObject, type Value } from '../object.ts';
-import { toValue } from '../wire/json-node.ts';
-import type { FieldValidation } from '../wire/options.ts';
-import { parseYaml, type YamlDocument } from '../wire/yaml/parse.ts';
+import { isFields, type KubeObject, type Value } from '../../apimachinery/object.ts';
+import { toValue } from '../../apimachinery/wire/json-node.ts';
+import type { FieldValidation } from '../../apimachinery/wire/options.ts';
+import { parseYaml, type YamlDocument } from '../../apimachinery/wire/yaml/parse.ts';
 
 const REPEATED = 'yaml: unmarshal errors:';
 

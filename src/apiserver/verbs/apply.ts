@@ -1,10 +1,10 @@
 // Server-side apply: creates or changes an object so that the caller's fields are as it wants them.
 
 import { conflict, notFound } from '../../api/status.ts';
+import { applyPatch } from '../../apimachinery/fields/apply.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { FieldValidation } from '../../apimachinery/wire/options.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
-import { applyPatch } from '../fields/apply.ts';
-import type { KubeObject } from '../object.ts';
-import type { FieldValidation } from '../wire/options.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { readApplied } from './apply-body.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';

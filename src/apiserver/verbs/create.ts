@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { alreadyExists, badRequest, unclassified } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { deduplicateOwners } from '../kinds/lifecycle.ts';
-import type { KubeObject } from '../object.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import { admitCreate } from './admission.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';

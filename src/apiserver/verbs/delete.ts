@@ -1,10 +1,10 @@
 // Delete: at once, or, where finalizers stand in the way, by marking the object as being deleted.
 
 import { conflict, notFound } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { DeleteOptions } from '../../apimachinery/wire/options.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
-import type { DeleteOptions } from '../wire/options.ts';
 import { admitDelete } from './admission.ts';
 import { type Api, kindName, resourceName, storeOf, type Target } from './api.ts';
 import { isFinished } from './update.ts';

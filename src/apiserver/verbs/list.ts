@@ -1,22 +1,15 @@
 // List: which revision, which objects, which page of them.
 
 import { badRequest, expired, StatusError, statusError, unclassified } from '../../api/status.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { ListPage } from '../../apimachinery/representation.ts';
+import type { Selection } from '../../apimachinery/selection.ts';
+import { atLatest, type ContinueToken, decodeContinue, encodeContinue } from '../../apimachinery/wire/continue-token.ts';
+import type { ListOptions } from '../../apimachinery/wire/options.ts';
 import { goQuote } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { KubeObject } from '../object.ts';
-import { atLatest, type ContinueToken, decodeContinue, encodeContinue } from '../storage/continue-token.ts';
 import { keyOfObject } from '../storage/kind-store.ts';
-import type { ListOptions } from '../wire/options.ts';
 import { type Api, storeOf } from './api.ts';
-import type { Selection } from './selection.ts';
-
-export interface ListPage {
-  readonly items: readonly KubeObject[];
-  readonly revision: number;
-  /** Empty on the last page. */
-  readonly continue: string;
-  readonly remaining?: number;
-}
 
 const TOO_OLD = 'The resourceVersion for the provided list is too old.';
 const TOO_OLD_TO_CONTINUE =

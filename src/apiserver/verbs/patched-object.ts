@@ -1,18 +1,18 @@
 // A document that a patch or an apply has produced, as an object of its kind: pruned, typed, canonical.
 
 import { internalError, unclassified } from '../../api/status.ts';
-import { conversionProblem } from '../fields/unstructured.ts';
-import { OBJECT_META } from '../kinds/go-struct.ts';
+import { conversionProblem } from '../../apimachinery/fields/unstructured.ts';
+import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../../apimachinery/object.ts';
+import { OBJECT_META } from '../../apimachinery/schema/go-struct.ts';
+import { prune } from '../../apimachinery/schema/prune.ts';
+import type { Schema } from '../../apimachinery/schema/schema.ts';
+import { decodeEmbedded } from '../../apimachinery/wire/decode-embedded.ts';
+import { typeProblem } from '../../apimachinery/wire/decode-error.ts';
+import { decodeTyped } from '../../apimachinery/wire/decode-typed.ts';
+import { missingField, readDocument } from '../../apimachinery/wire/document.ts';
+import { type JsonNode, toNode, toValue } from '../../apimachinery/wire/json-node.ts';
+import { type TypeMeta, withDefaultType } from '../../apimachinery/wire/type-meta.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../object.ts';
-import { prune } from '../schema/prune.ts';
-import type { Schema } from '../schema/schema.ts';
-import { decodeEmbedded } from '../wire/decode-embedded.ts';
-import { typeProblem } from '../wire/decode-error.ts';
-import { decodeTyped } from '../wire/decode-typed.ts';
-import { missingField, readDocument } from '../wire/document.ts';
-import { type JsonNode, toNode, toValue } from '../wire/json-node.ts';
-import { type TypeMeta, withDefaultType } from '../wire/type-meta.ts';
 
 export interface DecodedDocument {
   readonly object: KubeObject;

@@ -1,8 +1,8 @@
 // A patched document as Kubernetes quotes it: it sorts the keys of what it had to open and leaves the rest as it was written.
 
+import { isFields, isList } from '../../apimachinery/object.ts';
+import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
-import { isFields, isList } from '../object.ts';
-import { orderedJson } from '../wire/ordered-json.ts';
 
 /** The compact JSON of `patched`. What comes from one of `sources` unchanged keeps its order. */
 export function patchedText(patched: unknown, sources: readonly unknown[]): string {

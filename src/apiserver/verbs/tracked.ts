@@ -1,12 +1,12 @@
 // Who owns which field after an ordinary write (create, PUT, JSON, merge and strategic patch).
 
+import { withTrackedUpdate } from '../../apimachinery/fields/managed-fields.ts';
+import type { Typing } from '../../apimachinery/fields/typed-object.ts';
+import { apiVersionOf, type KubeObject } from '../../apimachinery/object.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
-import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import { resetPathsOf } from '../fields/reset-paths.ts';
-import type { Typing } from '../fields/typed-object.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { apiVersionOf, type KubeObject } from '../object.ts';
 import type { Api, Target, Writer } from './api.ts';
+import { resetPathsOf } from './reset-paths.ts';
 
 export interface Write {
   readonly live?: KubeObject | undefined;

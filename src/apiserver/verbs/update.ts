@@ -2,12 +2,12 @@
 
 import { invalidValue } from '../../api/field-error.ts';
 import { badRequest, conflict, invalid, modified, notFound, unclassified } from '../../api/status.ts';
-import { withoutTimeChanges } from '../fields/managed-fields.ts';
+import { withoutTimeChanges } from '../../apimachinery/fields/managed-fields.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { objectText } from '../../apimachinery/wire/encode.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
 import { deduplicateOwners, keepSystemMetadata } from '../kinds/lifecycle.ts';
-import type { KubeObject } from '../object.ts';
 import { keyOf } from '../storage/kind-store.ts';
-import { objectText } from '../wire/encode.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';
 import { tracked } from './tracked.ts';

@@ -1,13 +1,13 @@
 // Watch: the state at the start, if wanted, and every change after it, as one caller's selection sees them.
 
 import { expired, hasReason, type Status } from '../../api/status.ts';
+import { apiVersionOf, type KubeObject } from '../../apimachinery/object.ts';
+import type { Selection } from '../../apimachinery/selection.ts';
+import type { ListOptions } from '../../apimachinery/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { apiVersionOf, type KubeObject } from '../object.ts';
 import type { Change } from '../storage/object-store.ts';
-import type { ListOptions } from '../wire/options.ts';
 import { type Api, storeOf } from './api.ts';
 import { requestedRevision } from './list.ts';
-import type { Selection } from './selection.ts';
 import { WatchQueue } from './watch-queue.ts';
 
 export type WatchEvent =

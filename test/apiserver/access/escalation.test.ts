@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { createEscalationCheck } from '../../../src/apiserver/access/escalation.ts';
 import { storedPolicy } from '../../../src/apiserver/access/policy.ts';
-import type { KubeObject } from '../../../src/apiserver/object.ts';
 import type { PolicyRule } from '../../../src/domain/rbac.ts';
 import { binding, core, role, storedObjects } from './stored-objects.ts';
 

@@ -1,7 +1,7 @@
 // Stored objects for tests: a list instead of a store.
 
+import type { KubeObject, ObjectMeta } from '../../../src/apimachinery/object.ts';
 import type { ObjectSource } from '../../../src/apiserver/access/object-source.ts';
-import type { KubeObject, ObjectMeta } from '../../../src/apiserver/object.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 

@@ -1,10 +1,10 @@
 // Asks discovery for documents without a server.
 
+import type { Reply } from '../../../src/apimachinery/reply.ts';
 import { discoveryRoute } from '../../../src/apiserver/discovery/route.ts';
 import { builtInKinds } from '../../../src/apiserver/kinds/built-in.ts';
 import { secretKind } from '../../../src/apiserver/kinds/core/secret.ts';
 import type { Kind } from '../../../src/apiserver/kinds/kind.ts';
-import type { Reply } from '../../../src/apiserver/reply.ts';
 
 const NOW = Date.parse('2026-11-15T02:01:26Z');
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { KubeObject, ObjectMeta } from '../../../src/apimachinery/object.ts';
 import { deduplicateOwners, finalizerWarnings, keepSystemMetadata, withCountedGeneration } from '../../../src/apiserver/kinds/lifecycle.ts';
-import type { KubeObject, ObjectMeta } from '../../../src/apiserver/object.ts';
 
 const widget = (metadata: ObjectMeta, fields: object = {}): KubeObject => ({
   apiVersion: 'example.dev/v1',

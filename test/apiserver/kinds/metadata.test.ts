@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../src/api/field-error.ts';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import {
   validateAnyMetadata,
   validateAnyMetadataUpdate,
@@ -7,7 +8,6 @@ import {
   validateMetadataUpdate,
 } from '../../../src/apiserver/kinds/metadata.ts';
 import { labelName, rbacName, subdomainName } from '../../../src/apiserver/kinds/name-rules.ts';
-import type { KubeObject } from '../../../src/apiserver/object.ts';
 
 const SUBDOMAIN =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";

@@ -5,8 +5,8 @@ import {
   SUBJECT_ACCESS_REVIEW,
   TOKEN_REQUEST,
   TOKEN_REVIEW,
-} from '../../../src/apiserver/kinds/reviews.ts';
-import { structText } from '../../../src/apiserver/wire/struct-text.ts';
+} from '../../../src/apimachinery/reviews.ts';
+import { structText } from '../../../src/apimachinery/wire/struct-text.ts';
 
 describe('reviews', () => {
   it.each([

@@ -1,9 +1,9 @@
 // Writes objects of a kind as the verbs would, without a server.
 
 import { fieldErrorText } from '../../../src/api/field-error.ts';
+import type { KubeObject, ObjectMeta } from '../../../src/apimachinery/object.ts';
+import { objectText } from '../../../src/apimachinery/wire/encode.ts';
 import type { Kind } from '../../../src/apiserver/kinds/kind.ts';
-import type { KubeObject, ObjectMeta } from '../../../src/apiserver/object.ts';
-import { objectText } from '../../../src/apiserver/wire/encode.ts';
 
 /** The fields of an object; its type follows from the kind, and its name is `x` unless given. */
 export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: ObjectMeta };

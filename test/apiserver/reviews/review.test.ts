@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { StatusError } from '../../../src/api/status.ts';
+import { reviewKinds } from '../../../src/apimachinery/reviews.ts';
 import { bootstrapPolicy } from '../../../src/apiserver/access/bootstrap-policy.ts';
 import { signToken } from '../../../src/apiserver/access/json-web-token.ts';
 import { storedPolicy } from '../../../src/apiserver/access/policy.ts';
 import { claimsFor } from '../../../src/apiserver/access/service-account-claims.ts';
 import { generateSigningKey, parseSigningKey } from '../../../src/apiserver/access/signing-key.ts';
-import { reviewKinds } from '../../../src/apiserver/kinds/reviews.ts';
 import { answerReview, type ReviewContext } from '../../../src/apiserver/reviews/review.ts';
 import { exchange } from '../access/golden.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Fields } from '../../../src/apiserver/object.ts';
+import type { Fields } from '../../../src/apimachinery/object.ts';
+import type { Schema } from '../../../src/apimachinery/schema/schema.ts';
 import { withDefaults } from '../../../src/apiserver/schema/default.ts';
-import type { Schema } from '../../../src/apiserver/schema/schema.ts';
 
 const schema: Schema = {
   type: 'object',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Value } from '../../../src/apiserver/object.ts';
+import type { Value } from '../../../src/apimachinery/object.ts';
 import { parseJsonPath } from '../../../src/apiserver/schema/json-path.ts';
 
 const object: Value = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../src/api/field-error.ts';
-import type { Value } from '../../../src/apiserver/object.ts';
+import type { Value } from '../../../src/apimachinery/object.ts';
+import type { Schema } from '../../../src/apimachinery/schema/schema.ts';
 import { validateListTypes } from '../../../src/apiserver/schema/list-types.ts';
-import type { Schema } from '../../../src/apiserver/schema/schema.ts';
 
 const set: Schema = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
 const item: Schema = { type: 'object', properties: { k: { type: 'string' }, n: { type: 'integer' }, inner: set } };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../src/api/field-error.ts';
-import type { Value } from '../../../src/apiserver/object.ts';
-import type { Schema } from '../../../src/apiserver/schema/schema.ts';
+import type { Value } from '../../../src/apimachinery/object.ts';
+import type { Schema } from '../../../src/apimachinery/schema/schema.ts';
 import { validateSchema, validateSchemaUpdate } from '../../../src/apiserver/schema/validate.ts';
 
 type Case = readonly [Schema, Value, readonly string[]];

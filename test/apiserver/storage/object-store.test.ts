@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, boolean, constantFrom, nat, property, record, string } from 'fast-check';
-import type { KubeObject } from '../../../src/apiserver/object.ts';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { Journal, JournalEntry } from '../../../src/apiserver/storage/journal.ts';
 import { type Change, EVERY, ObjectStore } from '../../../src/apiserver/storage/object-store.ts';
 

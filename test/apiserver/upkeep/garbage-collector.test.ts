@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubeObject, OwnerReference } from '../../../src/apiserver/object.ts';
+import type { KubeObject, OwnerReference } from '../../../src/apimachinery/object.ts';
 import { ApiWorld } from '../../support/api-world.ts';
 
 const configMap = (name: string, owners: readonly OwnerReference[] = []): KubeObject => ({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubeObject } from '../../../src/apiserver/object.ts';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { ApiWorld } from '../../support/api-world.ts';
 
 const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
+import { parseSelectors, Selection } from '../../../src/apimachinery/selection.ts';
+import { listOptions } from '../../../src/apimachinery/wire/list-options.ts';
 import type { Kind } from '../../../src/apiserver/kinds/kind.ts';
-import type { KubeObject } from '../../../src/apiserver/object.ts';
-import { parseSelectors, Selection } from '../../../src/apiserver/verbs/selection.ts';
 import { type WatchEvent, watchObjects } from '../../../src/apiserver/verbs/watch.ts';
-import { listOptions } from '../../../src/apiserver/wire/list-options.ts';
 import { ApiWorld } from '../../support/api-world.ts';
 
 const configMap = (name: string, labels?: Record<string, string>): KubeObject => ({

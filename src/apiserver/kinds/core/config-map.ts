@@ -1,13 +1,13 @@
 // ConfigMaps.
 
 import { type FieldError, invalidValue, tooLong } from '../../../api/field-error.ts';
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
+import { bool, bytes, map, objectStruct, pointer, text } from '../../../apimachinery/schema/go-struct.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../../apimachinery/table.ts';
 import { builtInKind } from '../built-in-kind.ts';
-import { bool, bytes, map, objectStruct, pointer, text } from '../go-struct.ts';
 import type { Kind } from '../kind.ts';
 import { subdomainName } from '../name-rules.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../table.ts';
 import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-key.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 

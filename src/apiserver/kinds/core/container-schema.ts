@@ -1,7 +1,21 @@
 // The shape of the containers of a Pod.
 
-import type { Schema } from '../../schema/schema.ts';
-import { always, bool, embedding, int32, list, listByKey, map, named, pointer, quantity, raw, struct, text } from '../go-struct.ts';
+import {
+  always,
+  bool,
+  embedding,
+  int32,
+  list,
+  listByKey,
+  map,
+  named,
+  pointer,
+  quantity,
+  raw,
+  struct,
+  text,
+} from '../../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 
 /** A list that server-side apply takes as a whole. */
 export const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });

@@ -1,7 +1,7 @@
 // Metadata of Kubernetes' own kinds, which are stricter about finalizers than custom resources.
 
 import { type FieldError, invalidValue } from '../../../api/field-error.ts';
-import type { KubeObject } from '../../object.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
 import { isQualifiedFinalizer } from '../lifecycle.ts';
 import { type MetadataRules, validateMetadata, validateMetadataUpdate } from '../metadata.ts';
 

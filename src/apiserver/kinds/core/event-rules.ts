@@ -2,9 +2,9 @@
 // Both APIs are checked in the core/v1 form, and errors name its fields.
 
 import { type FieldError, invalidStruct, invalidValue, requiredValue } from '../../../api/field-error.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
 import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../../domain/names.ts';
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
 import { subdomainName } from '../name-rules.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 import type { ObjectReference } from './object-reference.ts';

@@ -1,9 +1,10 @@
 // Events of the core API, which is also the form in which all events are stored.
 
+import type { Table } from '../../../apimachinery/kind.ts';
+import { always, int32, microTime, objectStruct, pointer, struct, text, time } from '../../../apimachinery/schema/go-struct.ts';
+import { column, NAME_COLUMN, since } from '../../../apimachinery/table.ts';
 import { builtInKind } from '../built-in-kind.ts';
-import { always, int32, microTime, objectStruct, pointer, struct, text, time } from '../go-struct.ts';
-import type { Kind, Table } from '../kind.ts';
-import { column, NAME_COLUMN, since } from '../table.ts';
+import type { Kind } from '../kind.ts';
 import { type Event, validateAnyEvent } from './event-rules.ts';
 import { OBJECT_REFERENCE, type ObjectReference } from './object-reference.ts';
 

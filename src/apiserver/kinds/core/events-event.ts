@@ -1,8 +1,8 @@
 // Events of events.k8s.io: stored as core events, under other names.
 
-import type { KubeObject } from '../../object.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { always, int32, microTime, objectStruct, pointer, struct, text, time } from '../../../apimachinery/schema/go-struct.ts';
 import { builtInKind } from '../built-in-kind.ts';
-import { always, int32, microTime, objectStruct, pointer, struct, text, time } from '../go-struct.ts';
 import type { Kind } from '../kind.ts';
 import { EVENT_FIELDS, EVENT_SOURCE, EVENT_TABLE } from './event.ts';
 import { type Event, validateAnyEvent, validateEventChange, validateNewEvent } from './event-rules.ts';

@@ -1,15 +1,15 @@
 // Namespaces: cluster-scoped, with a life of two phases and a finalizer of their own in spec.
 
 import { type FieldError, invalidValue } from '../../../api/field-error.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { always, list, listByKey, named, objectStruct, struct, text, time } from '../../../apimachinery/schema/go-struct.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../../apimachinery/table.ts';
 import { qualifiedNameProblems } from '../../../domain/names.ts';
-import type { KubeObject } from '../../object.ts';
 import { builtInKind, type Strategy } from '../built-in-kind.ts';
-import { always, list, listByKey, named, objectStruct, struct, text, time } from '../go-struct.ts';
 import type { Kind } from '../kind.ts';
 import { keepSystemMetadata } from '../lifecycle.ts';
 import { validateAnyMetadataUpdate } from '../metadata.ts';
 import { labelName } from '../name-rules.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../table.ts';
 import { unqualifiedFinalizer, validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 
 interface Namespace extends KubeObject {

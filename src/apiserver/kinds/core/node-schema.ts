@@ -1,9 +1,22 @@
 // The shape of Nodes and the columns of their table.
 
-import type { Schema } from '../../schema/schema.ts';
-import { always, bool, int32, list, listByKey, named, objectStruct, pointer, raw, struct, text, time } from '../go-struct.ts';
-import type { TableColumn } from '../kind.ts';
-import { AGE_COLUMN, column, NAME_COLUMN } from '../table.ts';
+import type { TableColumn } from '../../../apimachinery/kind.ts';
+import {
+  always,
+  bool,
+  int32,
+  list,
+  listByKey,
+  named,
+  objectStruct,
+  pointer,
+  raw,
+  struct,
+  text,
+  time,
+} from '../../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
+import { AGE_COLUMN, column, NAME_COLUMN } from '../../../apimachinery/table.ts';
 import { atomic, kept, RESOURCE_LIST, required } from './container-schema.ts';
 
 const SPEC = struct(

@@ -1,13 +1,13 @@
 // Nodes, which nothing runs on here: objects that tokens can be bound to.
 
 import { duplicateValue, type FieldError, forbiddenValue } from '../../../api/field-error.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
+import { age } from '../../../apimachinery/table.ts';
 import { compareUtf8 } from '../../../std/go-text.ts';
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
 import { builtInKind } from '../built-in-kind.ts';
 import type { Kind } from '../kind.ts';
 import { subdomainName } from '../name-rules.ts';
-import { age } from '../table.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 import { NODE_COLUMNS, NODE_SCHEMA } from './node-schema.ts';
 

@@ -1,7 +1,7 @@
 // References to other objects, which several kinds hold.
 
-import type { Schema } from '../../schema/schema.ts';
-import { struct, text, UID } from '../go-struct.ts';
+import { struct, text, UID } from '../../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 
 /** core/v1 ObjectReference as objects hold it. */
 export interface ObjectReference {

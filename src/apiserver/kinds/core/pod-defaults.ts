@@ -1,6 +1,6 @@
 // What Kubernetes fills in for a new Pod.
 
-import type { KubeObject } from '../../object.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
 
 type Amounts = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,6 @@
 // The shape of Pods. All fields of a pod, its containers and its status are known, so that misspelt ones are noticed;
 // deeper structures that nothing here reads are kept as they came.
 
-import type { Schema } from '../../schema/schema.ts';
 import {
   always,
   bool,
@@ -18,7 +17,8 @@ import {
   struct,
   text,
   time,
-} from '../go-struct.ts';
+} from '../../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { atomic, CONTAINER, CONTAINER_STATUS, EPHEMERAL_CONTAINER, kept, RESOURCE_LIST, RESOURCES, required } from './container-schema.ts';
 import { LOCAL_OBJECT_REFERENCE } from './object-reference.ts';
 

@@ -1,7 +1,7 @@
 // The table of Pods, for statuses that somebody has written; no containers run here.
 
-import type { Table } from '../kind.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../table.ts';
+import type { Table } from '../../../apimachinery/kind.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../../apimachinery/table.ts';
 import type { Pod } from './pod-defaults.ts';
 
 export const POD_TABLE: Table = {

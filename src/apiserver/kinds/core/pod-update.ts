@@ -1,7 +1,7 @@
 // What may change in the spec of a Pod once it exists: next to nothing.
 
 import { type FieldError, forbiddenValue, invalidValue } from '../../../api/field-error.ts';
-import { sameValue } from '../../same-value.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
 import type { Container, Pod, PodSpec, Toleration } from './pod-defaults.ts';
 
 const UPDATABLE =

@@ -1,9 +1,9 @@
 // Pods, which nobody runs here: objects that tokens can be bound to.
 
 import { duplicateValue, type FieldError, invalidValue, requiredValue, unsupportedValue } from '../../../api/field-error.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
 import { dns1123LabelProblems } from '../../../domain/names.ts';
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
 import { builtInKind } from '../built-in-kind.ts';
 import type { Kind } from '../kind.ts';
 import { subdomainName } from '../name-rules.ts';

@@ -1,14 +1,14 @@
 // Secrets: typed, and written through `stringData` as well as `data`.
 
 import { type FieldError, invalidValue, requiredValue, tooLong } from '../../../api/field-error.ts';
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
-import { parseJson } from '../../wire/json-parse.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
+import { bool, bytes, map, named, objectStruct, pointer, text } from '../../../apimachinery/schema/go-struct.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../../apimachinery/table.ts';
+import { parseJson } from '../../../apimachinery/wire/json-parse.ts';
 import { builtInKind } from '../built-in-kind.ts';
-import { bool, bytes, map, named, objectStruct, pointer, text } from '../go-struct.ts';
 import type { Kind } from '../kind.ts';
 import { subdomainName } from '../name-rules.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../table.ts';
 import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-key.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 import { keyPairProblem } from './secret-tls.ts';

@@ -1,12 +1,12 @@
 // Service accounts; their `token` subresource is served by the reviews.
 
 import type { FieldError } from '../../../api/field-error.ts';
-import type { KubeObject } from '../../object.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { bool, list, listByKey, objectStruct, pointer } from '../../../apimachinery/schema/go-struct.ts';
+import { AGE_COLUMN, age, NAME_COLUMN } from '../../../apimachinery/table.ts';
 import { builtInKind } from '../built-in-kind.ts';
-import { bool, list, listByKey, objectStruct, pointer } from '../go-struct.ts';
 import type { Kind } from '../kind.ts';
 import { subdomainName } from '../name-rules.ts';
-import { AGE_COLUMN, age, NAME_COLUMN } from '../table.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
 import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE, type ObjectReference } from './object-reference.ts';
 

@@ -1,10 +1,10 @@
 // Versions of a custom resource: nobody converts objects but by their version's name, and each version shows what its schema knows.
 
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
+import { prune } from '../../../apimachinery/schema/prune.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { withDefaults } from '../../schema/default.ts';
-import { prune } from '../../schema/prune.ts';
-import type { Schema } from '../../schema/schema.ts';
 import type { DefinitionSpec } from '../definition/definition-types.ts';
 import type { Conversion } from '../kind.ts';
 

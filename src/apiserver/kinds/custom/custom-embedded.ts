@@ -1,10 +1,10 @@
 // Resources inside custom resources: x-kubernetes-embedded-resource demands a type and valid metadata of them.
 
 import { type FieldError, invalidValue, requiredValue } from '../../../api/field-error.ts';
+import { type Fields, isFields, isList, type Value } from '../../../apimachinery/object.ts';
+import { fieldPath } from '../../../apimachinery/schema/field-path.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 import { dns1035LabelProblems } from '../../../domain/names.ts';
-import { type Fields, isFields, isList, type Value } from '../../object.ts';
-import { fieldPath } from '../../schema/field-path.ts';
-import { type Schema, schemaOfField } from '../../schema/schema.ts';
 import { validateMetadata } from '../metadata.ts';
 import { pathSegmentName } from '../name-rules.ts';
 

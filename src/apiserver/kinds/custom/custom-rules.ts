@@ -1,11 +1,11 @@
 // The rules of custom resources' lives: what the schema of their version demands, and how status is kept apart.
 
 import { type FieldError, invalidValue } from '../../../api/field-error.ts';
-import { isFields, type KubeObject, type Value } from '../../object.ts';
+import { isFields, type KubeObject, type Value } from '../../../apimachinery/object.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { hasRules, validateRules } from '../../schema/cel/rules.ts';
 import { withDefaults } from '../../schema/default.ts';
 import { validateListTypes } from '../../schema/list-types.ts';
-import type { Schema } from '../../schema/schema.ts';
 import { validateSchema, validateSchemaUpdate } from '../../schema/validate.ts';
 import type { Kind, Rules } from '../kind.ts';
 import { finalizerWarnings, keepSystemMetadata, withCountedGeneration } from '../lifecycle.ts';

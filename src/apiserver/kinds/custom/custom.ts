@@ -1,10 +1,11 @@
 // Kinds that come from CustomResourceDefinitions: one per served version.
 
+import { isFields, type KubeObject, type Value } from '../../../apimachinery/object.ts';
+import { OBJECT_META } from '../../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { goNumber } from '../../../std/go-text.ts';
 import { compareVersions } from '../../discovery/groups.ts';
-import { isFields, type KubeObject, type Value } from '../../object.ts';
 import { parseJsonPath } from '../../schema/json-path.ts';
-import type { Schema } from '../../schema/schema.ts';
 import type {
   CustomResourceDefinition,
   DefinitionNames,
@@ -12,7 +13,6 @@ import type {
   DefinitionVersion,
   SelectableField,
 } from '../definition/definition-types.ts';
-import { OBJECT_META } from '../go-struct.ts';
 import type { Kind, Verb } from '../kind.ts';
 import { customConversion, storageVersion } from './custom-conversion.ts';
 import { customRules } from './custom-rules.ts';

@@ -1,7 +1,7 @@
 // JSON schemas as Go writes them: known fields in declared order, zero values left out, values with sorted keys.
 
+import { type Fields, isFields, isList, type Value } from '../../../apimachinery/object.ts';
 import { compareUtf8 } from '../../../std/go-text.ts';
-import { type Fields, isFields, isList, type Value } from '../../object.ts';
 import { JSON_SCHEMA_PROPS } from './definition-schema.ts';
 
 /** The canonical form of a declared schema and of all schemas in it. */

@@ -1,8 +1,8 @@
 // Printer columns, selectable fields and the scale subresource: the JSON paths of a definition.
 
 import { duplicateValue, type FieldError, invalidValue, requiredValue, tooMany } from '../../../api/field-error.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 import { namesOf } from '../../schema/cel/rule-path.ts';
-import { type Schema, schemaOfField } from '../../schema/schema.ts';
 import type { PrinterColumn, SelectableField, Subresources } from './definition-types.ts';
 
 const TYPES = ['boolean', 'date', 'integer', 'number', 'string'];

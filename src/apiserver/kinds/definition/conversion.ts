@@ -1,7 +1,7 @@
 // The conversion of a CustomResourceDefinition. Objects are stored and served as they are; there is nobody to convert them.
 
 import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from '../../../api/field-error.ts';
-import { isList } from '../../object.ts';
+import { isList } from '../../../apimachinery/object.ts';
 import type { Conversion } from './definition-types.ts';
 
 const STRATEGY = 'spec.conversion.strategy';

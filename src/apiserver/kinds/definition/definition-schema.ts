@@ -1,7 +1,22 @@
 // apiextensions.k8s.io/v1 CustomResourceDefinition as its Go structs declare it, JSON schemas included.
 
-import type { Schema } from '../../schema/schema.ts';
-import { always, bool, bytes, int32, int64, list, listByKey, map, named, objectStruct, pointer, struct, text, time } from '../go-struct.ts';
+import {
+  always,
+  bool,
+  bytes,
+  int32,
+  int64,
+  list,
+  listByKey,
+  map,
+  named,
+  objectStruct,
+  pointer,
+  struct,
+  text,
+  time,
+} from '../../../apimachinery/schema/go-struct.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 
 const ATOMIC = { 'x-kubernetes-list-type': 'atomic' } as const;
 const number = (): Schema => ({ type: 'number', format: 'double', go: { type: 'float64' } });

@@ -1,6 +1,6 @@
 // The shape of a CustomResourceDefinition, as far as the server reads it.
 
-import type { KubeObject, Value } from '../../object.ts';
+import type { KubeObject, Value } from '../../../apimachinery/object.ts';
 import type { DeclaredSchema } from '../../schema/declared/declared.ts';
 
 export interface CustomResourceDefinition extends KubeObject {

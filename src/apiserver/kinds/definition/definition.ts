@@ -1,10 +1,10 @@
 // CustomResourceDefinitions: how they come, are accepted and established, change and go.
 
-import type { KubeObject } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
+import type { KubeObject } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
+import { DEFAULT_TABLE } from '../../../apimachinery/table.ts';
 import { builtInKind, type Strategy } from '../built-in-kind.ts';
 import type { Kind } from '../kind.ts';
-import { DEFAULT_TABLE } from '../table.ts';
 import { acceptNames } from './accepted-names.ts';
 import { canonicalSchema } from './canonical-schema.ts';
 import { DEFINITION_SCHEMA } from './definition-schema.ts';

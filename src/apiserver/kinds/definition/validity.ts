@@ -1,12 +1,12 @@
 // The schema of a version: structural, with valid defaults and rules, and fit for a status subresource if there is one.
 
 import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '../../../api/field-error.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { goQuote } from '../../../std/go-text.ts';
 import { type DeclaredSchema, declaredErrors } from '../../schema/declared/declared.ts';
 import { structuralErrors } from '../../schema/declared/structural.ts';
 import { defaultErrors } from '../../schema/declared/structural-defaults.ts';
 import { enforcedFormat } from '../../schema/formats.ts';
-import type { Schema } from '../../schema/schema.ts';
 import type { CustomResourceDefinition, DefinitionVersion } from './definition-types.ts';
 
 /** What is wrong with the schema of a version. */

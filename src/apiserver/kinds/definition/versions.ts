@@ -1,9 +1,9 @@
 // The versions of a CustomResourceDefinition. What all of them share is reported as if it stood beside them.
 
 import { type FieldError, invalidStruct, invalidValue, requiredValue } from '../../../api/field-error.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
 import { dns1035LabelProblems } from '../../../domain/names.ts';
 import { isGoPrintable } from '../../../std/go-text.ts';
-import { sameValue } from '../../same-value.ts';
 import { columnErrors, scaleErrors, selectableErrors } from './columns.ts';
 import type { DefinitionSpec, DefinitionVersion } from './definition-types.ts';
 import { schemaErrors } from './validity.ts';

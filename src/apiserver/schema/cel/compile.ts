@@ -1,6 +1,6 @@
 // Rules as programs: compiled once per schema, evaluated on values of any shape.
 
-import type { Schema, ValidationRule } from '../schema.ts';
+import type { Schema, ValidationRule } from '../../../apimachinery/schema/schema.ts';
 import { compilationProblem } from './compile-errors.ts';
 import { CEL, SAFE_MATCHES } from './environment.ts';
 import { typedEnvironment } from './types.ts';

@@ -1,7 +1,7 @@
 // The fieldPath of a rule: `.a.b`, `.a['key']`; only names, no items of lists.
 
-import { fieldPath } from '../field-path.ts';
-import { type Schema, schemaOfField } from '../schema.ts';
+import { fieldPath } from '../../../apimachinery/schema/field-path.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 
 /** The path as errors print it, or nothing if the rule has none or a bad one. */
 export function rulePath(path: string | undefined, schema: Schema): string {

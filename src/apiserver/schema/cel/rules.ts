@@ -1,10 +1,10 @@
 // x-kubernetes-validations: rules in CEL over a value, and over what it was before.
 
 import { duplicateValue, type FieldError, forbiddenValue, invalidOmitted, invalidValue, requiredValue } from '../../../api/field-error.ts';
-import { isFields, isList, type Value } from '../../object.ts';
+import { isFields, isList, type Value } from '../../../apimachinery/object.ts';
+import { fieldPath } from '../../../apimachinery/schema/field-path.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 import { type Continued, continuedField, continuedItem, fieldOf, isUnchanged, itemLike } from '../correlation.ts';
-import { fieldPath } from '../field-path.ts';
-import { type Schema, schemaOfField } from '../schema.ts';
 import { type CompiledRule, compiledRules, optionalOf } from './compile.ts';
 import { ruleFailure } from './errors.ts';
 import { rulePath } from './rule-path.ts';

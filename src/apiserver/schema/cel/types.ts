@@ -1,7 +1,7 @@
 // The types that rules are checked against before a CRD is taken: every object of the schema becomes a CEL type.
 
 import type { Environment } from '@marcbachmann/cel-js';
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { CEL } from './environment.ts';
 import { celNames } from './names.ts';
 

@@ -1,7 +1,7 @@
 // Values as rules see them: integers as bigints, texts of some formats as times and bytes, fields under their CEL names.
 
-import { isFields, isList, type Value } from '../../object.ts';
-import { type Schema, schemaOfField } from '../schema.ts';
+import { isFields, isList, type Value } from '../../../apimachinery/object.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 import { celDuration } from './environment.ts';
 import { celNames } from './names.ts';
 

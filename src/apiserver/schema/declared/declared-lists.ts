@@ -1,8 +1,8 @@
 // x-kubernetes-list-type, -map-type and -list-map-keys: whether they fit the schema that they stand in.
 
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../../api/field-error.ts';
-import { isList } from '../../object.ts';
-import { type Schema, schemaOfField } from '../schema.ts';
+import { isList } from '../../../apimachinery/object.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 
 /** What is wrong with the list and map types of one schema. */
 export function listTypeErrors(schema: Schema, path: string): readonly FieldError[] {

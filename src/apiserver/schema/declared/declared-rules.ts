@@ -1,11 +1,11 @@
 // The rules of a schema: whether they are well-formed, and whether they can be compiled for the values of the schema.
 
 import { type FieldError, invalidStruct, invalidValue, requiredValue, unsupportedValue } from '../../../api/field-error.ts';
+import type { Schema, ValidationRule } from '../../../apimachinery/schema/schema.ts';
 import { expressionProblem, mentionsOldSelf } from '../cel/compile.ts';
 import { rulePath } from '../cel/rule-path.ts';
 import { typedEnvironment } from '../cel/types.ts';
 import { withTypeAndName } from '../cel/values.ts';
-import type { Schema, ValidationRule } from '../schema.ts';
 import type { Place } from './declared.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];

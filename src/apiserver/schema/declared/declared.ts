@@ -1,8 +1,8 @@
 // What CRDs may not say in a schema although OpenAPI allows it, and how its Kubernetes extensions fit together.
 
 import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from '../../../api/field-error.ts';
-import { isList } from '../../object.ts';
-import type { Schema } from '../schema.ts';
+import { isList } from '../../../apimachinery/object.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { listTypeErrors } from './declared-lists.ts';
 import { compilationErrors, ruleErrors } from './declared-rules.ts';
 

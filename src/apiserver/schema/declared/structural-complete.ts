@@ -1,7 +1,7 @@
 // Every field that an alternative speaks of must be declared outside of it, too.
 
 import { type FieldError, requiredValue } from '../../../api/field-error.ts';
-import { type Schema, schemaOfField } from '../schema.ts';
+import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 
 /** The fields that only alternatives of the root schema know. */
 export function incompleteErrors(schema: Schema, path: string): readonly FieldError[] {

@@ -1,11 +1,11 @@
 // Defaults of a schema must themselves be valid, and must not hold what pruning would drop.
 
 import { type FieldError, invalidValue } from '../../../api/field-error.ts';
-import type { Value } from '../../object.ts';
-import { sameValue } from '../../same-value.ts';
+import type { Value } from '../../../apimachinery/object.ts';
+import { sameValue } from '../../../apimachinery/same-value.ts';
+import { pruneValueAt } from '../../../apimachinery/schema/prune.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { validateRulesAt } from '../cel/rules.ts';
-import { pruneValueAt } from '../prune.ts';
-import type { Schema } from '../schema.ts';
 import { validateSchema } from '../validate.ts';
 
 /** What is wrong with the defaults in a schema. */

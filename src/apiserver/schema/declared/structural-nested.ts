@@ -1,7 +1,7 @@
 // Schemas under anyOf, allOf, oneOf and not: they may demand things of a value, but not say what the value is.
 
 import { type FieldError, forbiddenValue } from '../../../api/field-error.ts';
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 
 interface Exceptions {
   readonly anyOf: boolean;

@@ -1,9 +1,9 @@
 // What makes a schema structural: every value has a type outside of anyOf and the like, and these only narrow it down.
 
 import { type FieldError, fieldErrorText, forbiddenValue, invalidValue, requiredValue } from '../../../api/field-error.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { compareUtf8 } from '../../../std/go-text.ts';
 import { patternProblem } from '../pattern.ts';
-import type { Schema } from '../schema.ts';
 import { incompleteErrors } from './structural-complete.ts';
 import { nestedErrors } from './structural-nested.ts';
 

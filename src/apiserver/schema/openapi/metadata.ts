@@ -1,6 +1,6 @@
 // The metadata of all objects, described for `kubectl explain`.
 
-import { OBJECT_META } from '../../kinds/go-struct.ts';
+import { OBJECT_META } from '../../../apimachinery/schema/go-struct.ts';
 import { type Components, publishedSchema } from './schema.ts';
 
 /** The published schema of metadata. */

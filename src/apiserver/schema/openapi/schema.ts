@@ -1,6 +1,6 @@
 // Schemas as they are published: without what only the server needs, Go structs as components of their own.
 
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { descriptionOf } from './descriptions.ts';
 
 /** The components that published schemas refer to, as far as they are known. */

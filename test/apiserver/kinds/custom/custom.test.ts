@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { fieldErrorText } from '../../../../src/api/field-error.ts';
+import type { KubeObject } from '../../../../src/apimachinery/object.ts';
+import { prune } from '../../../../src/apimachinery/schema/prune.ts';
 import { customKinds } from '../../../../src/apiserver/kinds/custom/custom.ts';
 import { customResourceDefinitionKind } from '../../../../src/apiserver/kinds/definition/definition.ts';
 import { asDefinition, type DraftDefinition } from '../../../../src/apiserver/kinds/definition/definition-types.ts';
 import type { Kind } from '../../../../src/apiserver/kinds/kind.ts';
-import type { KubeObject } from '../../../../src/apiserver/object.ts';
-import { prune } from '../../../../src/apiserver/schema/prune.ts';
 import { recordings } from '../../../support/golden.ts';
 
 const golden = recordings('resources');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../../src/api/field-error.ts';
+import type { KubeObject } from '../../../../src/apimachinery/object.ts';
+import { objectText } from '../../../../src/apimachinery/wire/encode.ts';
 import { established, customResourceDefinitionKind as kind } from '../../../../src/apiserver/kinds/definition/definition.ts';
 import { asDefinition, type DefinitionVersion, type DraftDefinition } from '../../../../src/apiserver/kinds/definition/definition-types.ts';
-import type { KubeObject } from '../../../../src/apiserver/object.ts';
-import { objectText } from '../../../../src/apiserver/wire/encode.ts';
 
 const now = '2026-01-01T00:00:00Z';
 const later = '2026-01-02T00:00:00Z';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../../src/api/field-error.ts';
-import type { Value } from '../../../../src/apiserver/object.ts';
+import type { Value } from '../../../../src/apimachinery/object.ts';
+import type { Schema, ValidationRule } from '../../../../src/apimachinery/schema/schema.ts';
 import { hasRules, validateRules } from '../../../../src/apiserver/schema/cel/rules.ts';
-import type { Schema, ValidationRule } from '../../../../src/apiserver/schema/schema.ts';
 
 const text: Schema = { type: 'string' };
 const int: Schema = { type: 'integer' };

@@ -1,0 +1,176 @@
+// Objects, lists and watch events in the form that the caller asked for: as they are, as a Table, or metadata only.
+
+import { badRequest, statusError, unclassified } from '../api/status.ts';
+import { goQuote } from '../std/go-text.ts';
+import type { ShownKind } from './kind.ts';
+import { apiVersionOf, type KubeObject } from './object.ts';
+import { objectStruct } from './schema/go-struct.ts';
+import { itemText, listText, objectText } from './wire/encode.ts';
+import type { Representation } from './wire/negotiate.ts';
+import { orderedJson } from './wire/ordered-json.ts';
+
+/** One page of a list. */
+export interface ListPage {
+  readonly items: readonly KubeObject[];
+  readonly revision: number;
+  /** Empty on the last page. */
+  readonly continue: string;
+  readonly remaining?: number;
+}
+
+/** How objects are to be shown. */
+export interface View {
+  readonly kind: ShownKind;
+  readonly as: Representation['as'];
+  /** The `includeObject` parameter of tables. */
+  readonly includeObject: string;
+  /** Ages are counted from here. */
+  readonly now: number;
+}
+
+const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
+
+const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
+
+/** Refuses, with 400, views that no object can be shown in. */
+export function checkView({ as, includeObject }: View): void {
+  if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
+  const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw badRequest(`Unable to convert to Table as requested: ${why}`);
+}
+
+/** The compact JSON of one object. */
+export function showObject(object: KubeObject, view: View): string {
+  switch (view.as?.kind) {
+    case undefined:
+      return textOf(object, view.kind);
+    case 'Table':
+      return table({ resourceVersion: object.metadata.resourceVersion }, [object], view);
+    case 'PartialObjectMetadata':
+      return metadataText(object, view);
+    case 'PartialObjectMetadataList':
+      throw notAList(view.kind);
+  }
+}
+
+/** The compact JSON of one page of a list. */
+export function showList(page: ListPage, view: View): string {
+  const { kind } = view;
+  const metadata = {
+    resourceVersion: String(page.revision),
+    continue: page.continue,
+    ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
+  };
+  switch (view.as?.kind) {
+    case undefined: {
+      const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata };
+      return listText(
+        head,
+        page.items.map((item) => itemTextOf(item, kind)),
+        kind.builtIn,
+      );
+    }
+    case 'Table':
+      return table(metadata, page.items, view);
+    case 'PartialObjectMetadataList':
+      return listText(
+        { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata },
+        page.items.map((item) => metadataText(item, view)),
+        true,
+      );
+    case 'PartialObjectMetadata':
+      throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goType(kind, 'List')})`);
+  }
+}
+
+/** The compact JSON of the object of a watch event. Only the first event of a table repeats the columns. */
+export function showEvent(object: KubeObject, view: View, isFirst: boolean): string {
+  if (view.as?.kind !== 'Table') return showObject(object, view);
+  return table({ resourceVersion: object.metadata.resourceVersion }, [object], view, isFirst);
+}
+
+interface TableMetadata {
+  readonly resourceVersion?: string | undefined;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+function table(metadata: TableMetadata, objects: readonly KubeObject[], view: View, hasColumns = true): string {
+  const { columns } = view.kind.table;
+  const { continue: next = '', ...rest } = metadata;
+  const head = orderedJson({
+    kind: 'Table',
+    apiVersion: metaVersion(view),
+    metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remaining(rest) },
+    columnDefinitions: hasColumns ? columns : null,
+  });
+  return `${head.slice(0, -1)},"rows":[${objects.map((object) => row(object, view)).join(',')}]}`;
+}
+
+function remaining({ remainingItemCount }: TableMetadata): object {
+  return remainingItemCount === undefined ? {} : { remainingItemCount };
+}
+
+function row(object: KubeObject, view: View): string {
+  const cells = orderedJson(view.kind.table.cells(named(object), view.now));
+  return `{"cells":${cells},"object":${rowObject(object, view)}}`;
+}
+
+/** Bookmarks have no name, which is an empty one to the cells of a table. */
+function named(object: KubeObject): KubeObject {
+  return object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: '' } } : object;
+}
+
+function rowObject(object: KubeObject, view: View): string {
+  switch (view.includeObject) {
+    case 'Object':
+      return textOf(object, view.kind);
+    case 'None':
+      return 'null';
+    default:
+      return metadataText(object, view);
+  }
+}
+
+function metadataText({ metadata }: KubeObject, view: View): string {
+  return objectText({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
+}
+
+function metaVersion({ as }: View): string {
+  return `meta.k8s.io/${as?.version ?? 'v1'}`;
+}
+
+/** Stored objects never change, so the text of each is made once for all who get, list or watch it. */
+const texts = new WeakMap<KubeObject, string>();
+const itemTexts = new WeakMap<KubeObject, string>();
+
+function textOf(object: KubeObject, kind: ShownKind): string {
+  return remembered(texts, object, () => objectText(object, kind.builtIn ? kind.schema : undefined));
+}
+
+function itemTextOf(object: KubeObject, kind: ShownKind): string {
+  return kind.builtIn ? remembered(itemTexts, object, () => itemText(object, kind.schema)) : textOf(object, kind);
+}
+
+function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, make: () => string): string {
+  const known = memory.get(object);
+  if (known !== undefined) return known;
+  const text = make();
+  memory.set(object, text);
+  return text;
+}
+
+/** Custom resources claim to be lists until somebody asks for their items. */
+function notAList(kind: ShownKind): Error {
+  if (!kind.builtIn) return unclassified('content is not a list');
+  return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
+}
+
+function notAcceptable(message: string): Error {
+  return statusError('NotAcceptable', message);
+}
+
+/** The type of an object or of its list, as Go names it in messages. */
+function goType(kind: ShownKind, suffix: '' | 'List'): string {
+  return kind.builtIn ? `*${kind.group.split('.')[0] || 'core'}.${kind.kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
+}

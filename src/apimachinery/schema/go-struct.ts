@@ -1,0 +1,173 @@
+// A small language for declaring built-in kinds the way their Go structs declare them.
+
+import type { GoField, Schema } from './schema.ts';
+
+type Extra = Omit<Schema, 'go'>;
+
+/** What a struct may have besides: protobuf numbers that do not follow from the order of its fields. */
+type StructExtra = Extra & Pick<GoField, 'numbers'>;
+
+/** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
+export function struct(goType: string, properties: Readonly<Record<string, Schema>>, { numbers = {}, ...extra }: StructExtra = {}): Schema {
+  return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
+}
+
+/** A struct that embeds another one; `schema` holds the fields of both. */
+export function embedding({ go, ...schema }: Schema, embedded: Schema): Schema {
+  return { ...schema, go: { ...(go ?? { type: '' }), embedded } };
+}
+
+export function text(extra: Extra = {}): Schema {
+  return { type: 'string', ...extra, go: { type: 'string' } };
+}
+
+/** A string type of its own, which decoding errors name: `v1.SecretType`. */
+export function named(goType: string, extra: Extra = {}): Schema {
+  return { type: 'string', ...extra, go: { type: goType } };
+}
+
+export function bool(extra: Extra = {}): Schema {
+  return { type: 'boolean', ...extra, go: { type: 'bool' } };
+}
+
+export function int32(extra: Extra = {}): Schema {
+  return { type: 'integer', format: 'int32', ...extra, go: { type: 'int32' } };
+}
+
+export function int64(extra: Extra = {}): Schema {
+  return { type: 'integer', format: 'int64', ...extra, go: { type: 'int64' } };
+}
+
+/** metav1.Time: whole seconds; written as null when empty unless it is a pointer. */
+export function time(): Schema {
+  return { type: 'string', format: 'date-time', go: { type: 'v1.Time', codec: 'time', zero: null } };
+}
+
+/** metav1.MicroTime: exactly six digits of fraction. */
+export function microTime(): Schema {
+  return { type: 'string', format: 'date-time', go: { type: 'v1.MicroTime', codec: 'microTime', zero: null } };
+}
+
+/** []byte: base64 on the wire. */
+export function bytes(): Schema {
+  return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
+}
+
+/** resource.Quantity: a number with a unit, such as `100m`. */
+export function quantity(): Schema {
+  return { 'x-kubernetes-int-or-string': true, go: { type: 'resource.Quantity', codec: 'quantity' } };
+}
+
+/** A field that is kept as it came, whatever it holds. */
+export function raw(extra: Extra = {}): Schema {
+  return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
+}
+
+/** A slice; atomic under server-side apply unless `extra` names another list type. */
+export function list(items: Schema, extra: Extra = {}): Schema {
+  return { type: 'array', items, ...extra, go: { type: `[]${goTypeOf(items)}` } };
+}
+
+export function map(values: Schema, extra: Extra = {}): Schema {
+  return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
+}
+
+/** A list whose entries are told apart by `key`, for strategic merge and for server-side apply. */
+export function listByKey(items: Schema, key: string): Schema {
+  return list(items, {
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': [key],
+    'x-kubernetes-patch-strategy': 'merge',
+    'x-kubernetes-patch-merge-key': key,
+  });
+}
+
+/** Behind a pointer: an explicit zero value is kept, and an absent one is not written. */
+export function pointer({ go, ...schema }: Schema): Schema {
+  const { zero: _, ...field } = go ?? { type: '' };
+  return { ...schema, go: { ...field, pointer: true } };
+}
+
+/** Without omitempty: written as `zero` when empty. */
+export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
+  return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
+}
+
+/** metav1.TypeMeta is not in protobuf messages: their envelope has the type. */
+export const TYPE_META_NUMBERS: NonNullable<GoField['numbers']> = { kind: 0, apiVersion: 0 };
+
+/** A top-level kind: type and metadata, then `fields`. */
+export function objectStruct(goType: string, fields: Readonly<Record<string, Schema>>, { numbers, ...extra }: StructExtra = {}): Schema {
+  const properties = { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields };
+  return struct(goType, properties, { ...extra, numbers: { ...TYPE_META_NUMBERS, ...numbers } });
+}
+
+/** types.UID. */
+export const UID: Schema = named('types.UID');
+
+const OWNER_REFERENCE = struct(
+  'v1.OwnerReference',
+  {
+    apiVersion: always(text(), ''),
+    kind: always(text(), ''),
+    name: always(text(), ''),
+    uid: always(UID, ''),
+    controller: pointer(bool()),
+    blockOwnerDeletion: pointer(bool()),
+  },
+  { 'x-kubernetes-map-type': 'atomic', numbers: { apiVersion: 5, name: 3, uid: 4, controller: 6, blockOwnerDeletion: 7 } },
+);
+
+const MANAGED_FIELDS_ENTRY = struct(
+  'v1.ManagedFieldsEntry',
+  {
+    manager: text(),
+    operation: named('v1.ManagedFieldsOperationType'),
+    apiVersion: text(),
+    time: pointer(time()),
+    fieldsType: text(),
+    fieldsV1: { type: 'object', go: { type: 'v1.FieldsV1', codec: 'fieldsV1', pointer: true } },
+    subresource: text(),
+  },
+  { numbers: { fieldsType: 6, fieldsV1: 7, subresource: 8 } },
+);
+
+const LABEL_SELECTOR_REQUIREMENT = struct('v1.LabelSelectorRequirement', {
+  key: always(text(), ''),
+  operator: always(named('v1.LabelSelectorOperator'), ''),
+  values: list(text(), { 'x-kubernetes-list-type': 'atomic' }),
+});
+
+/** metav1.LabelSelector. */
+export const LABEL_SELECTOR: Schema = struct(
+  'v1.LabelSelector',
+  { matchLabels: map(text()), matchExpressions: list(LABEL_SELECTOR_REQUIREMENT, { 'x-kubernetes-list-type': 'atomic' }) },
+  { 'x-kubernetes-map-type': 'atomic' },
+);
+
+/** metav1.ObjectMeta. */
+export const OBJECT_META: Schema = struct(
+  'v1.ObjectMeta',
+  {
+    name: text(),
+    generateName: text(),
+    namespace: text(),
+    selfLink: text(),
+    uid: UID,
+    resourceVersion: text(),
+    generation: int64(),
+    creationTimestamp: pointer(time()),
+    deletionTimestamp: pointer(time()),
+    deletionGracePeriodSeconds: pointer(int64()),
+    labels: map(text()),
+    annotations: map(text()),
+    ownerReferences: listByKey(OWNER_REFERENCE, 'uid'),
+    finalizers: list(text(), { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
+    managedFields: list(MANAGED_FIELDS_ENTRY),
+  },
+  { numbers: { managedFields: 17 } },
+);
+
+function goTypeOf(schema: Schema): string {
+  return schema.go?.type ?? 'interface {}';
+}

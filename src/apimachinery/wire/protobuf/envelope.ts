@@ -1,0 +1,45 @@
+// The envelope around every protobuf message of Kubernetes: a prefix, the type of the object, and the object itself.
+
+import type { Fields } from '../../object.ts';
+import { bytes, struct, text } from '../../schema/go-struct.ts';
+import { parseGroupVersion, type TypeMeta } from '../type-meta.ts';
+import { decodeMessage } from './message.ts';
+
+export interface Envelope {
+  /** As the envelope says; what is missing, or cannot be read, is empty. */
+  readonly type: TypeMeta;
+  /** The message of the object. */
+  readonly raw: Buffer;
+}
+
+/** Opens an envelope, or throws an Error with Kubernetes' message. */
+export function readEnvelope(body: Uint8Array): Envelope {
+  const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (content.length === 0) throw new Error('empty data');
+  if (!content.subarray(0, PREFIX.length).equals(PREFIX)) {
+    throw new Error(`provided data does not appear to be a protobuf message, expected prefix [${[...PREFIX].join(' ')}]`);
+  }
+  if (content.length === PREFIX.length) throw new Error('empty body');
+  const { typeMeta = {}, raw = '' }: Unknown = decodeMessage(content.subarray(PREFIX.length), UNKNOWN);
+  return { type: typeOf(typeMeta), raw: Buffer.from(raw, 'base64') };
+}
+
+const PREFIX = Buffer.from('k8s\0');
+
+interface Unknown extends Fields {
+  readonly typeMeta?: { readonly apiVersion?: string; readonly kind?: string };
+  readonly raw?: string;
+}
+
+const UNKNOWN = struct('runtime.Unknown', {
+  typeMeta: struct('runtime.TypeMeta', { apiVersion: text(), kind: text() }),
+  raw: bytes(),
+  contentEncoding: text(),
+  contentType: text(),
+});
+
+/** A group without a version, or more than that, is as good as none. */
+function typeOf({ apiVersion = '', kind = '' }: NonNullable<Unknown['typeMeta']>): TypeMeta {
+  const [, version = ''] = /^(?:[^/]*\/)?([^/]+)$/.exec(apiVersion) ?? [];
+  return { ...parseGroupVersion(version === '' ? '' : apiVersion), kind };
+}
