@@ -44,6 +44,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'how a Kubernetes API reads, owns and shows objects: the façade and the embedded server share it',
   },
+  http: {
+    imports: ['api', 'apimachinery', 'domain', 'issuers', 'kube', 'std', 'telemetry'],
+    packages: ['fastify', 'rxjs'],
+    node: true,
+    why: 'the façade; knows nothing of the controllers',
+  },
   apiserver: {
     imports: ['api', 'apimachinery', 'domain', 'std'],
     packages: ['@marcbachmann/cel-js', 're2js'],
@@ -65,7 +71,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   program: { imports: ['config', 'std'], packages: [], node: false, why: 'signals and exit codes' },
   'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
   app: {
-    imports: ['api', 'controllers', 'domain', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],
+    imports: ['api', 'controllers', 'domain', 'http', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: true,
     why: 'the composition root',
