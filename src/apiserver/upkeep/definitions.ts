@@ -3,7 +3,7 @@
 import { rfc3339 } from '../../std/timestamp.ts';
 import { customKinds, servedKinds } from '../kinds/custom/custom.ts';
 import { established } from '../kinds/definition/definition.ts';
-import type { CustomResourceDefinition } from '../kinds/definition/definition-types.ts';
+import type { CustomResourceDefinition } from '../kinds/definition/types.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { EVERY } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';

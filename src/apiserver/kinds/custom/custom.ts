@@ -6,17 +6,11 @@ import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { goNumber } from '../../../std/go-text.ts';
 import { compareVersions } from '../../discovery/groups.ts';
 import { parseJsonPath } from '../../schema/json-path.ts';
-import type {
-  CustomResourceDefinition,
-  DefinitionNames,
-  DefinitionSpec,
-  DefinitionVersion,
-  SelectableField,
-} from '../definition/definition-types.ts';
+import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion, SelectableField } from '../definition/types.ts';
 import type { Kind, Verb } from '../kind.ts';
-import { customConversion, storageVersion } from './custom-conversion.ts';
-import { customRules } from './custom-rules.ts';
-import { customTable } from './custom-table.ts';
+import { customConversion, storageVersion } from './conversion.ts';
+import { customRules } from './rules.ts';
+import { customTable } from './table.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 

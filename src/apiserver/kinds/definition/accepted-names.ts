@@ -2,7 +2,7 @@
 
 import { aggregated } from '../../../api/status.ts';
 import { goQuote } from '../../../std/go-text.ts';
-import type { CustomResourceDefinition, DefinitionCondition, DefinitionNames } from './definition-types.ts';
+import type { CustomResourceDefinition, DefinitionCondition, DefinitionNames } from './types.ts';
 
 export interface AcceptedNames {
   readonly names: DefinitionNames;

@@ -2,7 +2,7 @@
 
 import { type Fields, isFields, isList, type Value } from '../../../apimachinery/object.ts';
 import { compareUtf8 } from '../../../std/go-text.ts';
-import { JSON_SCHEMA_PROPS } from './definition-schema.ts';
+import { JSON_SCHEMA_PROPS } from './schema.ts';
 
 /** The canonical form of a declared schema and of all schemas in it. */
 export function canonicalSchema<T extends object>(schema: T): T;

@@ -3,7 +3,7 @@
 import { duplicateValue, type FieldError, invalidValue, requiredValue, tooMany } from '../../../api/field-error.ts';
 import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 import { namesOf } from '../../schema/cel/rule-path.ts';
-import type { PrinterColumn, SelectableField, Subresources } from './definition-types.ts';
+import type { PrinterColumn, SelectableField, Subresources } from './types.ts';
 
 const TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];

@@ -2,7 +2,7 @@
 
 import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from '../../../api/field-error.ts';
 import { isList } from '../../../apimachinery/object.ts';
-import type { Conversion } from './definition-types.ts';
+import type { Conversion } from './types.ts';
 
 const STRATEGY = 'spec.conversion.strategy';
 const CONFIG = 'spec.conversion.webhookClientConfig';

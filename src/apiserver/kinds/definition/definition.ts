@@ -7,7 +7,7 @@ import { builtInKind, type Strategy } from '../built-in-kind.ts';
 import type { Kind } from '../kind.ts';
 import { acceptNames } from './accepted-names.ts';
 import { canonicalSchema } from './canonical-schema.ts';
-import { DEFINITION_SCHEMA } from './definition-schema.ts';
+import { DEFINITION_SCHEMA } from './schema.ts';
 import {
   asDefinition,
   type CustomResourceDefinition,
@@ -15,7 +15,7 @@ import {
   type DefinitionSpec,
   type DefinitionVersion,
   type DraftDefinition,
-} from './definition-types.ts';
+} from './types.ts';
 import { validateDefinition, validateDefinitionStatus, validateDefinitionUpdate } from './validation.ts';
 import { formatWarnings } from './validity.ts';
 

@@ -5,7 +5,7 @@ import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../../domain/
 import { validateMetadata, validateMetadataUpdate } from '../metadata.ts';
 import { type NameProblems, subdomainName } from '../name-rules.ts';
 import { conversionErrors } from './conversion.ts';
-import { type CustomResourceDefinition, type DefinitionNames, type DefinitionSpec, hasCondition } from './definition-types.ts';
+import { type CustomResourceDefinition, type DefinitionNames, type DefinitionSpec, hasCondition } from './types.ts';
 import { storageErrors, versionErrors } from './versions.ts';
 
 /** What is wrong with a new definition. */

@@ -4,10 +4,10 @@ import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '.
 import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { goQuote } from '../../../std/go-text.ts';
 import { type DeclaredSchema, declaredErrors } from '../../schema/declared/declared.ts';
-import { structuralErrors } from '../../schema/declared/structural.ts';
-import { defaultErrors } from '../../schema/declared/structural-defaults.ts';
 import { enforcedFormat } from '../../schema/formats.ts';
-import type { CustomResourceDefinition, DefinitionVersion } from './definition-types.ts';
+import { defaultErrors } from '../../schema/structural/defaults.ts';
+import { structuralErrors } from '../../schema/structural/structural.ts';
+import type { CustomResourceDefinition, DefinitionVersion } from './types.ts';
 
 /** What is wrong with the schema of a version. */
 export function schemaErrors(schema: DefinitionVersion['schema'], path: string, hasStatus: boolean): readonly FieldError[] {

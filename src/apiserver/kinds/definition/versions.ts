@@ -5,7 +5,7 @@ import { sameValue } from '../../../apimachinery/same-value.ts';
 import { dns1035LabelProblems } from '../../../domain/names.ts';
 import { isGoPrintable } from '../../../std/go-text.ts';
 import { columnErrors, scaleErrors, selectableErrors } from './columns.ts';
-import type { DefinitionSpec, DefinitionVersion } from './definition-types.ts';
+import type { DefinitionSpec, DefinitionVersion } from './types.ts';
 import { schemaErrors } from './validity.ts';
 
 type Shared = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';

@@ -3,8 +3,8 @@
 import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from '../../../api/field-error.ts';
 import { isList } from '../../../apimachinery/object.ts';
 import type { Schema } from '../../../apimachinery/schema/schema.ts';
-import { listTypeErrors } from './declared-lists.ts';
-import { compilationErrors, ruleErrors } from './declared-rules.ts';
+import { listTypeErrors } from './lists.ts';
+import { compilationErrors, ruleErrors } from './rules.ts';
 
 /** A schema as it is declared; what is refused may still be there. */
 export interface DeclaredSchema extends Schema {

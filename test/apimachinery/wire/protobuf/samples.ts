@@ -5,7 +5,7 @@ import { DELETE_OPTIONS, reviewKinds, TOKEN_REQUEST } from '../../../../src/apim
 import type { Schema } from '../../../../src/apimachinery/schema/schema.ts';
 import type { ExpectedKind } from '../../../../src/apimachinery/wire/decode.ts';
 import { builtInKinds } from '../../../../src/apiserver/kinds/built-in.ts';
-import { DEFINITION_SCHEMA } from '../../../../src/apiserver/kinds/definition/definition-schema.ts';
+import { DEFINITION_SCHEMA } from '../../../../src/apiserver/kinds/definition/schema.ts';
 
 interface Sample {
   /** In base64. */

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../../../src/apimachinery/object.ts';
 import { prune } from '../../../../src/apimachinery/schema/prune.ts';
 import { customKinds } from '../../../../src/apiserver/kinds/custom/custom.ts';
 import { customResourceDefinitionKind } from '../../../../src/apiserver/kinds/definition/definition.ts';
-import { asDefinition, type DraftDefinition } from '../../../../src/apiserver/kinds/definition/definition-types.ts';
+import { asDefinition, type DraftDefinition } from '../../../../src/apiserver/kinds/definition/types.ts';
 import type { Kind } from '../../../../src/apiserver/kinds/kind.ts';
 import { recordings } from '../../../support/golden.ts';
 

@@ -3,7 +3,7 @@ import { fieldErrorText } from '../../../../src/api/field-error.ts';
 import type { KubeObject } from '../../../../src/apimachinery/object.ts';
 import { objectText } from '../../../../src/apimachinery/wire/encode.ts';
 import { established, customResourceDefinitionKind as kind } from '../../../../src/apiserver/kinds/definition/definition.ts';
-import { asDefinition, type DefinitionVersion, type DraftDefinition } from '../../../../src/apiserver/kinds/definition/definition-types.ts';
+import { asDefinition, type DefinitionVersion, type DraftDefinition } from '../../../../src/apiserver/kinds/definition/types.ts';
 
 const now = '2026-01-01T00:00:00Z';
 const later = '2026-01-02T00:00:00Z';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { builtInKinds } from '../../../../src/apiserver/kinds/built-in.ts';
 import { customKinds } from '../../../../src/apiserver/kinds/custom/custom.ts';
 import { customResourceDefinitionKind } from '../../../../src/apiserver/kinds/definition/definition.ts';
-import type { CustomResourceDefinition } from '../../../../src/apiserver/kinds/definition/definition-types.ts';
+import type { CustomResourceDefinition } from '../../../../src/apiserver/kinds/definition/types.ts';
 import type { Kind } from '../../../../src/apiserver/kinds/kind.ts';
 import { openApiDocument, openApiOf } from '../../../../src/apiserver/schema/openapi/document.ts';
 

@@ -11,7 +11,7 @@ import type { Kind, Rules } from '../kind.ts';
 import { finalizerWarnings, keepSystemMetadata, withCountedGeneration } from '../lifecycle.ts';
 import { validateAnyMetadata, validateAnyMetadataUpdate, validateMetadata, validateMetadataUpdate } from '../metadata.ts';
 import { subdomainName } from '../name-rules.ts';
-import { validateEmbedded } from './custom-embedded.ts';
+import { validateEmbedded } from './embedded.ts';
 
 /** What the rules of one version depend on. */
 export interface CustomVersion extends Pick<Kind, 'group' | 'version' | 'kind' | 'namespaced'> {

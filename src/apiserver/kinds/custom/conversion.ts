@@ -5,7 +5,7 @@ import { sameValue } from '../../../apimachinery/same-value.ts';
 import { prune } from '../../../apimachinery/schema/prune.ts';
 import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { withDefaults } from '../../schema/default.ts';
-import type { DefinitionSpec } from '../definition/definition-types.ts';
+import type { DefinitionSpec } from '../definition/types.ts';
 import type { Conversion } from '../kind.ts';
 
 /** How one version reads and writes stored objects. Defaults that came after an object was stored are filled in when it is read. */

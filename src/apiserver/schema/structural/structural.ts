@@ -4,8 +4,8 @@ import { type FieldError, fieldErrorText, forbiddenValue, invalidValue, required
 import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { compareUtf8 } from '../../../std/go-text.ts';
 import { patternProblem } from '../pattern.ts';
-import { incompleteErrors } from './structural-complete.ts';
-import { nestedErrors } from './structural-nested.ts';
+import { incompleteErrors } from './complete.ts';
+import { nestedErrors } from './nested.ts';
 
 /** Why a schema is not structural, sorted by text. */
 export function structuralErrors(schema: Schema, path: string): readonly FieldError[] {

@@ -5,7 +5,7 @@ import { isFields, isList, type KubeObject, type Value } from '../../../apimachi
 import { AGE_COLUMN, NAME_COLUMN, since } from '../../../apimachinery/table.ts';
 import { goJson, goNumber } from '../../../std/go-text.ts';
 import { type JsonPath, parseJsonPath } from '../../schema/json-path.ts';
-import type { PrinterColumn } from '../definition/definition-types.ts';
+import type { PrinterColumn } from '../definition/types.ts';
 
 /** The table of a version. A column whose path cannot be read ends it. */
 export function customTable(declared: readonly PrinterColumn[] = []): Table {
