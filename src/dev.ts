@@ -1,6 +1,7 @@
 // The process of a local run: everything that Purser needs, on this machine.
 
-import { helpText, parseConfig } from './config.ts';
+import { parseConfig } from './config/config.ts';
+import { helpText } from './config/help.ts';
 import { startLocalRun } from './dev/local-run.ts';
 import { type Running, runProgram } from './program.ts';
 import { systemClock } from './std/clock.ts';
@@ -13,7 +14,7 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const config = parseConfig(process.argv.slice(2), process.env);
   const print = (text: string) => process.stdout.write(text);
   if (config.help) {
-    print(helpText());
+    print(helpText(config.command));
     return undefined;
   }
   const write = (line: string) => process.stderr.write(line);

@@ -1,7 +1,9 @@
 // The process of Purser on a cluster: the one that KUBECONFIG names, or the one that its pod runs in.
 
 import { type App, startApp } from './app.ts';
-import { type Config, helpText, parseConfig, StartError } from './config.ts';
+import { type Config, parseConfig } from './config/config.ts';
+import { helpText } from './config/help.ts';
+import { StartError } from './config/start-error.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { ownAddressTowards } from './kube/own-address.ts';
 import { type Running, runProgram } from './program.ts';
@@ -16,9 +18,10 @@ const DRAIN_MS = 20_000;
 async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const config = parseConfig(process.argv.slice(2), process.env);
   if (config.help) {
-    process.stdout.write(helpText());
+    process.stdout.write(helpText(config.command));
     return undefined;
   }
+  if (config.command === 'dev') throw new StartError('the local run is not part of this program; npm start -- dev starts it');
   const log = createLogger({
     level: config.logLevel ?? 'info',
     readable: process.stderr.isTTY,

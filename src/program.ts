@@ -1,6 +1,6 @@
 // One run of a program: starts it, stops it when it is told to, and ends with an exit code.
 
-import { StartError } from './config.ts';
+import { StartError } from './config/start-error.ts';
 import type { Clock } from './std/clock.ts';
 
 /** What is running, and how it ends. */

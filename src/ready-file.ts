@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { StartError } from './config.ts';
+import { StartError } from './config/start-error.ts';
 import { writePrivate } from './std/private-file.ts';
 
 export interface ReadyFile {

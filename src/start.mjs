@@ -1,4 +1,5 @@
-// `npm start`: plain JavaScript, so that an older Node can at least say which one is needed.
+#!/usr/bin/env node
+// `purser`, and `npm start`: plain JavaScript, so that an older Node can at least say which one is needed.
 
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -12,4 +13,5 @@ if (Number.parseInt(process.versions.node, 10) < NEEDED) {
   process.exit(2);
 }
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
-await import(process.env.KUBECONFIG ? './main.ts' : './dev.ts');
+const isLocal = process.argv[2] === 'dev' || (process.argv[2] !== 'run' && !process.env.KUBECONFIG);
+await import(isLocal ? './dev.ts' : './main.ts');

@@ -80,7 +80,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /** Tools that run at development time only. */
-const TOOLS = new Set(['src/api/generate.ts']);
+const TOOLS = new Set(['src/api/generate.ts', 'src/config/generate.ts']);
 
 const root = join(import.meta.dirname, '..');
 const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[])

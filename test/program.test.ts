@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { StartError } from '../src/config.ts';
+import { StartError } from '../src/config/start-error.ts';
 import { type Host, type Running, runProgram } from '../src/program.ts';
 import { FakeClock } from './support/clock.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { StartError } from '../src/config.ts';
+import { StartError } from '../src/config/start-error.ts';
 import { prepareReadyFile } from '../src/ready-file.ts';
 import { newFolder } from './support/folders.ts';
 

@@ -4,7 +4,7 @@
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { StartError } from '../config.ts';
+import { StartError } from '../config/start-error.ts';
 import { isDraft, writePrivate } from '../std/private-file.ts';
 
 /** What a run leaves for the next one. */

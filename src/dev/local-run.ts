@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../app.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Running } from '../program.ts';
 import { prepareReadyFile } from '../ready-file.ts';
 import { systemClock } from '../std/clock.ts';

@@ -2,7 +2,7 @@
 
 import { type ApiServer, startApiServer } from '../apiserver/server.ts';
 import { DataFolderError } from '../apiserver/storage/journal.ts';
-import { StartError } from '../config.ts';
+import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { StartError } from '../../src/config.ts';
+import { StartError } from '../../src/config/start-error.ts';
 import { openDataFolder } from '../../src/dev/data-folder.ts';
 import { newFolder } from '../support/folders.ts';
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { helpText, parseConfig, StartError } from '../src/config.ts';
+import { parseConfig } from '../../src/config/config.ts';
+import { StartError } from '../../src/config/start-error.ts';
 
 describe('parseConfig', () => {
   it('has a default for everything', () => {
     expect(parseConfig([], {})).toEqual({
+      command: undefined,
       help: false,
       kubeConfig: undefined,
       dataDir: '.purser',
@@ -44,6 +46,9 @@ describe('parseConfig', () => {
     ['no verification', ['--verify-interval', '0'], { verifyIntervalMs: 0 }],
     ['--hub-cluster', ['--hub-cluster', 'hub'], { hubCluster: 'hub' }],
     ['--allow-loopback', ['--allow-loopback'], { allowLoopback: true }],
+    ['--log-level', ['--log-level', 'trace'], { logLevel: 'trace' }],
+    ['the command for a cluster', ['run', '--namespace', 'tokens'], { command: 'run', namespace: 'tokens' }],
+    ['the command for this machine', ['dev', '--clusters', '2'], { command: 'dev', clusters: 2 }],
     ['the last of several', ['--clusters', '2', '--clusters', '3'], { clusters: 3 }],
   ])('takes %s', (_name, args, expected) => {
     expect(parseConfig(args, {})).toMatchObject(expected);
@@ -67,12 +72,14 @@ describe('parseConfig', () => {
       ['--verify-interval', '1ms'],
       '--verify-interval must be 0 or a time of at least a second such as 15m or 1h30m, not "1ms"',
     ],
+    ['a time of nothing', ['--probe-interval', '0'], '--probe-interval must be a time of at least a second such as 10s or 1m30s, not "0"'],
     ["a name of JavaScript's own", ['--constructor'], 'unknown option --constructor'],
     ['the negation of an option', ['--samples'], 'unknown option --samples'],
     ['a missing value', ['--data-dir'], '--data-dir needs a value: --data-dir DIR'],
     ['an empty value', ['--ready-file='], '--ready-file needs a value: --ready-file FILE'],
     ['an option in place of a value', ['--ready-file', '--help'], '--ready-file needs a value: --ready-file FILE'],
     ['a value too many', ['--no-samples=yes'], '--no-samples takes no value'],
+    ['a command after an option', ['--help', 'run'], 'unexpected argument "run"; with npm, options follow after --'],
     ['an argument', ['2'], 'unexpected argument "2"; with npm, options follow after --'],
     ['a port that is no number', ['--api-port', 'https'], '--api-port must be a number from 0 to 65535, not "https"'],
     ['a port beyond all', ['--facade-port', '65536'], '--facade-port must be a number from 0 to 65535, not "65536"'],
@@ -85,8 +92,31 @@ describe('parseConfig', () => {
 
   it('names everything that is wrong in one line', () => {
     expect(() => parseConfig(['--nope', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).toThrow(
-      'unknown option --nope; PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent; ' +
-        '--clusters must be a number from 0 to 100, not "x" (npm start -- --help lists the options)',
+      'unknown option --nope; --clusters must be a number from 0 to 100, not "x"; ' +
+        'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (npm start -- --help lists the options)',
+    );
+  });
+
+  it.each([
+    ['a value', { PURSER_METRICS_PORT: '1' }, { metricsPort: 1 }],
+    ['several names', { PURSER_PROTECTED_NAMESPACES: 'a,b' }, { protectedNamespaces: ['a', 'b'] }],
+    ['true', { PURSER_ALLOW_LOOPBACK: 'true' }, { allowLoopback: true }],
+    ['false', { PURSER_NO_SAMPLES: 'false' }, { samples: true }],
+    ['nothing', { PURSER_NAMESPACE: '' }, { namespace: 'purser-system' }],
+    ['the address of a Service called purser-metrics', { PURSER_METRICS_PORT: 'tcp://10.0.0.1:7445' }, { metricsPort: 7445 }],
+    ['what is no option', { PURSER_SERVICE_HOST: '10.0.0.1', PURSER_HELP: 'true' }, { help: false }],
+    ['what the local run alone has', { PURSER_CLUSTERS: '2' }, { clusters: 2, localOnly: ['PURSER_CLUSTERS'] }],
+  ])('takes %s from the environment', (_name, env, expected) => {
+    expect(parseConfig([], env)).toMatchObject(expected);
+  });
+
+  it('lets the command line rule over the environment', () => {
+    expect(parseConfig(['--clusters', '3'], { PURSER_CLUSTERS: 'x' })).toMatchObject({ clusters: 3, localOnly: ['--clusters'] });
+  });
+
+  it('names the variable that is wrong', () => {
+    expect(() => parseConfig([], { PURSER_ALLOW_LOOPBACK: 'yes', PURSER_API_PORT: 'x' })).toThrow(
+      'PURSER_API_PORT must be a number from 0 to 65535, not "x"; PURSER_ALLOW_LOOPBACK must be true or false, not "yes"',
     );
   });
 
@@ -105,31 +135,5 @@ describe('parseConfig', () => {
 
   it('cannot be changed afterwards', () => {
     expect(Object.isFrozen(parseConfig([], {}))).toBe(true);
-  });
-});
-
-describe('helpText', () => {
-  it('names every option with its default', () => {
-    expect(helpText()).toContain('  --data-dir DIR                  where everything is kept (default .purser)\n');
-    expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(
-      [
-        'data-dir',
-        'api-port',
-        'facade-port',
-        'metrics-port',
-        'clusters',
-        'no-samples',
-        'ready-file',
-        'namespace',
-        'credential-namespaces',
-        'protected-namespaces',
-        'verify-interval',
-        'probe-interval',
-        'access-interval',
-        'hub-cluster',
-        'allow-loopback',
-        'help',
-      ].map((name) => `  --${name}`),
-    );
   });
 });

@@ -1,0 +1,112 @@
+// What a person can set, checked once. The options themselves are in options.ts.
+
+import { type Command, type Env, type GivenOption, readGiven } from './given.ts';
+import { type OPTIONS, type OptionName, optionOf } from './options.ts';
+import { StartError } from './start-error.ts';
+import { ValueError } from './values.ts';
+
+/** Settings of one run, checked and complete. */
+export interface Config {
+  /** The command that was given; undefined leaves it to KUBECONFIG. */
+  readonly command: Command | undefined;
+  readonly help: boolean;
+  /** The value of KUBECONFIG; undefined where there is none. */
+  readonly kubeConfig: string | undefined;
+  readonly dataDir: string;
+  readonly apiPort: number;
+  readonly facadePort: number;
+  readonly metricsPort: number;
+  /** How many target clusters the local run plays. */
+  readonly clusters: number;
+  readonly samples: boolean;
+  readonly readyFile: string | undefined;
+  readonly logLevel: Value<'log-level'>;
+  /** Where Purser is installed. */
+  readonly namespace: string;
+  /** Where credentials for clusters are read from. */
+  readonly credentialNamespaces: readonly string[];
+  /** Namespaces whose accounts must be named in a rule. */
+  readonly protectedNamespaces: readonly string[];
+  /** How often every token is put to TokenReview; 0 for never. */
+  readonly verifyIntervalMs: number;
+  /** How often clusters are asked whether they are ready. */
+  readonly probeIntervalMs: number;
+  /** How often their version, and our identity and rights there, are looked at. */
+  readonly accessIntervalMs: number;
+  /** The Cluster that is the hub itself. */
+  readonly hubCluster: string | undefined;
+  /** Whether clusters may be on the machine that Purser runs on. */
+  readonly allowLoopback: boolean;
+  /** Options that were given and mean something in the local run alone. */
+  readonly localOnly: readonly string[];
+}
+
+/** Reads options and environment. Throws one StartError that names everything that is wrong with them. */
+export function parseConfig(args: readonly string[], env: Env): Config {
+  const { command, options, problems: misread } = readGiven(args, env);
+  const { read, problems } = reader(options);
+  const namespace = read('namespace');
+  const config: Config = {
+    command,
+    help: read('help'),
+    kubeConfig: env['KUBECONFIG'] || undefined,
+    dataDir: read('data-dir'),
+    apiPort: read('api-port'),
+    facadePort: read('facade-port'),
+    metricsPort: read('metrics-port'),
+    clusters: read('clusters'),
+    samples: !read('no-samples'),
+    readyFile: read('ready-file'),
+    logLevel: read('log-level'),
+    namespace,
+    credentialNamespaces: read('credential-namespaces') ?? [namespace],
+    protectedNamespaces: read('protected-namespaces'),
+    verifyIntervalMs: read('verify-interval'),
+    probeIntervalMs: read('probe-interval'),
+    accessIntervalMs: read('access-interval'),
+    hubCluster: read('hub-cluster'),
+    allowLoopback: read('allow-loopback'),
+    localOnly: [...options].filter(([name]) => optionOf(name)?.local).map(([, { from }]) => from),
+  };
+  const all = [...misread, ...problems, ...sharedPorts(config)];
+  if (all.length > 0) throw new StartError(`${all.join('; ')} (npm start -- --help lists the options)`);
+  return Object.freeze(config);
+}
+
+type Table = typeof OPTIONS;
+
+/** What an option gives: there is a value where one is given, where there is a default, and for a flag. */
+type Value<N extends OptionName> =
+  | ReturnType<Table[N]['read']>
+  | (Table[N] extends { readonly initial: string } ? never : Table[N] extends { readonly value: string } ? undefined : never);
+
+/** Reads values one by one. What is wrong is kept for the end: a configuration with problems is never used. */
+function reader(options: ReadonlyMap<OptionName, GivenOption>): {
+  readonly read: <N extends OptionName>(name: N) => Value<N>;
+  readonly problems: readonly string[];
+} {
+  const problems: string[] = [];
+  const valueOf = (name: OptionName): unknown => {
+    const option = optionOf(name);
+    const { text, from } = options.get(name) ?? { text: option?.value === undefined ? 'false' : option.initial, from: `--${name}` };
+    try {
+      return text === undefined ? undefined : option?.read(text);
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error;
+      problems.push(`${from} must be ${error.message}, not ${JSON.stringify(text)}`);
+    }
+  };
+  return { read: <N extends OptionName>(name: N) => valueOf(name) as Value<N>, problems };
+}
+
+function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
+  const ports = [
+    ['--api-port', apiPort],
+    ['--facade-port', facadePort],
+    ['--metrics-port', metricsPort],
+  ] as const;
+  return ports.flatMap(([name, port], index) => {
+    const other = ports.slice(0, index).find(([, taken]) => taken === port && port > 0);
+    return other === undefined ? [] : [`${other[0]} and ${name} are both ${port}`];
+  });
+}

@@ -1,0 +1,79 @@
+// What was asked for, as text: the command, and its options from the command line or else from the environment.
+
+import { parseArgs } from 'node:util';
+import { OPTIONS, type Option, type OptionName, optionOf, variableOf } from './options.ts';
+
+/** `run` works on a cluster, `dev` makes a hub and clusters on this machine. */
+export type Command = 'run' | 'dev';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** The text of an option, and where it is from: `--clusters` or `PURSER_CLUSTERS`. */
+export interface GivenOption {
+  readonly text: string;
+  readonly from: string;
+}
+
+export interface Given {
+  readonly command: Command | undefined;
+  /** The last of each on the command line. */
+  readonly options: ReadonlyMap<OptionName, GivenOption>;
+  readonly problems: readonly string[];
+}
+
+/** Reads the command line and the environment; an option on the command line rules over its variable. */
+export function readGiven(args: readonly string[], env: Env): Given {
+  const [first] = args;
+  const command = first === 'run' || first === 'dev' ? first : undefined;
+  const { options, problems } = readOptions(command === undefined ? args : args.slice(1));
+  return { command, options: new Map([...readVariables(env), ...options]), problems };
+}
+
+function readVariables(env: Env): readonly (readonly [OptionName, GivenOption])[] {
+  return (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
+    const from = variableOf(name);
+    const text = env[from];
+    return name === 'help' || !text || SERVICE_LINK.test(text) ? [] : [[name, { text, from }] as const];
+  });
+}
+
+/** Kubernetes tells pods the address of a Service called `purser-metrics` in a variable PURSER_METRICS_PORT. */
+const SERVICE_LINK = /^(tcp|udp|sctp):\/\//;
+
+function readOptions(args: readonly string[]): { options: Map<OptionName, GivenOption>; problems: string[] } {
+  const types = Object.entries<Option>(OPTIONS).map(
+    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  );
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(types),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const options = new Map<OptionName, GivenOption>();
+  const problems: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') problems.push(`unexpected argument ${JSON.stringify(token.value)}; with npm, options follow after --`);
+    if (token.kind !== 'option') continue;
+    const problem = problemOf(token);
+    if (problem !== undefined) problems.push(problem);
+    else options.set(token.name as OptionName, { text: token.value ?? 'true', from: token.rawName });
+  }
+  return { options, problems };
+}
+
+function problemOf({ name, rawName, value, inlineValue }: OptionToken): string | undefined {
+  const option = optionOf(name);
+  if (option === undefined || rawName !== `--${name}`) return `unknown option ${rawName}`;
+  if (option.value === undefined) return value === undefined ? undefined : `${rawName} takes no value`;
+  const isMissing = !value || (inlineValue === false && value.startsWith('--'));
+  return isMissing ? `${rawName} needs a value: ${rawName} ${option.value}` : undefined;
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}

@@ -1,0 +1,63 @@
+// What is told about the options, made from them: the text of `--help`, and the table in the README.
+
+import type { Command } from './given.ts';
+import { OPTIONS, type Option, variableOf } from './options.ts';
+
+/** The text of `--help`, for a command or for both of them. */
+export function helpText(command?: Command): string {
+  const lines = Object.entries<Option>(OPTIONS)
+    .filter(([, { local }]) => command !== 'run' || !local)
+    .map(
+      ([name, option]) => `  ${usageOf(name, option).padEnd(32)}${option.text}${defaultOf(option) && ` (default ${defaultOf(option)})`}`,
+    );
+  return `${INTRODUCTIONS[command ?? 'either']}
+Options:
+${lines.join('\n')}
+
+Environment:
+  KUBECONFIG                      the cluster to run on; empty counts as unset
+  PURSER_…                        every option but --help, such as ${variableOf('verify-interval')}=1h; true or false where
+                                  an option takes no value; the command line rules
+`;
+}
+
+/** The options as a table for people. */
+export function optionsTable(): string {
+  const rows = Object.entries<Option>(OPTIONS)
+    .filter(([name]) => name !== 'help')
+    .map(([name, option]) => {
+      const initial = option.initial === undefined ? (option.otherwise ?? '') : `\`${option.initial}\``;
+      const text = `${option.text}${option.local ? ' · local run' : ''}`;
+      return `| \`${usageOf(name, option)}\` | \`${variableOf(name)}\` | ${initial} | ${text} |\n`;
+    });
+  return `| option | variable | default | |\n|---|---|---|---|\n${rows.join('')}`;
+}
+
+const INTRODUCTIONS = {
+  either: `Usage: purser [run | dev] [options], or npm start -- [run | dev] [options]
+
+  run   Purser on the cluster that KUBECONFIG names, or on the one that its pod is in
+  dev   Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and
+        Purser itself
+
+Without a command it is run with KUBECONFIG set, and dev otherwise. The first options, up to --no-samples, count for
+nothing in run.
+`,
+  run: `Usage: purser run [options]
+
+Runs Purser on the cluster that KUBECONFIG names, or on the one that its pod is in.
+`,
+  dev: `Usage: purser dev [options]
+
+Runs Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and
+Purser itself. KUBECONFIG counts for nothing.
+`,
+};
+
+function usageOf(name: string, { value }: Option): string {
+  return `--${name}${value === undefined ? '' : ` ${value}`}`;
+}
+
+function defaultOf({ initial, otherwise }: Option): string {
+  return initial ?? otherwise ?? '';
+}

@@ -1,0 +1,76 @@
+// Every option, declared once: help, environment variables, checks and the table in the README are made from here.
+
+import { anyText, duration, durationOrNever, flag, namespace, namespaces, oneOf, port, type Reader, whole } from './values.ts';
+
+/** One option of the command line, and the environment variable of the same name. */
+export interface Option {
+  /** What the value stands for; absent where there is none. */
+  readonly value?: string;
+  /** The text that counts when none is given. */
+  readonly initial?: string;
+  /** What counts when none is given, for people. */
+  readonly otherwise?: string;
+  readonly read: Reader<unknown>;
+  readonly text: string;
+  /** Whether it means something in the local run alone. */
+  readonly local?: true;
+}
+
+/** The options, in the order in which they are listed. */
+export const OPTIONS = {
+  'data-dir': {
+    value: 'DIR',
+    initial: '.purser',
+    read: anyText,
+    text: 'where everything is kept; a second start goes on with it',
+    local: true,
+  },
+  'api-port': { value: 'PORT', initial: '7443', read: port, text: "port of the hub's API server; 0 = any free port", local: true },
+  clusters: { value: 'N', initial: '1', read: whole(100), text: 'how many target clusters to run beside the hub', local: true },
+  'no-samples': { read: flag, text: 'no sample namespaces and ManagedTokens', local: true },
+  'facade-port': { value: 'PORT', initial: '7444', read: port, text: 'port of the façade, once there is one' },
+  'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of the metrics, once there are some' },
+  'ready-file': { value: 'FILE', read: anyText, text: 'JSON with addresses, files and tokens; there while everything serves' },
+  namespace: { value: 'NS', initial: 'purser-system', read: namespace, text: 'where Purser is installed: its Lease is there' },
+  'credential-namespaces': {
+    value: 'NS,NS',
+    otherwise: 'the same',
+    read: namespaces,
+    text: 'where credentials for clusters are read from',
+  },
+  'protected-namespaces': {
+    value: 'NS,NS',
+    initial: 'kube-system,kube-public,kube-node-lease',
+    read: namespaces,
+    text: 'namespaces of clusters whose accounts must be named in a rule',
+  },
+  'verify-interval': {
+    value: 'TIME',
+    initial: '15m',
+    read: durationOrNever,
+    text: 'how often every token is put to its cluster; 0 = never',
+  },
+  'probe-interval': { value: 'TIME', initial: '10s', read: duration, text: 'how often clusters are asked whether they are ready' },
+  'access-interval': { value: 'TIME', initial: '1m', read: duration, text: "how often their version and Purser's rights are looked at" },
+  'hub-cluster': { value: 'NAME', read: anyText, text: 'the Cluster that is the one that Purser runs on' },
+  'allow-loopback': { read: flag, text: 'lets clusters be on the machine that Purser runs on; the local run does so anyway' },
+  'log-level': {
+    value: 'LEVEL',
+    otherwise: 'warn on this machine, info on a cluster',
+    read: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    text: 'how much is logged: trace, debug, info, warn, error, fatal or silent',
+  },
+  help: { read: flag, text: 'this text' },
+} as const satisfies Record<string, Option>;
+
+export type OptionName = keyof typeof OPTIONS;
+
+/** The option of that name, if there is one. */
+export function optionOf(name: string): Option | undefined {
+  return Object.hasOwn(OPTIONS, name) ? OPTIONS[name as OptionName] : undefined;
+}
+
+/** The environment variable that an option can be given by. */
+export function variableOf(name: string): string {
+  return `PURSER_${name.toUpperCase().replaceAll('-', '_')}`;
+}

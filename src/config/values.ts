@@ -1,0 +1,79 @@
+// How the text of an option becomes a value. Each reader throws a ValueError that says what the text must be.
+
+import { parseDuration } from '../std/duration.ts';
+
+/** Reads the text of an option. */
+export type Reader<T> = (text: string) => T;
+
+/** What the text of an option must be, as the end of a sentence. */
+export class ValueError extends Error {
+  override readonly name = 'ValueError';
+}
+
+/** Takes any text. */
+export const anyText: Reader<string> = (text) => text;
+
+/** Reads `true` and `false`. */
+export const flag: Reader<boolean> = (text) => {
+  if (text !== 'true' && text !== 'false') throw new ValueError('true or false');
+  return text === 'true';
+};
+
+/** Reads a whole number from 0 to `max`. */
+export function whole(max: number): Reader<number> {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value <= max)) throw new ValueError(`a number from 0 to ${max}`);
+    return value;
+  };
+}
+
+/** Reads a port; 0 stands for any that is free. */
+export const port = whole(65_535);
+
+/** Reads the name of a namespace. */
+export const namespace: Reader<string> = (text) => {
+  if (!NAMESPACE.test(text)) throw new ValueError('the name of a namespace');
+  return text;
+};
+
+/** Reads names of namespaces. */
+export const namespaces: Reader<readonly string[]> = (text) => {
+  const names = text.split(',').filter((name) => name !== '');
+  if (!names.every((name) => NAMESPACE.test(name))) throw new ValueError('names of namespaces with commas between them');
+  return names;
+};
+
+/** Reads one of the words. */
+export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
+  return (text) => {
+    const word = words.find((each) => each === text);
+    if (word === undefined) throw new ValueError(`one of ${words.join(', ')}`);
+    return word;
+  };
+}
+
+/** Reads a duration; 0 stands for never. */
+export const durationOrNever: Reader<number> = (text) => {
+  const ms = durationMs(text);
+  if (ms !== 0 && !(ms >= MIN_DURATION_MS)) throw new ValueError('0 or a time of at least a second such as 15m or 1h30m');
+  return ms;
+};
+
+/** Reads a duration that is not 0. */
+export const duration: Reader<number> = (text) => {
+  const ms = durationMs(text);
+  if (!(ms >= MIN_DURATION_MS)) throw new ValueError('a time of at least a second such as 10s or 1m30s');
+  return ms;
+};
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const MIN_DURATION_MS = 1_000;
+
+function durationMs(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch {
+    return Number.NaN;
+  }
+}

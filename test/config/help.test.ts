@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { readmeWithOptions } from '../../src/config/generate.ts';
+import { helpText, optionsTable } from '../../src/config/help.ts';
+import { OPTIONS } from '../../src/config/options.ts';
+
+const NAMES = Object.keys(OPTIONS);
+
+describe('helpText', () => {
+  it('names every option with its default', () => {
+    expect(helpText()).toContain('  --data-dir DIR                  where everything is kept; a second start goes on with it (default .purser)\n');
+    expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(NAMES.map((name) => `  --${name}`));
+  });
+
+  it('of a command names its own options', () => {
+    expect(helpText('dev').match(/^ {2}--[a-z-]+/gm)).toHaveLength(NAMES.length);
+    expect(helpText('run')).toMatch(/^Usage: purser run /);
+    expect(helpText('run')).toContain('--metrics-port PORT');
+    expect(helpText('run')).not.toContain('--data-dir');
+  });
+});
+
+describe('The options in the README', () => {
+  it('are those that there are (run `npm run generate` when this fails)', async () => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+
+    expect(await readmeWithOptions()).toBe(readme);
+    expect(readme).toContain(optionsTable());
+  });
+});
