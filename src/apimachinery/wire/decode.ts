@@ -1,36 +1,14 @@
 // Turns the body of a request into an object of the kind that its endpoint takes, or says in Kubernetes' words why it cannot.
 
 import type { StatusError } from '../../api/status.ts';
-import type { KubeObject, ObjectMeta } from '../object.ts';
-import type { Schema } from '../schema/schema.ts';
-import { type BodyMediaType, withoutProtobuf } from './content-type.ts';
+import type { ObjectMeta } from '../object.ts';
+import { withoutProtobuf } from './content-type.ts';
 import { decodeCustom } from './decode-custom.ts';
 import { cannotBeHandled, fieldWarnings, orRefuse, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
+import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { missingField, readDocument } from './document.ts';
-import type { FieldValidation } from './options.ts';
 import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
 import { readTypedBody, type TypedBody } from './typed-body.ts';
-
-export interface DecodeRequest {
-  readonly body: Uint8Array;
-  readonly mediaType: BodyMediaType;
-  readonly kind: ExpectedKind;
-  /** Whether kind and apiVersion may be missing: so for built-in kinds, not for custom resources. */
-  readonly defaultKind: boolean;
-  readonly fieldValidation: FieldValidation;
-  /** Whether the server knows such a built-in kind at all. */
-  readonly isRegistered: (group: string, version: string, kind: string) => boolean;
-}
-
-export interface ExpectedKind extends TypeMeta {
-  readonly builtIn: boolean;
-  readonly schema: Schema;
-}
-
-export interface DecodedObject {
-  readonly object: KubeObject;
-  readonly warnings: readonly string[];
-}
 
 /** Decodes a body, or throws a StatusError (400, or 415 for protobuf that would lose something). */
 export function decodeObject(request: DecodeRequest): DecodedObject {

@@ -3,7 +3,8 @@
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { reviewKinds } from '../../apimachinery/reviews.ts';
 import type { BodyMediaType } from '../../apimachinery/wire/content-type.ts';
-import { decodeObject, type ExpectedKind } from '../../apimachinery/wire/decode.ts';
+import { decodeObject } from '../../apimachinery/wire/decode.ts';
+import type { ExpectedKind } from '../../apimachinery/wire/decode-request.ts';
 import type { FieldValidation } from '../../apimachinery/wire/options.ts';
 import type { ApiRequest } from '../request.ts';
 import type { Api } from '../verbs/api.ts';

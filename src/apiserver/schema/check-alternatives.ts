@@ -3,8 +3,8 @@
 import { type FieldError, invalidValue } from '../../api/field-error.ts';
 import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { goQuote } from '../../std/go-text.ts';
+import type { Node } from './node.ts';
 import { failed, merged, PASSED, type Result } from './result.ts';
-import type { Node } from './validate.ts';
 
 /** Checks a value against the alternatives of its schema. */
 export function checkAlternatives(node: Node, check: (node: Node) => Result): Result {

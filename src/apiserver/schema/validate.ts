@@ -10,8 +10,9 @@ import { checkListSize } from './check-list.ts';
 import { checkNumber } from './check-number.ts';
 import { checkFieldNames } from './check-object.ts';
 import { checkText } from './check-text.ts';
-import { type Continued, continuedField, continuedItem, isUnchanged } from './correlation.ts';
+import { continuedField, continuedItem, isUnchanged } from './correlation.ts';
 import { enforcedFormat } from './formats.ts';
+import type { Node } from './node.ts';
 import { failed, merged, PASSED, type Result } from './result.ts';
 import { allowedTypes, checkType, isInteger } from './types.ts';
 
@@ -32,14 +33,6 @@ function located({ errors }: Result, prefix: string): readonly FieldError[] {
     const field = [prefix, name].filter((part) => part !== '').join('.');
     return { ...error, field: field === '' ? '<nil>' : field };
   });
-}
-
-/** A value that is checked, and where it stands below the root of the check. */
-export interface Node {
-  readonly value: Value;
-  readonly schema: Schema;
-  readonly path: string;
-  readonly continued?: Continued | undefined;
 }
 
 function checkChild(node: Node): Result {

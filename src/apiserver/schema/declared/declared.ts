@@ -4,6 +4,7 @@ import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from 
 import { isList } from '../../../apimachinery/object.ts';
 import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { listTypeErrors } from './lists.ts';
+import type { Place } from './place.ts';
 import { compilationErrors, ruleErrors } from './rules.ts';
 
 /** A schema as it is declared; what is refused may still be there. */
@@ -14,19 +15,6 @@ export interface DeclaredSchema extends Schema {
   readonly dependencies?: object;
   readonly definitions?: object;
   readonly additionalItems?: unknown;
-}
-
-/** Where a schema stands in its CRD, and what that forbids. */
-export interface Place {
-  readonly path: string;
-  readonly isRoot: boolean;
-  /** Inside the type or metadata of a resource. */
-  readonly inMeta: boolean;
-  readonly noDefaults?: string;
-  /** The nearest list or map whose items cannot be followed from one version of an object to the next. */
-  readonly uncorrelated?: string;
-  /** Whether rules can be compiled here. */
-  readonly compiles: boolean;
 }
 
 export interface DeclaredErrors {

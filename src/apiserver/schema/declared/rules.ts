@@ -6,7 +6,7 @@ import { expressionProblem, mentionsOldSelf } from '../cel/compile.ts';
 import { rulePath } from '../cel/rule-path.ts';
 import { typedEnvironment } from '../cel/types.ts';
 import { withTypeAndName } from '../cel/values.ts';
-import type { Place } from './declared.ts';
+import type { Place } from './place.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 

@@ -1,6 +1,6 @@
 // Descriptions of roles and bindings.
 
-import type { Descriptions } from './descriptions.ts';
+import type { Descriptions } from './descriptions-family.ts';
 
 const BINDING = {
   subjects: 'Who may do it.',

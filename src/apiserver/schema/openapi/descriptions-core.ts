@@ -1,6 +1,6 @@
 // Descriptions of the core kinds, of events and of leases.
 
-import type { Descriptions } from './descriptions.ts';
+import type { Descriptions } from './descriptions-family.ts';
 
 const CONDITION = {
   type: 'What the condition is about.',

@@ -1,6 +1,6 @@
 // Descriptions of CustomResourceDefinitions.
 
-import type { Descriptions } from './descriptions.ts';
+import type { Descriptions } from './descriptions-family.ts';
 
 export const DEFINITION_DESCRIPTIONS: Descriptions = {
   CustomResourceDefinition: {

@@ -3,9 +3,7 @@
 import { ACCESS_DESCRIPTIONS } from './descriptions-access.ts';
 import { CORE_DESCRIPTIONS } from './descriptions-core.ts';
 import { DEFINITION_DESCRIPTIONS } from './descriptions-definition.ts';
-
-/** Descriptions of one family of structs. */
-export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+import type { Descriptions } from './descriptions-family.ts';
 
 const TYPE_META: Readonly<Record<string, string>> = {
   kind: 'The kind of this object.',

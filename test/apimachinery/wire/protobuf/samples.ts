@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { DELETE_OPTIONS, reviewKinds, TOKEN_REQUEST } from '../../../../src/apimachinery/reviews.ts';
 import type { Schema } from '../../../../src/apimachinery/schema/schema.ts';
-import type { ExpectedKind } from '../../../../src/apimachinery/wire/decode.ts';
+import type { ExpectedKind } from '../../../../src/apimachinery/wire/decode-request.ts';
 import { builtInKinds } from '../../../../src/apiserver/kinds/built-in.ts';
 import { DEFINITION_SCHEMA } from '../../../../src/apiserver/kinds/definition/schema.ts';
 
