@@ -18,6 +18,8 @@ export default {
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
     { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
   ],
+  // A test fails by what it sees, not because the machine has other work.
+  testTimeout: 30_000,
   // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
   workerIdleMemoryLimit: '700MB',
 };
