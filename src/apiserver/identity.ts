@@ -1,6 +1,6 @@
 // What a server is known by and keeps for ever: its certificate authority and the key that signs tokens.
 
-import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from './access/certificates.ts';
+import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../std/x509/certificates.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
 import type { Journal } from './storage/journal.ts';
 

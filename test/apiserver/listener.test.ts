@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Reply } from '../../src/apimachinery/reply.ts';
-import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/apiserver/access/certificates.ts';
 import { type Listener, listen } from '../../src/apiserver/listener.ts';
 import type { Incoming } from '../../src/apiserver/request.ts';
+import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 3 * 1024 * 1024;

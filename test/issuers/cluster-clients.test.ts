@@ -1,17 +1,17 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { TargetSettings } from '../../src/issuers/create-target.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
 import {
   type Certificate,
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
   LOOPBACK_NAMES,
-} from '../../src/apiserver/access/certificates.ts';
-import type { TargetSettings } from '../../src/issuers/create-target.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
-import { createTransport } from '../../src/kube/transport.ts';
-import { systemClock } from '../../src/std/clock.ts';
+} from '../../src/std/x509/certificates.ts';
 import { eventually } from '../kube/eventually.ts';
 import { startWireServer, type WireServer } from '../support/wire-server.ts';
 import { connectionsOf, IssuerWorld, tokenRequests } from './issuer-world.ts';

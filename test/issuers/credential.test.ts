@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { createAuthority, issueClientCertificate } from '../../src/apiserver/access/certificates.ts';
 import { caCertificates } from '../../src/issuers/certificates.ts';
 import { pinnedServers, readCredential } from '../../src/issuers/credential.ts';
+import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
 import { aCredential, base64 } from './registration.ts';
 
 const authority = createAuthority(Date.now());

@@ -2,7 +2,7 @@
 
 import { createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { issueServerCertificate, LOOPBACK_NAMES } from '../../src/apiserver/access/certificates.ts';
+import { issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { authority, selfSubjectReview } from './wire-target.ts';
 
 export interface RawTarget {

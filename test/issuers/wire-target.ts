@@ -1,7 +1,7 @@
 // A target on a real TLS socket that answers as a test tells it to.
 
-import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/apiserver/access/certificates.ts';
 import { rfc3339 } from '../../src/std/timestamp.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { startWireServer, type WireHandler, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
 
 /** The certificate authority of the targets. */

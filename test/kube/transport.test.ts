@@ -6,14 +6,9 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, User } from '@kubernetes/client-node';
-import {
-  createAuthority,
-  issueClientCertificate,
-  issueServerCertificate,
-  LOOPBACK_NAMES,
-} from '../../src/apiserver/access/certificates.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport, type TransportOptions } from '../../src/kube/transport.ts';
+import { createAuthority, issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireHandler, type WireServer, type WireServerOptions } from '../support/wire-server.ts';
 import { eventually } from './eventually.ts';

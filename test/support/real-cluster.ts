@@ -6,15 +6,15 @@ import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { generateSigningKey } from '../../src/apiserver/access/signing-key.ts';
+import type { User } from '../../src/apiserver/access/user.ts';
 import {
   type Certificate,
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
   LOOPBACK_NAMES,
-} from '../../src/apiserver/access/certificates.ts';
-import { generateSigningKey } from '../../src/apiserver/access/signing-key.ts';
-import type { User } from '../../src/apiserver/access/user.ts';
+} from '../../src/std/x509/certificates.ts';
 import { type ApiAddress, sendRequest } from './api-request.ts';
 import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts';
 import { freePorts } from './ports.ts';

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { createAuthority } from '../../../../src/apiserver/access/certificates.ts';
 import { secretKind } from '../../../../src/apiserver/kinds/core/secret.ts';
 import { keyPairProblem } from '../../../../src/apiserver/kinds/core/secret-tls.ts';
+import { createAuthority } from '../../../../src/std/x509/certificates.ts';
 import { created } from '../write.ts';
 
 const BROKEN = (type: string) => `-----BEGIN ${type}-----\nAAAA\n-----END ${type}-----\n`;

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect as connectSocket } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
+import { type ClientCertificate, clientCertificateOf } from '../../../src/apiserver/access/client-certificate.ts';
 import {
   type Certificate,
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
   LOOPBACK_NAMES,
-} from '../../../src/apiserver/access/certificates.ts';
-import { type ClientCertificate, clientCertificateOf } from '../../../src/apiserver/access/client-certificate.ts';
+} from '../../../src/std/x509/certificates.ts';
 
 const now = Date.now();
 const authority = createAuthority(now);
