@@ -131,7 +131,8 @@ beforeAll(async () => {
   targets = others;
   await applyAll(hub.admin, await readManifests('crds'));
   await untilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal: AbortSignal.timeout(30_000) });
-  await applyFile(hub, 'deploy/hub');
+  await applyFile(hub, 'deploy/base/namespace.yaml');
+  await applyFile(hub, 'deploy/base/access.yaml');
   for (const target of targets) await applyFile(target, 'deploy/target');
   await hub.admin.create(Namespaces, { metadata: { name: NAMESPACE } });
   await until(async () => (await hub.admin.get(ServiceAccounts, { namespace: NAMESPACE, name: 'default' })) !== undefined);
