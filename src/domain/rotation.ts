@@ -39,6 +39,14 @@ export function isCutShort(lifetime: Lifetime, renewBefore: string): boolean {
   return lifetime.expiresAt - renewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
 }
 
+/**
+ * Until when a renewal that failed must be tried again: within a fifth of the remaining validity, but not more often than
+ * every 5 s. A token that has expired meanwhile is in its Secret all the same, and must leave it.
+ */
+export function latestRetryAt(expiresAt: number, now: number): number {
+  return now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);
+}
+
 /** The first instant after `after` at which this object is verified; each has a place of its own in every interval. 0 is never. */
 export function nextVerifyAt(uid: string, after: number, intervalMs: number): number | undefined {
   if (!(intervalMs > 0)) return undefined;

@@ -43,7 +43,7 @@ export function report({ controller, log, metrics }: ReportOptions): MonoTypeOpe
 export function failureReason(error: unknown): string {
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
   if (error instanceof TransportError) return 'NoAnswer';
-  // Errors with a reason of ours: those that end the matter, and those of issuers.
+  // Errors with a reason of ours: those of issuers.
   return error instanceof Error && 'reason' in error && typeof error.reason === 'string' ? error.reason : 'Defect';
 }
 
@@ -52,7 +52,6 @@ const TELLING = {
   gone: { level: 'debug', message: 'the object is gone' },
   conflict: { level: 'debug', message: 'the object has changed meanwhile' },
   'told-to-wait': { level: 'info', message: 'the server asks to wait' },
-  terminal: { level: 'warn', message: 'not reconciled, and only a change can help' },
   transient: { level: 'error', message: 'not reconciled, to be tried again' },
 } as const;
 

@@ -4,25 +4,13 @@ import type { Resource } from '../api/resources.ts';
 import { hasReason, StatusError } from '../api/status.ts';
 import { doubledMs } from '../std/backoff.ts';
 
-/** A failure that no retry cures: only a change of what was asked for does. `reason` is that of the condition. */
-export class TerminalError extends Error {
-  override readonly name = 'TerminalError';
-  readonly reason: string;
-
-  constructor(reason: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.reason = reason;
-  }
-}
-
 /**
  * - `gone`: the object itself was deleted meanwhile.
- * - `terminal`: see `TerminalError`.
  * - `conflict`: a write was based on a state that had changed; nobody's failure.
  * - `told-to-wait`: the server is busy and says so.
  * - `transient`: everything else. An abort too, since those of our own end the controller and its outcomes with it.
  */
-export type FailureClass = 'gone' | 'terminal' | 'conflict' | 'told-to-wait' | 'transient';
+export type FailureClass = 'gone' | 'conflict' | 'told-to-wait' | 'transient';
 
 /** A run that failed. */
 export interface Failure<K> {
@@ -45,7 +33,7 @@ export interface RetryTerms {
   readonly random: number;
   /** The kind that keys name: the server's word that such an object does not exist ends the matter. */
   readonly resource?: Resource<unknown>;
-  /** A retry comes no later than this, whatever anybody asks for; see `latestRetryAt`. */
+  /** A retry comes no later than this, whatever anybody asks for. */
   readonly latestAt?: number;
 }
 
@@ -57,21 +45,12 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   return { class: failureClass, retryAt };
 }
 
-/**
- * Until when a renewal that failed must be tried again: within a fifth of the remaining validity, but not more often than
- * every 5 s. What has expired cannot be saved by haste, so it waits like anything else.
- */
-export function latestRetryAt(expiresAt: number, now: number): number {
-  return expiresAt <= now ? Infinity : now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);
-}
-
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
 /** Time for the store to hear of the write that was in the way. */
 const CONFLICT_MS = 200;
 const TOLD_MS = { least: 1_000, most: 300_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
-  if (error instanceof TerminalError) return 'terminal';
   if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
   if (hasReason(error, 'Conflict')) return 'conflict';
   const isBusy = error instanceof StatusError && error.code === 429;
@@ -89,7 +68,6 @@ function delayOf(failureClass: FailureClass, { error, failures }: Failure<string
   const backoffMs = jittered(doubledMs(failures - 1, BACKOFF), random);
   switch (failureClass) {
     case 'gone':
-    case 'terminal':
       return undefined;
     case 'conflict':
       return jittered(CONFLICT_MS, random);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { renewBeforeMs } from '../../src/domain/renew-before.ts';
-import { earliestRenewAt, isCutShort, nextVerifyAt, renewAt } from '../../src/domain/rotation.ts';
+import { earliestRenewAt, isCutShort, latestRetryAt, nextVerifyAt, renewAt } from '../../src/domain/rotation.ts';
 import { at, NOON } from '../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
@@ -120,5 +120,17 @@ describe('nextVerifyAt', () => {
 
   it('never comes when it is off', () => {
     expect(nextVerifyAt(UID, NOON, 0)).toBeUndefined();
+  });
+});
+
+describe('latestRetryAt', () => {
+  it.each([
+    ['a fifth of a long validity', 600_000, 120_000],
+    ['5 s when a fifth is less', 20_000, 5_000],
+    ['5 s just before the end', 1, 5_000],
+    ['5 s after the end, since the token is still in its Secret', 0, 5_000],
+    ['5 s long after the end', -60_000, 5_000],
+  ])('is %s', (_case, remainingMs, waitMs) => {
+    expect(latestRetryAt(NOON + remainingMs, NOON) - NOON).toBe(waitMs);
   });
 });

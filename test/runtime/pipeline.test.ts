@@ -3,12 +3,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BehaviorSubject, filter, merge, mergeMap, takeUntil } from 'rxjs';
 import { type ApiObject, ManagedTokens } from '../../src/api/resources.ts';
+import { latestRetryAt } from '../../src/domain/rotation.ts';
 import { runController } from '../../src/runtime/controller.ts';
 import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
 import { Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
 import { annotationsChanged, anyOf, generationChanged } from '../../src/runtime/predicates.ts';
 import { report } from '../../src/runtime/report.ts';
-import { latestRetryAt, planRetry } from '../../src/runtime/retry-policy.ts';
+import { planRetry } from '../../src/runtime/retry-policy.ts';
 import { dueNow, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { turn } from '../kube/eventually.ts';

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { from } from 'rxjs';
 import { conflict, statusError, unclassified } from '../../src/api/status.ts';
+import { IssueError } from '../../src/issuers/issue-error.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { failureReason, type RunReport, report } from '../../src/runtime/report.ts';
-import { type FailureClass, TerminalError } from '../../src/runtime/retry-policy.ts';
+import type { FailureClass } from '../../src/runtime/retry-policy.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 
 const START = Date.parse('2026-03-01T12:00:00Z');
@@ -73,7 +74,6 @@ describe('report', () => {
     ['gone', 'debug', failed('gone', statusError('NotFound', ''))],
     ['conflict', 'debug', failed('conflict', conflict({ group: '', name: 'secrets' }, 'x', ''))],
     ['told-to-wait', 'info', failed('told-to-wait', statusError('TooManyRequests', ''))],
-    ['terminal', 'warn', failed('terminal', new TerminalError('SecretConflict', ''))],
     ['transient', 'error', failed('transient', new Error('x'))],
   ] as const)('tells of %s at level %s, and passes it on', (outcome, level, given) => {
     const { lines, runs, passed } = told(given);
@@ -91,7 +91,7 @@ describe('report', () => {
   });
 
   it('names no next time when there is none, or none that is a date', () => {
-    const { lines } = told(reconciled(), reconciled(Infinity), failed('terminal', new TerminalError('SpecInvalid', 'no')));
+    const { lines } = told(reconciled(), reconciled(Infinity), failed('gone', statusError('NotFound', '')));
     expect(lines.map((line) => line['nextAt'])).toEqual([undefined, undefined, undefined]);
   });
 
@@ -101,7 +101,7 @@ describe('report', () => {
     ['thrown as it is', jwt],
     ['in an object that was thrown', { token: jwt, toString: (): string => jwt }],
     ['in the message of an error', new Error(`cannot use ${jwt}`)],
-    ['in the message of a refusal', new TerminalError('SpecInvalid', jwt)],
+    ['in the message of a refusal', statusError('Forbidden', jwt)],
     ['in the cause of an error', new Error('no', { cause: new Error(jwt) })],
     ['in a field of an error', Object.assign(new Error('no'), { request: { headers: { authorization: `Bearer ${jwt}` } } })],
   ])('never prints a token: %s', (_case, error) => {
@@ -116,7 +116,7 @@ describe('failureReason', () => {
   it.each([
     ['an API error by its reason', statusError('Forbidden', 'no'), 'Forbidden'],
     ['an API error without one', unclassified('odd'), 'Unclassified'],
-    ['a terminal failure by the reason of its condition', new TerminalError('SecretConflict', 'no'), 'SecretConflict'],
+    ['a failure of an issuer by its reason', new IssueError('CircuitOpen'), 'CircuitOpen'],
     ['a missing answer', new TransportError('ETIMEDOUT', 'late'), 'NoAnswer'],
     ['anything else', new TypeError('oops'), 'Defect'],
     ['what is no error', 'oops', 'Defect'],

@@ -4,7 +4,7 @@ import { ManagedTokens } from '../../src/api/resources.ts';
 import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/api/status.ts';
 import { IssueError } from '../../src/issuers/issue-error.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
-import { type Failure, latestRetryAt, planRetry, type RetryTerms, TerminalError } from '../../src/runtime/retry-policy.ts';
+import { type Failure, planRetry, type RetryTerms } from '../../src/runtime/retry-policy.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const tokens = { group: 'tokens.purser.dev', name: 'managedtokens' };
@@ -28,7 +28,6 @@ function asking(retryAfterSeconds: unknown): StatusError {
 describe('planRetry', () => {
   it.each([
     ['the object is gone', notFound(tokens, 'ci'), { class: 'gone', waitMs: undefined }],
-    ['a spec cannot work', new TerminalError('SecretConflict', 'the Secret is somebody else’s'), { class: 'terminal', waitMs: undefined }],
     ['a write was stale', modified(tokens, 'ci'), { class: 'conflict', waitMs: 200 }],
     ['the server says how long to wait', tooManyRequests('busy', 7), { class: 'told-to-wait', waitMs: 7_000 }],
     ['the server says so with a 503', serviceUnavailable('soon', 30), { class: 'told-to-wait', waitMs: 30_000 }],
@@ -120,29 +119,5 @@ describe('planRetry', () => {
         },
       ),
     );
-  });
-});
-
-describe('latestRetryAt', () => {
-  it.each([
-    ['a fifth of a long validity', 600_000, 120_000],
-    ['5 s when a fifth is less', 20_000, 5_000],
-    ['5 s just before the end', 1, 5_000],
-    ['no bound after the end', 0, Infinity],
-    ['no bound long after the end', -60_000, Infinity],
-  ])('is %s', (_case, remainingMs, waitMs) => {
-    expect(latestRetryAt(NOW + remainingMs, NOW) - NOW).toBe(waitMs);
-  });
-});
-
-describe('TerminalError', () => {
-  it('carries a reason for people and programs, and its cause', () => {
-    const cause = new Error('why');
-    expect(new TerminalError('SpecInvalid', 'no such output', { cause })).toMatchObject({
-      name: 'TerminalError',
-      reason: 'SpecInvalid',
-      message: 'no such output',
-      cause,
-    });
   });
 });

@@ -2,14 +2,14 @@
 
 import { defer, ignoreElements, merge, type Observable, takeUntil, tap } from 'rxjs';
 import { ManagedTokens } from '../../api/resources.ts';
+import { latestRetryAt } from '../../domain/rotation.ts';
 import { parseRecord } from '../../domain/token-record.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
-import { IssueError } from '../../issuers/issue-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
 import { type Outcome, runController } from '../../runtime/controller.ts';
 import { whenAborted } from '../../runtime/leadership.ts';
-import { type Failure, latestRetryAt, planRetry, type Retry } from '../../runtime/retry-policy.ts';
+import { type Failure, planRetry, type Retry } from '../../runtime/retry-policy.ts';
 import { dueNow, whenSynced } from '../../runtime/trigger.ts';
 import type { Place } from '../../runtime/work-queue.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -45,7 +45,6 @@ const CONCURRENCY = 256;
 const CONCURRENCY_PER_CLUSTER = 8;
 /** By when a ManagedToken without a token should have one. */
 const FIRST_TOKEN_MS = 60_000;
-const EXPIRED_MS = 5_000;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock, clients } = options;
@@ -87,15 +86,9 @@ function placeOf(key: string, { view, clock }: TokenDeps): Place {
 }
 
 function retryOf(failure: Failure<string>, { view }: TokenDeps, random: number): Retry {
-  const { error, key, now } = failure;
-  const endsAt = expiresAt(key, view);
-  // A token that expired during the run is still in its Secret.
-  const latestAt = endsAt !== undefined && endsAt <= now ? now + EXPIRED_MS : latestRetryAt(endsAt ?? 0, now);
-  const retry = planRetry(failure, { random, resource: ManagedTokens, latestAt });
-  const toldMs = error instanceof IssueError ? error.retryAfterMs : undefined;
-  if (toldMs === undefined || retry.retryAt === undefined) return retry;
-  // Those who were told the same should not all come back at once.
-  return { class: 'told-to-wait', retryAt: Math.min(Math.max(retry.retryAt, now + toldMs * (1 + random / 10)), latestAt) };
+  const endsAt = expiresAt(failure.key, view);
+  const latestAt = endsAt === undefined ? Infinity : latestRetryAt(endsAt, failure.now);
+  return planRetry(failure, { random, resource: ManagedTokens, latestAt });
 }
 
 function expiresAt(key: string, { tokens, secrets }: HubView): number | undefined {
