@@ -1,39 +1,11 @@
-// Lets a request pass, or refuses it in Kubernetes' words.
+// Lets a request pass, or refuses it.
 
-import { qualifiedName, type StatusError, statusError } from '../../api/status.ts';
+import { accessForbidden } from '../../apimachinery/access-forbidden.ts';
 import { type AccessAttributes, decide, type Policy } from '../../domain/rbac.ts';
-import { goQuote } from '../../std/go-text.ts';
 import type { User } from './user.ts';
 
 /** Returns if `user` may do what `attributes` say. Throws a Forbidden StatusError otherwise. */
 export function authorize(user: User, attributes: AccessAttributes, policy: Policy): void {
   const { allowed, reason } = decide(user, attributes, policy);
   if (!allowed) throw accessForbidden(user, attributes, reason);
-}
-
-/** The refusal of what `attributes` say, with a reason if there is more to tell. */
-export function accessForbidden(user: User, attributes: AccessAttributes, reason: string): StatusError {
-  const why = `${withoutHtml(refusalText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
-  if (attributes.type === 'path') return statusError('Forbidden', `forbidden: ${why}`, {});
-  const { group, resource, name } = attributes;
-  const details = { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(resource !== '' && { kind: resource }) };
-  return statusError('Forbidden', `${subjectText(group, resource, name)}${why}`, details);
-}
-
-function subjectText(group: string, resource: string, name: string): string {
-  if (resource === '' && group === '') return 'forbidden: ';
-  return `${qualifiedName({ group, name: resource })}${name === '' ? '' : ` ${goQuote(name)}`} is forbidden: `;
-}
-
-function refusalText(user: User, attributes: AccessAttributes): string {
-  const who = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
-  if (attributes.type === 'path') return `${who} path ${goQuote(attributes.path)}`;
-  const { group, resource, subresource, namespace } = attributes;
-  const what = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(group)}`;
-  return `${who} ${what} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
-}
-
-/** A browser that takes the error for a page shall find no markup in it. */
-function withoutHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

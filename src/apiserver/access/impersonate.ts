@@ -2,8 +2,9 @@
 // may be made in that mode; and the legacy mode, which only asks about the user. The first mode that allows wins.
 
 import { hasReason } from '../../api/status.ts';
+import { accessForbidden } from '../../apimachinery/access-forbidden.ts';
 import { type AccessAttributes, decide, type Policy, SUPERUSERS } from '../../domain/rbac.ts';
-import { accessForbidden, authorize } from './authorize.ts';
+import { authorize } from './authorize.ts';
 import { extraProblem } from './impersonation-extra.ts';
 import { type Headers, wantedUser } from './impersonation-headers.ts';
 import type { User } from './user.ts';

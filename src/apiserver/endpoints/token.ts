@@ -2,6 +2,7 @@
 
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
 import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
+import { TOKEN_REQUEST_KIND } from '../../apimachinery/token-request.ts';
 import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
 import { objectText } from '../../apimachinery/wire/encode.ts';
 import { negotiate } from '../../apimachinery/wire/negotiate.ts';
@@ -12,14 +13,12 @@ import { decodeBody } from './decode-body.ts';
 import { type KindRequest, targetOf } from './endpoint.ts';
 import type { AccessApi } from './review.ts';
 
-const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', builtIn: true, schema: TOKEN_REQUEST };
-
 export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
   const representation = negotiate(request.preferences, { builtIn: true, tables: false });
   const mediaType = bodyMediaType(request.contentType);
   const body = await request.body();
   const { fieldManager, fieldValidation } = writeOptions(request.query, 'CreateOptions');
-  const object = decodeBody(api, request, { body, mediaType, kind: KIND, fieldValidation });
+  const object = decodeBody(api, request, { body, mediaType, kind: TOKEN_REQUEST_KIND, fieldValidation });
   const { kind, namespace, name } = targetOf(request);
   const posted = {
     object,

@@ -1,17 +1,24 @@
 // The `token` subresource of service accounts: issues a token that lives as long as asked, the account, and the object it is bound to.
 
 import { randomUUID } from 'node:crypto';
-import { type FieldError, invalidValue } from '../../api/field-error.ts';
-import { badRequest, conflict, internalError, invalid } from '../../api/status.ts';
-import { withTrackedUpdate } from '../../apimachinery/fields/managed-fields.ts';
+import { internalError } from '../../api/status.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
-import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
+import {
+  answeredTokenRequest,
+  checkExpiration,
+  checkName,
+  checkNamespace,
+  checkUid,
+  defaultedTokenRequest,
+  type TokenRequest,
+  trackedTokenRequest,
+} from '../../apimachinery/token-request.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import { signToken } from '../access/json-web-token.ts';
 import type { ObjectSource } from '../access/object-source.ts';
 import { claimsFor, type TokenGrant } from '../access/service-account-claims.ts';
 import type { SigningKey } from '../access/signing-key.ts';
-import { type BoundObjectReference, boundObject } from './bound-object.ts';
+import { boundObject } from './bound-object.ts';
 import { storedObject } from './stored-object.ts';
 
 /** How this server issues tokens. */
@@ -41,100 +48,33 @@ export interface PostedTokenRequest {
 
 /** Answers a TokenRequest with a token. Throws a StatusError for the first check that fails. */
 export async function createToken(posted: PostedTokenRequest, issuance: TokenIssuance, now: number): Promise<KubeObject> {
-  const request = tracked(defaulted(posted.object), posted.manager, now);
+  const request = trackedTokenRequest(defaultedTokenRequest(posted.object), posted.manager, now);
   const serviceAccount = checkedAccount(request, posted, issuance.objects);
   const grant = grantFor(request, serviceAccount, posted, issuance);
   const { audiences } = grant;
   const expirationSeconds = grant.warnAfterSeconds ?? grant.lifetimeSeconds;
   const token = await signed(grant, issuance.key, now);
-  const { name = '', namespace = '', uid = '' } = serviceAccount.metadata;
-  return {
-    ...request,
-    metadata: { ...request.metadata, name, namespace, uid, creationTimestamp: rfc3339(now) },
-    spec: { ...request.spec, audiences, expirationSeconds },
-    status: { token, expirationTimestamp: rfc3339(now + expirationSeconds * 1000) },
-  };
+  const status = { token, expirationTimestamp: rfc3339(now + expirationSeconds * 1000) };
+  return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
-interface TokenRequest extends KubeObject {
-  readonly spec: {
-    readonly audiences?: readonly string[];
-    readonly expirationSeconds: number | bigint;
-    readonly boundObjectRef?: BoundObjectReference;
-  };
-}
-
-interface IncompleteTokenRequest extends KubeObject {
-  readonly spec?: Partial<TokenRequest['spec']>;
-}
-
-const API_VERSION = 'authentication.k8s.io/v1';
-const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' };
-const DEFAULT_SECONDS = 3600;
-const MIN_SECONDS = 600;
-const MAX_SECONDS = 2 ** 32;
 /** What Kubernetes asks for on behalf of Pods; such a token outlives it, in case its user never reads a new one. */
 const LEGACY_SECONDS = 3607;
 const EXTENDED_SECONDS = 365 * 24 * 3600;
 
-function defaulted(object: KubeObject): TokenRequest {
-  const { spec }: IncompleteTokenRequest = object;
-  const { audiences, expirationSeconds, boundObjectRef, ...rest } = spec ?? {};
-  return {
-    ...object,
-    spec: {
-      ...rest,
-      // The decoder may have kept an explicit null, which is the same as absent.
-      ...(audiences && { audiences }),
-      expirationSeconds: expirationSeconds ?? DEFAULT_SECONDS,
-      ...(boundObjectRef && { boundObjectRef }),
-    },
-  };
-}
-
-/** Fields are owned as the client sent them, before the server fills in the rest. */
-function tracked(request: TokenRequest, manager: string, now: number): TokenRequest {
-  const { metadata } = withTrackedUpdate({
-    live: undefined,
-    next: request,
-    manager,
-    apiVersion: API_VERSION,
-    now: rfc3339(now),
-    subresource: 'token',
-    schema: TOKEN_REQUEST,
-  });
-  return { ...request, metadata };
-}
-
 /** The service account, once everything about the request but its bound object has been checked. */
 function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
-  if (request.metadata.namespace && request.metadata.namespace !== posted.namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
+  checkNamespace(request, posted);
   posted.admit();
-  checkName(request, posted.name);
+  checkName(request, posted);
   const serviceAccount = storedObject(objects, 'serviceaccounts', posted.namespace, posted.name);
-  checkUid(request, serviceAccount);
-  const error = expirationError(request.spec.expirationSeconds);
-  if (error) throw invalid(KIND, '', [error]);
+  checkUid(request, accountOf(serviceAccount));
+  checkExpiration(request);
   return serviceAccount;
 }
 
-function checkName({ metadata }: TokenRequest, name: string): void {
-  if (!metadata.name || metadata.name === name) return;
-  throw invalid(KIND, name, [invalidValue('metadata.name', metadata.name, 'must match the service account name if specified')]);
-}
-
-function checkUid({ metadata: { uid } }: TokenRequest, { metadata }: KubeObject): void {
-  if (!uid || uid === metadata.uid) return;
-  const why = `the UID in the token request (${uid}) does not match the UID of the service account (${metadata.uid})`;
-  throw conflict(KIND, metadata.name ?? '', why);
-}
-
-function expirationError(seconds: number | bigint): FieldError | undefined {
-  const error = (detail: string) => invalidValue('spec.expirationSeconds', BigInt(seconds), detail);
-  if (seconds < MIN_SECONDS) return error('may not specify a duration less than 10 minutes');
-  return seconds > MAX_SECONDS ? error('may not specify a duration larger than 2^32 seconds') : undefined;
+function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
+  return { name, namespace, uid };
 }
 
 function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuance: TokenIssuance): TokenGrant {

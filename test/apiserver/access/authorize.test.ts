@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { accessForbidden, authorize } from '../../../src/apiserver/access/authorize.ts';
+import { accessForbidden } from '../../../src/apimachinery/access-forbidden.ts';
+import { authorize } from '../../../src/apiserver/access/authorize.ts';
 import { storedPolicy } from '../../../src/apiserver/access/policy.ts';
 import type { AccessAttributes } from '../../../src/domain/rbac.ts';
 import { exchange } from './golden.ts';
@@ -22,7 +23,7 @@ describe('accessForbidden', () => {
     ['token-requests', 'sa-encoded-slash', 'alice', { ...tokenRequest(), name: 'a', subresource: 'b' }],
   ] as const)('says what is recorded in %s as %s', (file, name, user, attributes) => {
     const { body } = exchange(file, name).response;
-    expect(accessForbidden({ name: user, groups: [] }, resource(attributes), '').status).toEqual(JSON.parse(body));
+    expect(accessForbidden({ name: user }, resource(attributes), '').status).toEqual(JSON.parse(body));
   });
 
   it.each([
