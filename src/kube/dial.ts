@@ -1,11 +1,12 @@
 // Connections to one API server: one pool for requests, one for watches, both HTTP/1.1. On HTTP/2 all requests would share
 // one connection, and a silent one would take all of them down until its own timeout.
 
-import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Identity, TlsIdentity } from './credentials.ts';
+import { nameLookup } from './name-lookup.ts';
 import { TransportError } from './transport-error.ts';
 
 export interface DialOptions {
@@ -80,6 +81,8 @@ const CONNECT_TIMEOUT_MS = 4_000;
 /** Well below the 90 s after which kube-apiserver closes an idle connection, or a request could meet the close. */
 const KEEP_ALIVE_MS = 30_000;
 
+const findAddresses = callbackify(nameLookup());
+
 function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {
   const requestTls = {
     ...tls,
@@ -91,13 +94,13 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   const limits = { connections, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
   // A proxy resolves names itself; `mayDial` sees only addresses that are written out.
   if (cluster.proxyUrl) return new ProxyAgent({ ...limits, uri: cluster.proxyUrl, requestTls, connect: dial });
-  const guard = options.mayDial && { lookup: guardedLookup(options.mayDial) };
-  return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, ...guard } });
+  const lookup = guardedLookup(options.mayDial ?? (() => true));
+  return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, lookup } });
 }
 
 function guardedLookup(mayDial: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
+    findAddresses(hostname, (error, addresses) => {
       const [first] = addresses ?? [];
       const refused = addresses?.find(({ address }) => !mayDial(address));
       const refusal = `${hostname} is at ${refused?.address}, which must not be dialled`;
