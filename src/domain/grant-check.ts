@@ -3,7 +3,7 @@
 import { isBearerToken } from './bearer-token.ts';
 import { instantOf } from './instant.ts';
 import { sameAudiences } from './issued-for.ts';
-import type { TokenClaims } from './token-claims.ts';
+import { MAX_TOKEN_LENGTH, type TokenClaims } from './token-claims.ts';
 import { subjectOf, type TokenRequest } from './token-request.ts';
 
 /** What the target answered. */
@@ -20,7 +20,7 @@ export interface GrantAnswer {
  */
 export function checkGrant(request: TokenRequest, answer: GrantAnswer, serverAt: number): readonly string[] {
   const problems = [
-    ...tokenProblems(answer.token),
+    ...tokenProblems(answer.token, maxTokenLength(request)),
     ...expiryProblems(instantOf(answer.expirationTimestamp), serverAt),
     ...(answer.claims ? claimProblems(request, answer.claims, serverAt) : []),
   ];
@@ -33,15 +33,19 @@ export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantAns
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
 }
 
-const MAX_LENGTH = 16_384;
 /** How far a clock may be ahead of the one that signed. */
 const AHEAD_MS = 60_000;
 /** Older tokens were not made for this request. */
 const BEHIND_MS = 600_000;
 
-function tokenProblems(token: string): readonly string[] {
+/** How long the token may be that a request is answered with: it names all audiences, each character as six at most, in base64. */
+export function maxTokenLength({ audiences }: Pick<TokenRequest, 'audiences'>): number {
+  return MAX_TOKEN_LENGTH + 8 * audiences.reduce((sum, { length }) => sum + length, 0);
+}
+
+function tokenProblems(token: string, maxLength: number): readonly string[] {
   if (token === '') return ['it has no token'];
-  if (token.length > MAX_LENGTH) return ['the token is too long'];
+  if (token.length > maxLength) return ['the token is too long'];
   return isBearerToken(token) ? [] : ['the token has characters that no bearer token has'];
 }
 

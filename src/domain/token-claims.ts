@@ -18,9 +18,9 @@ export interface TokenClaims {
   readonly boundPodUID?: string;
 }
 
-/** The claims of a token that looks like a JWT; undefined for any other text. Never throws. */
-export function tokenClaims(token: string): TokenClaims | undefined {
-  const payload = payloadOf(token);
+/** The claims of a token that looks like a JWT; undefined for any other text, and for one that is too long. Never throws. */
+export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
+  const payload = token.length > maxLength ? undefined : payloadOf(token);
   if (payload === undefined) return undefined;
   const kubernetes = fieldsOf(payload['kubernetes.io']);
   return defined({
@@ -36,12 +36,12 @@ export function tokenClaims(token: string): TokenClaims | undefined {
   });
 }
 
-/** Longer texts are not looked into; the tokens of Kubernetes have about a thousand characters. */
-const MAX_LENGTH = 16_384;
+/** What no token with a few audiences exceeds; those of Kubernetes have about a thousand characters. */
+export const MAX_TOKEN_LENGTH = 16_384;
 const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
 
 function payloadOf(token: string): Fields | undefined {
-  const payload = token.length > MAX_LENGTH ? undefined : JWT.exec(token)?.[1];
+  const payload = JWT.exec(token)?.[1];
   if (payload === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());

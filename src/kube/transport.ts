@@ -20,6 +20,8 @@ export interface TransportRequest {
   readonly signal?: AbortSignal | undefined;
   /** From sending to the last byte of the answer; for streams, to the first. */
   readonly timeoutMs?: number | undefined;
+  /** How long the answer may be, where that is not what the transport allows. */
+  readonly maxBytes?: number;
 }
 
 export interface StreamRequest extends TransportRequest {
@@ -86,7 +88,7 @@ export class Transport {
   async request(request: TransportRequest): Promise<Reply> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
-      return await this.#whole(await this.#exchange('requests', request, deadline));
+      return await this.#whole(await this.#exchange('requests', request, deadline), request.maxBytes);
     } catch (error) {
       throw this.#explained(error, request, deadline);
     } finally {
@@ -152,8 +154,8 @@ export class Transport {
     }
   }
 
-  async #whole({ answer, identity }: Exchange): Promise<Reply> {
-    const body = await readWhole(answer.body, this.#maxBytes);
+  async #whole({ answer, identity }: Exchange, maxBytes = this.#maxBytes): Promise<Reply> {
+    const body = await readWhole(answer.body, maxBytes);
     const { statusCode: status, headers } = answer;
     // Answers to failed requests end up in messages and logs; a server might echo what we sent.
     const isSafe = status < 400 || identity.secret === undefined;
