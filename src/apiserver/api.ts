@@ -1,6 +1,7 @@
 // The world that all endpoints share.
 
 import { randomInt } from 'node:crypto';
+import { versionTooLarge } from '../apimachinery/list-revision.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { createEscalationCheck } from './access/escalation.ts';
 import { storedPolicy } from './access/policy.ts';
@@ -13,7 +14,6 @@ import { Registry } from './kinds/registry.ts';
 import { resourceOf } from './storage/kind-store.ts';
 import { EVERY, type ObjectStore } from './storage/object-store.ts';
 import { storedObjects } from './storage/stored-objects.ts';
-import { revisionTooLarge } from './verbs/list.ts';
 
 export interface ApiOptions {
   readonly issuer: string;
@@ -80,5 +80,5 @@ async function reached(store: ObjectStore, clock: Clock, revision: number): Prom
   } finally {
     unsubscribe();
   }
-  if (!done.signal.aborted) throw revisionTooLarge(revision, store.revision);
+  if (!done.signal.aborted) throw versionTooLarge(revision, store.revision);
 }

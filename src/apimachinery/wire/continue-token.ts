@@ -11,19 +11,19 @@ const VERSION = 'meta.k8s.io/v1';
 
 export interface ContinueToken {
   /** The revision that all pages show; -1 asks for the latest instead. */
-  readonly revision: number;
+  readonly revision: bigint;
   /** The first key that the page may hold, without leading slash. */
   readonly start: string;
 }
 
 /** The token for the page after the object with key `lastKey`. */
-export function encodeContinue(revision: number, lastKey: string): string {
+export function encodeContinue(revision: number | bigint, lastKey: string): string {
   return encode(revision, `/${lastKey}\0`);
 }
 
 /** The same page at the latest revision: offered when the token's own revision is gone. */
 export function atLatest(token: ContinueToken): string {
-  return encode(-1, token.start);
+  return encode(-1n, token.start);
 }
 
 /** Throws 400 with the API server's words for tokens that it did not make. */
@@ -34,17 +34,17 @@ export function decodeContinue(token: string): ContinueToken {
   if (start === '') throw invalidToken(`encoded start key empty (version ${VERSION})`);
   const key = start.startsWith('/') ? start : `/${start}`;
   if (cleanPath(key) !== key) throw invalidToken(start);
-  return { revision: rv, start: key.slice(1) };
+  return { revision: BigInt(rv), start: key.slice(1) };
 }
 
-function encode(revision: number, start: string): string {
+function encode(revision: number | bigint, start: string): string {
   const json = `{"v":"${VERSION}","rv":${revision},"start":${goJsonString(start)}}`;
   return Buffer.from(json).toString('base64url');
 }
 
 const TOKEN = struct('storage.continueToken', { v: text(), rv: int64(), start: text() });
 
-function parse(token: string): { readonly v?: string; readonly rv?: number; readonly start?: string } {
+function parse(token: string): { readonly v?: string; readonly rv?: number | bigint; readonly start?: string } {
   try {
     return decodeTyped(inLowerCase(parseJson(decodeBase64Url(token))), TOKEN).value;
   } catch (error) {

@@ -1,6 +1,7 @@
 // GET: one object, a list, or a watch.
 
 import { badRequest, notFound } from '../../api/status.ts';
+import { requestedVersion } from '../../apimachinery/list-revision.ts';
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
 import { showEvent, showList, type View } from '../../apimachinery/representation.ts';
 import { parseSelectors, Selection } from '../../apimachinery/selection.ts';
@@ -11,7 +12,7 @@ import type { ListOptions } from '../../apimachinery/wire/options.ts';
 import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
 import { flag, text } from '../../apimachinery/wire/query.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
-import { listObjects, requestedRevision } from '../verbs/list.ts';
+import { listObjects } from '../verbs/list.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
 import { type KindRequest, objectReply, representationOf, targetOf, viewOf } from './endpoint.ts';
 
@@ -44,7 +45,7 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
 /** Waits for the revision that a get asks for at least; 400, 500, 504. */
 async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
   if (flag(query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
-  const wanted = requestedRevision(text(query, 'resourceVersion'));
+  const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
   if (wanted > api.store.revision) await api.reached(wanted);
 }
 

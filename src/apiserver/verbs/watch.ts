@@ -1,13 +1,14 @@
 // Watch: the state at the start, if wanted, and every change after it, as one caller's selection sees them.
 
 import { expired, hasReason, type Status } from '../../api/status.ts';
+import { requestedVersion } from '../../apimachinery/list-revision.ts';
 import { apiVersionOf, type KubeObject } from '../../apimachinery/object.ts';
 import type { Selection } from '../../apimachinery/selection.ts';
 import type { ListOptions } from '../../apimachinery/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change } from '../storage/object-store.ts';
 import { type Api, storeOf } from './api.ts';
-import { requestedRevision } from './list.ts';
+
 import { WatchQueue } from './watch-queue.ts';
 
 export type WatchEvent =
@@ -31,7 +32,7 @@ const LAST_BOOKMARK_MS = 2_000;
 /** Events in batches. Bad versions fail before the first one; 410 and 504 come as an ERROR event and end it. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
-  const from = requestedRevision(options.resourceVersion);
+  const from = Number(requestedVersion(options.resourceVersion));
   if ((options.timeoutSeconds ?? 0) < 0) return once([]);
   try {
     if (options.sendInitialEvents === true && from > api.store.revision) await api.reached(from);

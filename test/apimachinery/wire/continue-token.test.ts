@@ -9,12 +9,12 @@ describe('continue tokens', () => {
   });
 
   it('are read with or without a slash at the start', () => {
-    expect(decodeContinue(encodeContinue(288, 'lab/x'))).toEqual({ revision: 288, start: 'lab/x\0' });
-    expect(decodeContinue(token('{"v":"meta.k8s.io/v1","rv":1,"start":"c10\\u0000"}'))).toEqual({ revision: 1, start: 'c10\0' });
+    expect(decodeContinue(encodeContinue(288, 'lab/x'))).toEqual({ revision: 288n, start: 'lab/x\0' });
+    expect(decodeContinue(token('{"v":"meta.k8s.io/v1","rv":1,"start":"c10\\u0000"}'))).toEqual({ revision: 1n, start: 'c10\0' });
   });
 
   it('can be moved to the latest revision', () => {
-    expect(decodeContinue(atLatest({ revision: 5, start: 'c10\0' }))).toEqual({ revision: -1, start: 'c10\0' });
+    expect(decodeContinue(atLatest({ revision: 5n, start: 'c10\0' }))).toEqual({ revision: -1n, start: 'c10\0' });
   });
 
   it.each([

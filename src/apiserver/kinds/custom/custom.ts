@@ -1,16 +1,16 @@
 // Kinds that come from CustomResourceDefinitions: one per served version.
 
+import { customTable } from '../../../apimachinery/custom-table.ts';
 import { isFields, type KubeObject, type Value } from '../../../apimachinery/object.ts';
 import { OBJECT_META } from '../../../apimachinery/schema/go-struct.ts';
+import { parseJsonPath } from '../../../apimachinery/schema/json-path.ts';
 import type { Schema } from '../../../apimachinery/schema/schema.ts';
 import { goNumber } from '../../../std/go-text.ts';
 import { compareVersions } from '../../discovery/groups.ts';
-import { parseJsonPath } from '../../schema/json-path.ts';
 import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion, SelectableField } from '../definition/types.ts';
 import type { Kind, Verb } from '../kind.ts';
 import { customConversion, storageVersion } from './conversion.ts';
 import { customRules } from './rules.ts';
-import { customTable } from './table.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 

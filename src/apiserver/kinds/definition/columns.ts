@@ -1,9 +1,10 @@
 // Printer columns, selectable fields and the scale subresource: the JSON paths of a definition.
 
 import { duplicateValue, type FieldError, invalidValue, requiredValue, tooMany } from '../../../api/field-error.ts';
+import type { PrinterColumn } from '../../../apimachinery/custom-table.ts';
 import { type Schema, schemaOfField } from '../../../apimachinery/schema/schema.ts';
 import { namesOf } from '../../schema/cel/rule-path.ts';
-import type { PrinterColumn, SelectableField, Subresources } from './types.ts';
+import type { SelectableField, Subresources } from './types.ts';
 
 const TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];

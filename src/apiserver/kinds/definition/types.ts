@@ -1,5 +1,6 @@
 // The shape of a CustomResourceDefinition, as far as the server reads it.
 
+import type { PrinterColumn } from '../../../apimachinery/custom-table.ts';
 import type { KubeObject, Value } from '../../../apimachinery/object.ts';
 import type { DeclaredSchema } from '../../schema/declared/declared.ts';
 
@@ -41,15 +42,6 @@ export interface DefinitionVersion {
 export interface Subresources {
   readonly status?: object;
   readonly scale?: { readonly specReplicasPath?: string; readonly statusReplicasPath?: string; readonly labelSelectorPath?: string };
-}
-
-export interface PrinterColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly priority?: number;
-  readonly jsonPath: string;
 }
 
 export interface SelectableField {

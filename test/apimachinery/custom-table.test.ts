@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubeObject } from '../../../../src/apimachinery/object.ts';
-import { customTable } from '../../../../src/apiserver/kinds/custom/table.ts';
-import type { PrinterColumn } from '../../../../src/apiserver/kinds/definition/types.ts';
+import { customTable, type PrinterColumn } from '../../src/apimachinery/custom-table.ts';
+import type { KubeObject } from '../../src/apimachinery/object.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 

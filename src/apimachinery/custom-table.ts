@@ -1,11 +1,20 @@
 // Tables of custom resources: the name, then the columns that the CRD declares, else the age.
 
-import type { Table } from '../../../apimachinery/kind.ts';
-import { isFields, isList, type KubeObject, type Value } from '../../../apimachinery/object.ts';
-import { AGE_COLUMN, NAME_COLUMN, since } from '../../../apimachinery/table.ts';
-import { goJson, goNumber } from '../../../std/go-text.ts';
-import { type JsonPath, parseJsonPath } from '../../schema/json-path.ts';
-import type { PrinterColumn } from '../definition/types.ts';
+import { goJson, goNumber } from '../std/go-text.ts';
+import type { Table } from './kind.ts';
+import { isFields, isList, type KubeObject, type Value } from './object.ts';
+import { type JsonPath, parseJsonPath } from './schema/json-path.ts';
+import { AGE_COLUMN, NAME_COLUMN, since } from './table.ts';
+
+/** A column as CRDs declare it. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+  readonly jsonPath: string;
+}
 
 /** The table of a version. A column whose path cannot be read ends it. */
 export function customTable(declared: readonly PrinterColumn[] = []): Table {

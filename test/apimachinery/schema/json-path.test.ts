@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Value } from '../../../src/apimachinery/object.ts';
-import { parseJsonPath } from '../../../src/apiserver/schema/json-path.ts';
+import { parseJsonPath } from '../../../src/apimachinery/schema/json-path.ts';
 
 const object: Value = {
   spec: { list: ['a', 'b', 'c'], map: { k: 'v', 'a.b': 'dot' }, n: 5 },

@@ -1,6 +1,6 @@
 // JSONPath as CRDs use it: `.a.b`, `.a[0]`, `.a['key']`, `.a[?(@.type=="Ready")].status`, with `\.` for dots in names.
 
-import { isFields, isList, type Value } from '../../apimachinery/object.ts';
+import { isFields, isList, type Value } from '../object.ts';
 
 /** Finds values in an object; throws when the object does not have the form that the path takes for granted. */
 export type JsonPath = (root: Value) => readonly Value[];
