@@ -1,6 +1,6 @@
 // One collection kept in memory: a list-watch that starts over by itself, the store it fills and the changes it makes.
 
-import { BehaviorSubject, defer, distinctUntilChanged, finalize, Observable, retry, Subject, share } from 'rxjs';
+import { BehaviorSubject, defer, distinctUntilChanged, finalize, mergeMap, Observable, retry, Subject, share } from 'rxjs';
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { StatusError } from '../api/status.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
@@ -9,13 +9,15 @@ import { fromAbortable } from '../std/from-abortable.ts';
 import type { Selection } from './calls.ts';
 import type { KubeClient } from './client.ts';
 import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
-import { type Change, ObjectStore, reflect, type Store } from './store.ts';
+import { type Batch, type Change, ObjectStore, reflectBatches, type Store } from './store.ts';
 
-/** The list-watch runs while `changes$` has subscribers, once for all of them. */
+/** The list-watch runs while `changes$` or `batches$` has subscribers, once for all of them. */
 export interface Informer<T> {
   readonly store: Store<T>;
   /** Every change of the store, after it happened. Never ends and never fails. */
   readonly changes$: Observable<Change<T>>;
+  /** The same as whole events of the list-watch, those without a change among them. */
+  readonly batches$: Observable<Batch<T>>;
   /** Whether the store has held a whole list since the list-watch was started. */
   readonly synced: boolean;
   /** `synced` now and whenever it turns; true comes after the changes of the first list. Starts nothing. */
@@ -52,14 +54,15 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   const store = new ObjectStore<S>();
   const synced$ = new BehaviorSubject(false);
   const problems$ = new Subject<Problem>();
-  const changes$ = defer(() => events({ ...options, transform }, problems$)).pipe(
-    reflect(store, () => synced$.next(true)),
+  const batches$ = defer(() => events({ ...options, transform }, problems$)).pipe(
+    reflectBatches(store, () => synced$.next(true)),
     finalize(() => synced$.next(false)),
     share(),
   );
   return {
     store,
-    changes$,
+    batches$,
+    changes$: batches$.pipe(mergeMap(({ changes }) => changes)),
     get synced() {
       return synced$.value;
     },

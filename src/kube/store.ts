@@ -1,6 +1,6 @@
 // The last known state of one collection, and what each event changes in it.
 
-import { from, mergeMap, type OperatorFunction, tap } from 'rxjs';
+import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
 import type { ListWatchEvent } from './list-watch.ts';
 import { objectKey } from './paths.ts';
@@ -98,12 +98,32 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 }
 
-/**
- * Applies events to `store` and passes on what they changed; whoever gets a change finds it in the store.
- * Calls `applied` when all changes of an event have been passed on.
- */
+/** What one event of a list-watch has done to a store. */
+export interface Batch<T> {
+  /** Of a list, it is not known what happened between the version before and this one, only what came of it. */
+  readonly type: ListWatchEvent<T>['type'];
+  readonly resourceVersion: string;
+  readonly changes: readonly Change<T>[];
+}
+
+/** Applies events to `store` and passes on what each has done. Calls `applied` when that has been passed on. */
+export function reflectBatches<T extends ApiObject>(
+  store: ObjectStore<T>,
+  applied: () => void,
+): OperatorFunction<ListWatchEvent<T>, Batch<T>> {
+  return mergeMap((event) => {
+    const { type, resourceVersion } = event;
+    return of({ type, resourceVersion, changes: store.apply(event) }).pipe(tap({ complete: applied }));
+  });
+}
+
+/** The same change by change; whoever gets a change finds it in the store. */
 export function reflect<T extends ApiObject>(store: ObjectStore<T>, applied: () => void): OperatorFunction<ListWatchEvent<T>, Change<T>> {
-  return mergeMap((event) => from(store.apply(event)).pipe(tap({ complete: applied })));
+  return (events$) =>
+    events$.pipe(
+      reflectBatches(store, applied),
+      mergeMap(({ changes }) => changes),
+    );
 }
 
 class Index<T> {
