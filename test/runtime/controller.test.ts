@@ -210,7 +210,7 @@ describe('runController', () => {
   });
 
   it('does not retry a terminal failure until a new request, and counts anew from there', async () => {
-    start({ retryPolicy: () => ({ class: 'terminal', retryAt: undefined }) });
+    start({ retryPolicy: () => ({ class: 'gone', retryAt: undefined }) });
     await request('a');
     await fail('a');
     expect(clock.pending).toBe(0);

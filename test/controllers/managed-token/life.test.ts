@@ -24,11 +24,11 @@ const ci = () => ({ namespace: world.namespace, name: 'ci' });
 
 beforeAll(async () => {
   world = await TokenWorld.start(2);
-  role = await world.hub.admin.get(ClusterRoles, { name: 'purser-hub' });
+  role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller-tokens' });
 }, 60_000);
 beforeEach(() => world.begin());
 afterEach(async () => {
-  await world.hub.admin.patch(ClusterRoles, { name: 'purser-hub' }, { rules: role.rules });
+  await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller-tokens' }, { rules: role.rules });
   await world.end();
 });
 afterAll(() => world.close());
@@ -47,7 +47,11 @@ async function withoutRight(resource: string, verbs: readonly string[]): Promise
   const rules = (role.rules ?? []).map((rule) =>
     rule.resources?.includes(resource) ? { ...rule, verbs: rule.verbs.filter((verb) => !verbs.includes(verb)) } : rule,
   );
-  await world.hub.admin.patch(ClusterRoles, { name: 'purser-hub' }, { rules: rules.filter(({ verbs: left }) => left.length > 0) });
+  await world.hub.admin.patch(
+    ClusterRoles,
+    { name: 'purser-controller-tokens' },
+    { rules: rules.filter(({ verbs: left }) => left.length > 0) },
+  );
 }
 
 const grants = () => world.sent().target.filter((call) => call.endsWith('/token')).length;
@@ -114,7 +118,7 @@ describe('while the hub refuses', () => {
     await world.pass(10 * MINUTE, 1_000);
     expect(grants()).toBeGreaterThan(1);
     expect(grants()).toBeLessThan(9);
-    await world.hub.admin.patch(ClusterRoles, { name: 'purser-hub' }, { rules: role.rules });
+    await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller-tokens' }, { rules: role.rules });
     await world.pass(6 * MINUTE, 5_000);
     await world.ready();
   });
@@ -130,7 +134,7 @@ describe('while the hub refuses', () => {
     await world.pass(30 * MINUTE, 30_000);
     await world.renewed(second);
     expect(grants()).toBe(2);
-    await world.hub.admin.patch(ClusterRoles, { name: 'purser-hub' }, { rules: role.rules });
+    await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller-tokens' }, { rules: role.rules });
     await world.pass(6 * MINUTE, 5_000);
     await world.until(async () => (await world.get()).status?.rotations === 2);
   });

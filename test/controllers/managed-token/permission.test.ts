@@ -177,7 +177,7 @@ describe('a permission that is withdrawn', () => {
   it('is not taken for one while nobody can tell: errors remove nothing', async () => {
     await world.run();
     const first = await issued();
-    const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-hub' });
+    const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
     const rules = role.rules?.filter(({ resources = [] }) => !resources.includes('subjectaccessreviews')) ?? [];
     await world.hub.admin.update(ClusterRoles, { ...role, rules });
     await world.forbid();
@@ -185,7 +185,7 @@ describe('a permission that is withdrawn', () => {
     await world.pass(5 * MINUTE, 5_000);
     await world.until(async () => reviews() > 5);
     expect(await world.tokenText()).toBe(first);
-    await world.hub.admin.patch(ClusterRoles, { name: 'purser-hub' }, { rules: role.rules });
+    await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller' }, { rules: role.rules });
     await world.pass(10 * MINUTE, 5_000);
     await world.until(async () => (await world.secret()) === undefined);
   });
