@@ -10,7 +10,7 @@ import { mayIssueAt, whyIssue } from './token-policy.ts';
 import { anchorName, type TokenLimits } from './token-request.ts';
 import { secretNameOf } from './token-secret.ts';
 import { specProblems } from './token-spec.ts';
-import { type TokenState, tokenState } from './token-state.ts';
+import { ownedNames, type TokenState, tokenState } from './token-state.ts';
 
 /** Decides. Total: whatever is observed, there is a plan, and it never asks to be looked at again in the past. */
 export function planToken(observation: TokenObservation, now: number, limits: TokenLimits = {}): TokenPlan {
@@ -139,11 +139,6 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
 
 function isToBeDropped({ superseded, expired, forged }: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
   return superseded !== undefined || expired || forged;
-}
-
-function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
-  const secrets = secret === undefined ? former : [secret, ...former];
-  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
 }
 
 /** Neither `immutable` nor `type` can be taken back. */

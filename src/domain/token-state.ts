@@ -55,6 +55,12 @@ export function isHeld({ hasToken, record, superseded, forged, refused }: TokenS
   return hasToken && record !== undefined && superseded === undefined && !forged && !refused;
 }
 
+/** The names of all Secrets that are this ManagedToken's. */
+export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
+  const secrets = secret === undefined ? former : [secret, ...former];
+  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+}
+
 /** Clocks are set by small steps all the time. */
 const STEP_MS = 60_000;
 

@@ -66,8 +66,9 @@ async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservati
 
 async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
-  const { pauseUntil, failure } = deps.memory.of(token.metadata.uid ?? '');
-  if (deps.clock.now() < pauseUntil) return { observation, isDone: true, failure, requeueAt: pauseUntil };
+  const { issuing, failure } = deps.memory.of(token.metadata.uid ?? '');
+  const pausedMs = issuing.leftMs(deps.clock.monotonic());
+  if (pausedMs > 0) return { observation, isDone: true, failure, requeueAt: deps.clock.now() + pausedMs };
   // A Secret that was there may have lost our label instead of its life.
   if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
     const seen = await lookAgain(deps, observation, signal);
@@ -91,7 +92,7 @@ async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObserva
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const token = await withFinalizer(deps, observation.token, signal);
   const { grant, isAccountNew } = await requestToken(deps, plan, { ...observation, token }, signal);
-  deps.memory.of(token.metadata.uid ?? '').issued(deps.clock.now());
+  deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
   const cluster = observation.cluster;
   if (cluster === undefined) throw new IssueError('ClusterNotFound');
   const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });

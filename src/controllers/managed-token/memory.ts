@@ -4,8 +4,9 @@
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import type { StoredSecret, Verdict } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
-import { doubledMs } from '../../std/backoff.ts';
+import type { Clock } from '../../std/clock.ts';
 import { OwnWrite } from './own-write.ts';
+import { Pauses } from './pauses.ts';
 
 /** What is remembered of one ManagedToken. */
 export class Recollection {
@@ -13,8 +14,6 @@ export class Recollection {
   allowedAs: string | undefined;
   /** Whether a review said yes since RBAC last changed for the requester. */
   isConfirmed = false;
-  /** The first and the last of the reviews that said no, with no yes in between. */
-  refusedAt: readonly number[] = [];
   /** What came of the last attempt, if it failed. */
   failure: TokenFailure | undefined;
   verdict: Verdict | undefined;
@@ -24,28 +23,48 @@ export class Recollection {
   /** A Secret of the wanted name that the informer does not see, since it does not carry our label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
-  /** No token is issued before: the last ones could not be written. */
-  pauseUntil = -Infinity;
+  /** Between tokens that could not be written. */
+  readonly issuing = new Pauses({ ...PAUSES, free: 0, calmMs: Infinity });
   /** The ManagedToken and the Secret of the wanted name, as we wrote them. */
   readonly token = new OwnWrite<ManagedToken>();
   readonly secret = new OwnWrite<StoredSecret>();
-  #unwritten = 0;
+  readonly #refused: Set<Recollection>;
+  #refusedAt: readonly number[] = [];
+
+  /** `refused` is where those are kept whose last review said no. */
+  constructor(refused: Set<Recollection>) {
+    this.#refused = refused;
+  }
+
+  /** The first and the last of the reviews that said no, with no yes in between. */
+  get refusedAt(): readonly number[] {
+    return this.#refusedAt;
+  }
 
   refused(now: number): void {
+    const [first = now] = this.#refusedAt;
     this.isConfirmed = false;
-    this.refusedAt = [this.refusedAt[0] ?? now, now];
+    // A first one in the future is from before the clock was set back.
+    this.#refusedAt = [Math.min(first, now), now];
+    this.#refused.add(this);
   }
 
   allowed(name: string): void {
     this.allowedAs = name;
     this.isConfirmed = true;
-    this.refusedAt = [];
+    this.forgetRefusals();
+  }
+
+  /** Nothing is left that a refusal could lead to. */
+  forgetRefusals(): void {
+    this.#refusedAt = [];
+    this.#refused.delete(this);
   }
 
   /** A token was issued; until it is written, ever longer pauses follow. */
-  issued(now: number): void {
-    this.lastIssuedAt = now;
-    this.pauseUntil = now + doubledMs(this.#unwritten++, PAUSES);
+  issued(clock: Clock): void {
+    this.lastIssuedAt = clock.now();
+    this.issuing.tried(clock.monotonic());
   }
 
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
@@ -57,8 +76,7 @@ export class Recollection {
 
   /** The Secret was written in the place of `replaced`. */
   wrote(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
-    this.#unwritten = 0;
-    this.pauseUntil = -Infinity;
+    this.issuing.reset();
     this.unlabelled = undefined;
     this.secret.wrote(secret, replaced, now);
   }
@@ -78,20 +96,33 @@ export class Recollection {
 /** Recollections by the UIDs of ManagedTokens. */
 export class TokenMemory {
   readonly #recollections = new Map<string, Recollection>();
+  readonly #refused = new Set<Recollection>();
 
+  /** What is remembered. Of one that is not kept, what is noted is lost at once: it has been deleted meanwhile. */
   of(uid: string): Recollection {
-    const known = this.#recollections.get(uid) ?? new Recollection();
-    this.#recollections.set(uid, known);
-    return known;
+    return this.#recollections.get(uid) ?? new Recollection(new Set());
+  }
+
+  /** Remembers from now on, until it is forgotten. To be called only for what exists. */
+  keep(uid: string): Recollection {
+    const kept = this.#recollections.get(uid) ?? new Recollection(this.#refused);
+    this.#recollections.set(uid, kept);
+    return kept;
   }
 
   forget(uid: string): void {
+    this.#recollections.get(uid)?.forgetRefusals();
     this.#recollections.delete(uid);
   }
 
+  /** How many are remembered. */
+  get size(): number {
+    return this.#recollections.size;
+  }
+
   /** How many have been refused and not removed. */
-  countRefused(): number {
-    return [...this.#recollections.values()].filter(({ refusedAt }) => refusedAt.length > 0).length;
+  get refused(): number {
+    return this.#refused.size;
   }
 }
 

@@ -14,7 +14,7 @@ import { wantedDigest } from './reduce-secret.ts';
 /** What is known of the ManagedToken with this key; undefined when there is none. */
 export function observe(deps: TokenDeps, key: string): TokenObservation | undefined {
   const informed = deps.view.tokens.get(key);
-  return informed && around(deps, deps.memory.of(informed.metadata.uid ?? '').token.latest(informed, deps.clock.now()) ?? informed);
+  return informed && around(deps, deps.memory.keep(informed.metadata.uid ?? '').token.latest(informed, deps.clock.now()) ?? informed);
 }
 
 /** A ManagedToken and everything around it. */
@@ -23,9 +23,11 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
   const uid = token.metadata.uid ?? '';
   const recollection = memory.of(uid);
   const { verdict, verifiedAt = deps.startedAt, lastIssuedAt } = recollection;
+  const now = clock.now();
   const cluster = view.clusters.get(token.spec.clusterName);
-  const secret = recollection.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), clock.now());
-  const verifyAt = nextVerifyAt(uid, verifiedAt, settings.verifyIntervalMs);
+  const secret = recollection.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now);
+  // One in the future is from before the clock was set back.
+  const verifyAt = nextVerifyAt(uid, Math.min(verifiedAt, now), settings.verifyIntervalMs);
   return {
     token,
     cluster,

@@ -8,6 +8,7 @@ import { tokenState } from '../../domain/token-state.ts';
 import { desiredStatus } from '../../domain/token-status.ts';
 import type { Result } from '../../runtime/controller.ts';
 import { act } from './act.ts';
+import { countIssuance } from './count-issuance.ts';
 import type { TokenDeps } from './deps.ts';
 import { lookAgain } from './hub-secrets.ts';
 import { notesOf } from './notes.ts';
@@ -37,7 +38,9 @@ async function pursue(deps: TokenDeps, observation: TokenObservation, signal: Ab
   let step: Step = await confirmed(deps, observation, signal);
   for (let steps = 0; steps < MAX_STEPS && !step.isDone; steps++) {
     const plan = planToken(step.observation, deps.clock.now(), deps.settings.limits);
+    const startedAt = deps.clock.monotonic();
     const next = await act(deps, plan, step.observation, signal);
+    if (plan.type === 'issue') countIssuance(deps, next, deps.clock.monotonic() - startedAt);
     step = { ...step, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
     // Whoever starts over after a crash must know what was revoked.
     if (plan.type === 'revoke' && next.error === undefined) step = await told(deps, step, signal);
@@ -59,7 +62,7 @@ async function confirmed(deps: TokenDeps, observation: TokenObservation, signal:
 
 async function withUnlabelled(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<TokenObservation> {
   const { unlabelled } = deps.memory.of(observation.token.metadata.uid ?? '');
-  const isStale = unlabelled !== undefined && deps.clock.now() - unlabelled.seenAt >= UNLABELLED_MS;
+  const isStale = unlabelled !== undefined && Math.abs(deps.clock.now() - unlabelled.seenAt) >= UNLABELLED_MS;
   return isStale ? await lookAgain(deps, observation, signal) : observation;
 }
 

@@ -2,9 +2,9 @@
 // go at once that it must be a mistake.
 
 import { AlertReason } from '../../api/reasons.ts';
-import { isOwnedBy } from '../../domain/token-metadata.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
+import { ownedNames } from '../../domain/token-state.ts';
 import { isMassWithdrawal, withdrawalAfter } from '../../domain/withdrawal.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
@@ -22,7 +22,7 @@ export class Withdrawals {
 
   /** Whether one more removal would be one too many. */
   isMass(total: number, now: number): boolean {
-    return isMassWithdrawal({ removedAt: this.#removedAt, waiting: this.#memory.countRefused(), total }, now);
+    return isMassWithdrawal({ removedAt: this.#removedAt, waiting: this.#memory.refused, total }, now);
   }
 
   removed(now: number): void {
@@ -38,7 +38,7 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   const names = ownedNames(observation);
   if (names.length === 0) {
-    recollection.refusedAt = [];
+    recollection.forgetRefusals();
     return { observation, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
   }
   recollection.refused(now);
@@ -46,12 +46,13 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
   if (withdrawals.isMass(view.tokens.size, now)) {
     log.error({ key: keyOf(observation), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
+    deps.metrics?.withdrawalStopped();
     const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${capitalized(AlertReason.MassWithdrawal)}. ${message}` };
     return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
   }
   withdrawals.removed(now);
   const removed = await deleteSecrets(deps, observation, names, signal);
-  recollection.refusedAt = [];
+  recollection.forgetRefusals();
   return { observation: removed, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
 }
 
@@ -60,11 +61,6 @@ const KEPT_MS = 60_000;
 /** RBAC is watched; other authorisers are asked again now and then. */
 const FORBIDDEN_MS = 300_000;
 const BRAKED_MS = 60_000;
-
-function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
-  const secrets = secret === undefined ? former : [secret, ...former];
-  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
-}
 
 function keyOf({ token }: TokenObservation): string {
   return `${token.metadata.namespace}/${token.metadata.name}`;

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
+import { FakeClock } from '../../support/clock.ts';
+
+const HOUR = 3_600_000;
+
+describe('a TokenMemory', () => {
+  it('does not remember again what was forgotten, whatever a run under way notes', () => {
+    const memory = new TokenMemory();
+    memory.keep('a').refused(1_000);
+    memory.forget('a');
+    memory.of('a').refused(2_000);
+    memory.of('a').allowed('prod-eu');
+
+    expect([memory.size, memory.refused, memory.of('a').isConfirmed]).toEqual([0, 0, false]);
+  });
+
+  it('counts those that were refused, each once, until they are allowed, settled or forgotten', () => {
+    const memory = new TokenMemory();
+    const counts = [];
+    for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refused(1_000);
+    counts.push(memory.refused);
+    memory.of('a').allowed('prod-eu');
+    counts.push(memory.refused);
+    memory.of('b').forgetRefusals();
+    counts.push(memory.refused);
+    memory.forget('c');
+    counts.push(memory.refused);
+
+    expect(counts).toEqual([3, 2, 1, 0]);
+  });
+
+  it('takes a refusal for the first one when those before are in the future (F28)', () => {
+    const recollection = new TokenMemory().keep('a');
+    recollection.refused(10 * HOUR);
+    recollection.refused(9 * HOUR);
+    recollection.refused(9 * HOUR + 15_000);
+
+    expect(recollection.refusedAt).toEqual([9 * HOUR, 9 * HOUR + 15_000]);
+  });
+});
+
+describe('pauses after a token that was not written', () => {
+  it.each([
+    ['back', -HOUR],
+    ['ahead', HOUR],
+  ])('are as long as they are when the clock is set %s (F28)', (_, jumpMs) => {
+    const clock = new FakeClock();
+    const recollection = new TokenMemory().keep('a');
+    const { issuing } = recollection;
+    recollection.issued(clock);
+    clock.set(clock.now() + jumpMs);
+    clock.advance(4_000);
+    expect(issuing.leftMs(clock.monotonic())).toBe(6_000);
+    clock.advance(6_000);
+    expect(issuing.leftMs(clock.monotonic())).toBe(0);
+  });
+});
