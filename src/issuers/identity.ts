@@ -16,9 +16,9 @@ export function ownUsername(target: Target, signal: AbortSignal): Promise<string
 }
 
 /** Our user name on the target, asked anew. */
-export async function findUsername(target: Asker): Promise<string> {
+export async function findUsername(target: Asker, signal?: AbortSignal): Promise<string> {
   try {
-    return await askUsername(target);
+    return await askUsername(target, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     const failure = statusFailure(error);
@@ -27,24 +27,24 @@ export async function findUsername(target: Asker): Promise<string> {
   }
 }
 
-async function askUsername(target: Asker): Promise<string> {
+async function askUsername(target: Asker, signal: AbortSignal | undefined): Promise<string> {
   try {
-    const review: unknown = await target.call((client, options) => client.createReview(SelfSubjectReviews, {}, options));
+    const review: unknown = await target.call((client, options) => client.createReview(SelfSubjectReviews, {}, options), signal);
     return checked(statusOf(review)['userInfo']);
   } catch (error) {
     // Servers before 1.28 do not serve it.
-    if (error instanceof StatusError && error.code === 404) return await askOlderServer(target);
+    if (error instanceof StatusError && error.code === 404) return await askOlderServer(target, signal);
     throw error;
   }
 }
 
 /** A review of our own token tells the same; certificates stand for their common name. */
-async function askOlderServer(target: Asker): Promise<string> {
+async function askOlderServer(target: Asker, signal: AbortSignal | undefined): Promise<string> {
   const { credential } = target;
   if (credential?.type === 'certificate') return checked({ username: credential.commonName });
   if (credential === undefined) throw new IssueError('IdentityUnknown');
   const spec = { token: credential.token.reveal() };
-  const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options));
+  const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
   return checked(statusOf(review)['user']);
 }
 

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Cluster, User } from '@kubernetes/client-node';
 import type { Clock } from '../std/clock.ts';
 import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from './exec-credential.ts';
@@ -17,10 +17,9 @@ export interface Identity {
   readonly tlsDigest: string;
 }
 
+/** What all connections of one identity share: made once, because making it costs more than a request. */
 export interface TlsIdentity {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+  readonly secureContext: SecureContext;
 }
 
 export interface CredentialsOptions {
@@ -36,6 +35,8 @@ export class Credentials {
   readonly #cluster: Cluster;
   readonly #user: User;
   readonly #options: CredentialsOptions;
+  /** Whether nothing of it can change. */
+  readonly #isFixed: boolean;
   /** `loadedAt` is on the monotonic clock. */
   #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
   #loading: Promise<Identity> | undefined;
@@ -45,6 +46,7 @@ export class Credentials {
     this.#cluster = cluster;
     this.#user = user;
     this.#options = options;
+    this.#isFixed = ![cluster.caFile, user.certFile, user.keyFile, tokenFileOf(user), user.exec].some(Boolean);
     rejectUnsupported(user, options);
   }
 
@@ -63,16 +65,14 @@ export class Credentials {
 
   #isFresh(loadedAt: number, refused: boolean): boolean {
     const { clock, rereadMs } = this.#options;
+    if (this.#isFixed) return true;
     return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (refused ? REFUSED_REREAD_MS : rereadMs);
   }
 
   async #load(refused: boolean): Promise<Identity> {
     const loadedAt = this.#options.clock.monotonic();
     try {
-      const identity = await this.#read(refused);
-      // Throws for a key that does not belong to its certificate.
-      createSecureContext(identity.tls);
-      this.#current = { identity, loadedAt };
+      this.#current = { identity: await this.#read(refused), loadedAt };
     } catch (cause) {
       if (this.#current === undefined) throw new Error(`no credentials for ${this.#cluster.server}: ${reason(cause)}`, { cause });
       this.#current = { identity: this.#current.identity, loadedAt };
@@ -89,8 +89,16 @@ export class Credentials {
       this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
       this.#exec?.token ?? tokenOf(user),
     ]);
-    const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-    return { ...authorization(user, token), tls, tlsDigest: createHash('sha256').update(JSON.stringify(tls)).digest('hex') };
+    return { ...authorization(user, token), ...this.#tls({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }) };
+  }
+
+  /** Throws for a key that does not belong to its certificate. */
+  #tls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
+    const tlsDigest = createHash('sha256').update(JSON.stringify(material)).digest('hex');
+    const known = this.#current?.identity;
+    return known?.tlsDigest === tlsDigest
+      ? { tls: known.tls, tlsDigest }
+      : { tls: { secureContext: createSecureContext(material) }, tlsDigest };
   }
 
   async #runExec(refused: boolean): Promise<void> {

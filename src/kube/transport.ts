@@ -1,6 +1,7 @@
 // Bytes to and from one API server: credentials, connections, deadlines and size limits. Knows no Kubernetes object.
 // Redirects are never followed, so nothing that we send reaches a server that was not named.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { Credentials, type Identity } from './credentials.ts';
@@ -156,6 +157,8 @@ export class Transport {
 
   async #whole({ answer, identity }: Exchange, maxBytes = this.#maxBytes): Promise<Reply> {
     const body = await readWhole(answer.body, maxBytes);
+    // The connection is free one turn later: whoever asks the next question at once would open another one.
+    await nextTurn();
     const { statusCode: status, headers } = answer;
     // Answers to failed requests end up in messages and logs; a server might echo what we sent.
     const isSafe = status < 400 || identity.secret === undefined;

@@ -58,6 +58,13 @@ describe('transport', () => {
     expect([...(server.requests[0]?.query ?? [])]).toEqual([['a', 'b c']]);
   });
 
+  it('asks one question after the other on one connection', async () => {
+    const server = await serve(echo);
+    const transport = connect(server);
+    for (let round = 0; round < 5; round += 1) await transport.request(GET);
+    expect(new Set(server.requests.map(({ connection }) => connection)).size).toBe(1);
+  });
+
   it('never follows a redirect', async () => {
     const elsewhere = await serve(echo);
     const server = await serve((_, reply) => reply.text(307, '', { location: `${elsewhere.url}/x` }));

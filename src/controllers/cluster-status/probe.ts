@@ -37,8 +37,9 @@ export async function probe(target: Target, { isTriedTwice, isDeep }: ProbeScope
   const fault = first !== undefined && isTriedTwice ? await readiness(asker, signal) : first;
   const isAnswered = fault === undefined || fault.reason === 'NotReady';
   if (!isDeep || !isAnswered) return { fault };
-  const [version, access] = await Promise.all([versionOf(asker, signal), accessFault(asker, signal)]);
-  return { fault, version, access: { fault: access } };
+  // One after the other: in a fleet, a second connection to every cluster would cost more than all the rest.
+  const access = { fault: await accessFault(asker, signal) };
+  return { fault, access, version: await versionOf(asker, signal) };
 }
 
 const DEADLINE_MS = 5_000;
@@ -82,8 +83,8 @@ async function versionOf(asker: Asker, signal: AbortSignal): Promise<string | un
 
 async function accessFault(asker: Asker, signal: AbortSignal): Promise<Fault | undefined> {
   try {
-    const [username, isAllowed] = await Promise.all([findUsername(asker), mayIssue(asker, signal)]);
-    signal.throwIfAborted();
+    const username = await findUsername(asker, signal);
+    const isAllowed = await mayIssue(asker, signal);
     return isAllowed ? undefined : { reason: 'Forbidden', detail: username };
   } catch (error) {
     signal.throwIfAborted();
