@@ -25,7 +25,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     why: 'the only folder that talks to a Kubernetes API',
   },
   issuers: { imports: ['api', 'domain', 'kube', 'std'], packages: [], node: true, why: 'everything that touches a target cluster' },
-  telemetry: { imports: ['domain', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'what is told to the outside' },
+  telemetry: { imports: ['api', 'domain', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'what is told to the outside' },
   runtime: {
     imports: ['api', 'kube', 'std', 'telemetry'],
     packages: ['rxjs'],

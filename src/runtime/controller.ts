@@ -21,6 +21,8 @@ export interface ControllerOptions<K> {
   readonly concurrencyPerLane?: number;
   /** The lane and the deadline of a key when it becomes ready; the same for all by default. */
   readonly placeOf?: (key: K) => Place;
+  /** Told at the start how to ask how many keys are due and wait. */
+  readonly onQueue?: (depth: () => number) => void;
 }
 
 interface Run<K> {
@@ -86,6 +88,7 @@ class Pump<K> {
     this.#options = options;
     this.#outcomes = outcomes;
     this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, placeOf });
+    options.onQueue?.(() => (this.#isEnding ? 0 : this.#queue.depth(options.clock.now())));
   }
 
   /** Starts nothing before the caller has finished, so that of many requests made together the most urgent runs first. */

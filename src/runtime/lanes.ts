@@ -54,6 +54,11 @@ export class Lanes<K> {
     return this.#running >= this.#limits.concurrency;
   }
 
+  /** How many keys are ready. */
+  get waiting(): number {
+    return this.#laneOf.size;
+  }
+
   /** How many lanes are remembered. */
   get size(): number {
     return this.#lanes.size;

@@ -51,6 +51,12 @@ export class WorkQueue<K> {
     return this.#ready.size;
   }
 
+  /** How many keys are due and do not run. */
+  depth(now: number): number {
+    const due = [...this.#waiting.keys()].filter((key) => (this.#waiting.get(key)?.dueAt ?? Infinity) <= now);
+    return this.#ready.waiting + due.length;
+  }
+
   /** Asks for `key` to run at `dueAt`; a key that runs does so once more after `done`. Throws if that is no instant. */
   add(key: K, dueAt: number): void {
     if (Number.isNaN(dueAt)) throw new RangeError('a key must be due at an instant');

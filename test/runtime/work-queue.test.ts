@@ -39,6 +39,17 @@ describe('WorkQueue', () => {
     expect([queue.take(10), queue.nextDueAt()]).toEqual([{ key: 'a', dueAt: 10 }, undefined]);
   });
 
+  it('counts the keys that are due and do not run', () => {
+    const queue = queueOf({ concurrency: 1 });
+    for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) queue.add(key, index);
+    expect(queue.depth(2)).toBe(3);
+    queue.take(1);
+    expect([queue.depth(1), queue.depth(2), queue.depth(9)]).toEqual([1, 2, 3]);
+    queue.done('a');
+    queue.take(9);
+    expect(queue.depth(9)).toBe(2);
+  });
+
   it('yields keys first in, first out by due time', () => {
     const queue = queueOf();
     for (const [key, dueAt] of [

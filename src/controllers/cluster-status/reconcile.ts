@@ -20,6 +20,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
 import type { Result } from '../../runtime/controller.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { faultOf } from './faults.ts';
 import type { ClusterMemory, Recollection } from './memory.ts';
 import { notesOf } from './notes.ts';
@@ -39,6 +40,7 @@ export interface ClusterDeps {
   readonly clients: ClusterClients;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
+  readonly metrics?: Pick<Metrics, 'queue' | 'probed'>;
   readonly settings: ProbeSettings;
   readonly view: RegistryView;
   readonly memory: ClusterMemory;
@@ -56,7 +58,9 @@ export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortS
     const known = memory.of(registered);
     if (isDue(deps, known)) {
       const startedAt = clock.now();
+      const start = clock.monotonic();
       const result = await look(deps, registered, signal);
+      deps.metrics?.probed(clock.monotonic() - start);
       // What is true of the former registration is no longer worth knowing.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       absorb(deps, known, registered.cluster, { ...result, startedAt });

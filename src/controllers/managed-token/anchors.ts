@@ -13,6 +13,7 @@ import { deleteAnchor } from '../../issuers/anchor.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import { nameOf } from '../../kube/paths.ts';
 import type { Note } from '../../kube/recorder.ts';
+import type { Orphan } from '../../telemetry/metrics.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
 import { recordedAnchor } from './request-token.ts';
@@ -46,7 +47,7 @@ export async function release(
 ): Promise<Step> {
   const { token } = observation;
   if (anchor === 'delete') await deleteAnchorOf(deps, observation, signal);
-  const notes = anchor === 'orphaned' ? [orphanNote(deps, observation)] : [];
+  const notes = anchor === 'orphaned' ? [orphaned(deps, anchorOf(deps, observation))] : [];
   const { finalizers = [] } = token.metadata;
   const rest = finalizers.filter((finalizer) => finalizer !== AnchorFinalizer);
   const released = await patchFinalizers(deps, token, rest, signal).catch((error: unknown) => {
@@ -74,7 +75,7 @@ export async function leaveAnchor(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;
-    return [orphaned(`${anchor.namespace}/${anchor.name}`, anchor.cluster)];
+    return [orphaned(deps, anchor)];
   }
 }
 
@@ -85,7 +86,7 @@ async function deleteAnchorOf(deps: TokenDeps, observation: TokenObservation, si
   if (registered !== undefined) await deps.clients.use(registered, (target) => deleteAnchor(target, anchor, signal));
 }
 
-function anchorOf(deps: TokenDeps, observation: TokenObservation) {
+function anchorOf(deps: TokenDeps, observation: TokenObservation): Orphan {
   const { token } = observation;
   const recorded = recordedAnchor(token, tokenState(observation, deps.clock.now()).record);
   if (recorded !== undefined) return { cluster: recorded.cluster, namespace: recorded.namespace, name: recorded.name };
@@ -93,13 +94,10 @@ function anchorOf(deps: TokenDeps, observation: TokenObservation) {
   return { cluster: clusterName, namespace: serviceAccount.namespace, name: anchorName(token.metadata.uid ?? '') };
 }
 
-function orphanNote(deps: TokenDeps, observation: TokenObservation): Note {
-  const { cluster, namespace, name } = anchorOf(deps, observation);
-  deps.log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
-  return orphaned(`${namespace}/${name}`, cluster);
-}
-
-function orphaned(anchor: string, cluster: string): Note {
+function orphaned({ log, metrics }: TokenDeps, { cluster, namespace, name }: Orphan): Note {
+  const anchor = `${namespace}/${name}`;
+  log.error({ cluster, anchor, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
+  metrics?.orphaned({ cluster, namespace, name });
   const message = `The Secret ${anchor} on ${cluster} could not be deleted: until somebody does, tokens bound to it live to their expiry.`;
   return { type: 'Warning', reason: 'AnchorOrphaned', message };
 }

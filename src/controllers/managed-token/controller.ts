@@ -15,7 +15,7 @@ import type { Place } from '../../runtime/work-queue.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { Authority } from './authority.ts';
-import type { TokenDeps, TokenSettings } from './deps.ts';
+import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, secretKeyOf, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
 import { createReconcile } from './reconcile.ts';
@@ -30,6 +30,7 @@ export interface TokenControllerOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
+  readonly metrics?: TokenMetrics;
   readonly settings: TokenSettings;
 }
 
@@ -60,15 +61,16 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
     placeOf: (key) => placeOf(key, deps),
+    onQueue: (depth) => options.metrics?.queue('managed-token', depth),
   });
 }
 
-function depsOf({ hub, clients, recorder, clock, log, settings }: TokenControllerOptions, view: HubView): TokenDeps {
+function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: TokenControllerOptions, view: HubView): TokenDeps {
   const memory = new TokenMemory();
   const { protectedNamespaces } = settings;
   const authority = new Authority({ hub, view, memory, protectedNamespaces });
   const withdrawals = new Withdrawals(memory);
-  return { hub, clients, recorder, clock, log, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
+  return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
 }
 
 /** Ends the connections to clusters that are no longer registered; wakes nobody. */

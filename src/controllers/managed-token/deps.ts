@@ -6,6 +6,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Authority } from './authority.ts';
 import type { HubView } from './hub-view.ts';
 import type { TokenMemory } from './memory.ts';
@@ -22,12 +23,16 @@ export interface TokenSettings {
   readonly limits: TokenLimits;
 }
 
+/** Where is counted what happens to tokens. */
+export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'withdrawalStopped'>;
+
 export interface TokenDeps {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics?: TokenMetrics | undefined;
   readonly settings: TokenSettings;
   readonly view: HubView;
   readonly memory: TokenMemory;

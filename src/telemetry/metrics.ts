@@ -1,0 +1,130 @@
+// What is counted, and how it is told. The metrics of the process are in declared.ts, those of objects in object-gauges.ts.
+
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { Reason } from '../api/reasons.ts';
+import { ClusterCounter } from './cluster-counter.ts';
+import { declareMetrics } from './declared.ts';
+import { exposition, type Family } from './exposition.ts';
+import { clusterGauges, type Objects, tokenGauges } from './object-gauges.ts';
+
+export interface MetricsOptions {
+  /** What the process was built from. */
+  readonly build: { readonly version: string; readonly node: string };
+  readonly tokens: Objects<ManagedToken>;
+  readonly clusters: Objects<Cluster> & { has(name: string): boolean };
+  /** Whether this process leads. */
+  readonly leads: () => boolean;
+}
+
+/** One attempt to issue a token. */
+export interface Issuance {
+  readonly cluster: string;
+  readonly result: 'success' | 'failure';
+  /** Why a token was wanted, or why it could not be had; `Requested` where somebody asked the façade. */
+  readonly reason: Reason | 'Requested';
+  readonly durationMs: number;
+}
+
+/** One run of a reconcile; the texts are from closed sets. */
+export interface Run {
+  readonly controller: string;
+  readonly outcome: string;
+  readonly latenessMs: number;
+}
+
+/** One answer of the façade; `route` is a pattern, never a path that a caller wrote. */
+export interface Answer {
+  readonly route: string;
+  readonly code: number;
+  readonly durationMs: number;
+}
+
+/** An anchor that was left behind on a cluster. */
+export interface Orphan {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** All metrics of one process. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #depths = new Map<string, () => number>();
+  readonly #declared: ReturnType<typeof declareMetrics>;
+  readonly #issuances: ClusterCounter;
+  readonly #families: readonly Family[];
+  readonly #orphans = new Set<string>();
+
+  constructor({ build, tokens, clusters, leads }: MetricsOptions) {
+    this.#declared = declareMetrics(this.#registry, { depths: this.#depths, leads });
+    this.#declared.build.set(build, 1);
+    this.#issuances = new ClusterCounter({
+      name: 'purser_token_issuances_total',
+      help: 'Attempts to issue a token, by cluster, result and reason.',
+      isRegistered: (cluster) => clusters.has(cluster),
+    });
+    this.#families = [...tokenGauges(tokens), ...clusterGauges(clusters), this.#issuances];
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** Counts a run of a controller. */
+  ran({ controller, outcome, latenessMs }: Run): void {
+    this.#declared.runs.inc({ controller, outcome });
+    this.#declared.lateness.observe({ controller }, latenessMs / 1_000);
+  }
+
+  /** From now on `depth` says how many keys of the controller are due and wait. */
+  queue(controller: string, depth: () => number): void {
+    this.#depths.set(controller, depth);
+  }
+
+  /** Counts an attempt to issue a token. */
+  issued({ cluster, result, reason, durationMs }: Issuance): void {
+    this.#issuances.add(cluster, { result, reason });
+    if (result === 'success') this.#declared.issueDuration.observe(durationMs / 1_000);
+  }
+
+  /** Counts a look at a cluster. */
+  probed(durationMs: number): void {
+    this.#declared.probeDuration.observe(durationMs / 1_000);
+  }
+
+  /** Names an anchor that was left behind; of very many, only how many they are. */
+  orphaned({ cluster, namespace, name }: Orphan): void {
+    const key = `${cluster}/${namespace}/${name}`;
+    const isNamed = this.#orphans.size < MAX_ORPHANS || this.#orphans.has(key);
+    if (isNamed) this.#orphans.add(key);
+    this.#declared.orphans.inc(isNamed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+  }
+
+  /** Counts a Secret that was not removed because too many would have been. */
+  withdrawalStopped(): void {
+    this.#declared.stops.inc();
+  }
+
+  /** Counts an answer of the façade. */
+  answered({ route, code, durationMs }: Answer): void {
+    this.#declared.answers.inc({ route, code: String(code) });
+    this.#declared.answerDuration.observe({ route }, durationMs / 1_000);
+  }
+
+  /** Counts a watch at the façade that begins. */
+  watchStarted(): void {
+    this.#declared.watchers.inc();
+  }
+
+  /** Counts a watch at the façade that ends. */
+  watchEnded(): void {
+    this.#declared.watchers.dec();
+  }
+
+  /** Everything in the text format of Prometheus, in pieces between which others may work. */
+  async *text(): AsyncGenerator<string> {
+    yield await this.#registry.metrics();
+    yield* exposition(this.#families);
+  }
+}
+
+const MAX_ORPHANS = 1_000;

@@ -1,0 +1,109 @@
+// Gauges of every ManagedToken and Cluster, as the informers know them. The same on every replica: rules take `max by`.
+
+import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { ClusterConditionType, TokenConditionType } from '../api/names.ts';
+import { instantOf } from '../domain/instant.ts';
+import { type Family, type Labels, sample } from './exposition.ts';
+
+/** Objects that are known. None of them is ever changed in place. */
+export interface Objects<T> {
+  list(): readonly T[];
+}
+
+/** When each token expires and is to be renewed, and whether it is good. */
+export function tokenGauges(tokens: Objects<ManagedToken>): readonly Family[] {
+  return gauges(tokens, TOKEN_GAUGES);
+}
+
+/** The conditions of each cluster, and when it was last heard of. */
+export function clusterGauges(clusters: Objects<Cluster>): readonly Family[] {
+  return gauges(clusters, CLUSTER_GAUGES);
+}
+
+interface Gauge<T> {
+  readonly name: string;
+  readonly help: string;
+  /** What there is to be said of an object. */
+  readonly samplesOf: (object: T) => readonly (readonly [Labels, number])[];
+}
+
+const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
+  {
+    name: 'purser_token_expiration_timestamp_seconds',
+    help: 'When the token of a ManagedToken expires.',
+    samplesOf: (token) => instant(tokenLabels(token), token.status?.expirationTimestamp),
+  },
+  {
+    name: 'purser_token_renewal_timestamp_seconds',
+    help: 'When the token of a ManagedToken is to be renewed.',
+    samplesOf: (token) => instant(tokenLabels(token), token.status?.nextRotationTime),
+  },
+  {
+    name: 'purser_token_ready',
+    help: 'Whether a ManagedToken has a valid token: 1 or 0.',
+    samplesOf: (token) => [[tokenLabels(token), isReady(token) ? 1 : 0]],
+  },
+];
+
+const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
+  {
+    name: 'purser_cluster_condition',
+    help: 'The conditions of a Cluster: 1 for the status that each has, 0 for the others.',
+    samplesOf: ({ metadata, status }) =>
+      (status?.conditions ?? [])
+        .filter(isOurs)
+        .flatMap(({ type, status: present }) =>
+          STATUSES.map((each) => [{ cluster: metadata.name ?? '', type, status: each }, each === present ? 1 : 0] as const),
+        ),
+  },
+  {
+    name: 'purser_cluster_heartbeat_timestamp_seconds',
+    help: 'When the conditions of a Cluster were last found to be true.',
+    samplesOf: ({ metadata, status }) => instant({ cluster: metadata.name ?? '' }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
+  },
+];
+
+const STATUSES = ['True', 'False', 'Unknown'] as const;
+const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);
+
+/** An object that stays as it is costs a look into a map: its lines are made once. */
+function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[]): readonly Family[] {
+  const made = new WeakMap<T, readonly string[]>();
+  const linesOf = (object: T): readonly string[] => {
+    const known = made.get(object);
+    if (known !== undefined) return known;
+    const lines = all.map(({ name, samplesOf }) =>
+      samplesOf(object)
+        .map(([labels, value]) => sample(name, labels, value))
+        .join(''),
+    );
+    made.set(object, lines);
+    return lines;
+  };
+  return all.map(({ name, help }, index) => ({
+    name,
+    help,
+    type: 'gauge',
+    *samples() {
+      for (const object of objects.list()) yield linesOf(object)[index] ?? '';
+    },
+  }));
+}
+
+function tokenLabels({ metadata, spec }: ManagedToken): Labels {
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', cluster: spec.clusterName };
+}
+
+function isReady({ status }: ManagedToken): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === TokenConditionType.ready && holds === 'True') === true;
+}
+
+function isOurs({ type }: ClusterCondition): boolean {
+  return CLUSTER_TYPES.includes(type);
+}
+
+function instant(labels: Labels, text: string | undefined): readonly (readonly [Labels, number])[] {
+  const at = instantOf(text);
+  return at === undefined ? [] : [[labels, at / 1_000]];
+}

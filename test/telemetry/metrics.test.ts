@@ -1,0 +1,227 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { aCluster, aToken } from '../support/builders.ts';
+import { labelsKey, type Metric, parseExposition } from '../support/exposition.ts';
+
+class Objects<T extends { readonly metadata: { readonly name?: string } }> {
+  objects: readonly T[];
+  constructor(objects: readonly T[]) {
+    this.objects = objects;
+  }
+  list(): readonly T[] {
+    return this.objects;
+  }
+  has(wanted: string): boolean {
+    return this.objects.some(({ metadata }) => metadata.name === wanted);
+  }
+}
+
+function world({ tokens = [], clusters = [] }: { tokens?: readonly ManagedToken[]; clusters?: readonly Cluster[] } = {}) {
+  const stores = { tokens: new Objects(tokens), clusters: new Objects(clusters) };
+  return { ...stores, metrics: new Metrics({ build: { version: '1.2.3', node: 'v24' }, leads: () => true, ...stores }) };
+}
+
+async function textOf(metrics: Metrics): Promise<string> {
+  return (await Array.fromAsync(metrics.text())).join('');
+}
+
+async function scrape(metrics: Metrics): Promise<ReadonlyMap<string, Metric>> {
+  return parseExposition(await textOf(metrics));
+}
+
+function valueOf(scraped: ReadonlyMap<string, Metric>, name: string, labels: Record<string, string>): number | undefined {
+  return scraped.get(name)?.samples.get(labelsKey(labels));
+}
+
+const READY = { type: 'Ready', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'Issued', message: '' } as const;
+
+function issued(name: string, namespace = 'team-a'): ManagedToken {
+  return aToken()
+    .withMetadata({ name, namespace })
+    .withStatus({
+      conditions: [READY],
+      expirationTimestamp: '2026-03-01T13:00:00Z',
+      nextRotationTime: '2026-03-01T12:45:00Z',
+    })
+    .build();
+}
+
+describe('Metrics', () => {
+  it('have the names, types and labels that rules and dashboards rely on', async () => {
+    const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+    metrics.ran({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
+    metrics.queue('managed-token', () => 3);
+    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
+    metrics.probed(10);
+    metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
+    metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
+
+    const scraped = await scrape(metrics);
+    const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
+    const shapes = ours.map(([name, { type, samples }]) => `${type} ${name}{${labelNames([...samples.keys()][0] ?? '[]')}}`);
+
+    expect(shapes.toSorted()).toEqual(
+      [
+        'gauge purser_build_info{node,version}',
+        'gauge purser_cluster_condition{cluster,status,type}',
+        'gauge purser_cluster_heartbeat_timestamp_seconds{cluster}',
+        'gauge purser_leader{}',
+        'gauge purser_token_expiration_timestamp_seconds{cluster,name,namespace}',
+        'gauge purser_token_ready{cluster,name,namespace}',
+        'gauge purser_token_renewal_timestamp_seconds{cluster,name,namespace}',
+        'gauge purser_watchers{}',
+        'gauge purser_workqueue_depth{controller}',
+        'counter purser_http_requests_total{code,route}',
+        'counter purser_orphaned_anchors_total{cluster,name,namespace}',
+        'counter purser_reconcile_total{controller,outcome}',
+        'counter purser_token_issuances_total{cluster,reason,result}',
+        'counter purser_withdrawals_stopped_total{}',
+        'histogram purser_cluster_probe_duration_seconds{le}',
+        'histogram purser_http_request_duration_seconds{le,route}',
+        'histogram purser_token_issue_duration_seconds{le}',
+        'histogram purser_workqueue_lateness_seconds{controller,le}',
+      ].toSorted(),
+    );
+    expect([...scraped.keys()]).toEqual(expect.arrayContaining(['process_cpu_seconds_total', 'process_resident_memory_bytes']));
+  });
+
+  it('tell of a token when it expires, when it is renewed and whether it is ready', async () => {
+    const { metrics } = world({ tokens: [issued('ci'), aToken().withMetadata({ name: 'new' }).build()] });
+    const scraped = await scrape(metrics);
+    const ci = { namespace: 'team-a', name: 'ci', cluster: 'prod-eu' };
+
+    expect(valueOf(scraped, 'purser_token_expiration_timestamp_seconds', ci)).toBe(Date.parse('2026-03-01T13:00:00Z') / 1_000);
+    expect(valueOf(scraped, 'purser_token_renewal_timestamp_seconds', ci)).toBe(Date.parse('2026-03-01T12:45:00Z') / 1_000);
+    expect(valueOf(scraped, 'purser_token_ready', ci)).toBe(1);
+    expect(valueOf(scraped, 'purser_token_ready', { ...ci, name: 'new' })).toBe(0);
+    expect(valueOf(scraped, 'purser_token_expiration_timestamp_seconds', { ...ci, name: 'new' })).toBeUndefined();
+  });
+
+  it('are those of the stores, whatever happens to the objects', async () => {
+    const expiries = fc.dictionary(
+      fc.constantFrom('a', 'b', 'c"\\\n'),
+      fc.constantFrom('2026-03-01T13:00:00Z', '2026-03-02T00:00:00Z', 'nonsense'),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(expiries, { minLength: 1, maxLength: 4 }), async (states) => {
+        const { metrics, tokens } = world();
+        for (const state of states) {
+          tokens.objects = Object.entries(state).map(([name, expirationTimestamp]) =>
+            aToken()
+              .withMetadata({ name })
+              .withStatus({ conditions: [READY], expirationTimestamp })
+              .build(),
+          );
+          const scraped = await scrape(metrics);
+          const labels = (name: string) => labelsKey({ namespace: 'team-a', name, cluster: 'prod-eu' });
+          const expected = Object.entries(state).map(([name, text]) => [labels(name), Date.parse(text) / 1_000] as const);
+
+          expect([...(scraped.get('purser_token_ready')?.samples ?? [])]).toEqual(expected.map(([key]) => [key, 1]));
+          expect([...(scraped.get('purser_token_expiration_timestamp_seconds')?.samples ?? [])]).toEqual(
+            expected.filter(([, seconds]) => !Number.isNaN(seconds)),
+          );
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('tell each status of each condition that is ours', async () => {
+    const { metrics } = world({ clusters: [probed('prod-eu', 'Unknown'), cluster('new')] });
+    const scraped = await scrape(metrics);
+
+    expect([...(scraped.get('purser_cluster_condition')?.samples ?? [])]).toEqual([
+      [labelsKey({ cluster: 'prod-eu', type: 'Ready', status: 'True' }), 0],
+      [labelsKey({ cluster: 'prod-eu', type: 'Ready', status: 'False' }), 0],
+      [labelsKey({ cluster: 'prod-eu', type: 'Ready', status: 'Unknown' }), 1],
+    ]);
+    expect(valueOf(scraped, 'purser_cluster_heartbeat_timestamp_seconds', { cluster: 'prod-eu' })).toBe(
+      Date.parse('2026-03-01T12:00:00Z') / 1_000,
+    );
+  });
+
+  it('count issuances by cluster, and those for clusters that are not registered together', async () => {
+    const { metrics, clusters } = world({ clusters: [probed('prod-eu', 'True')] });
+    const failure = { result: 'failure', reason: 'ClusterNotFound', durationMs: 1 } as const;
+    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
+    metrics.issued({ cluster: 'nowhere', ...failure });
+    metrics.issued({ cluster: 'anywhere', ...failure });
+    const before = await scrape(metrics);
+    clusters.objects = [];
+    const after = await scrape(metrics);
+
+    const success = { cluster: 'prod-eu', result: 'success', reason: 'RotationDue' };
+    expect(valueOf(before, 'purser_token_issuances_total', success)).toBe(1);
+    expect(valueOf(before, 'purser_token_issuances_total', { cluster: '', result: 'failure', reason: 'ClusterNotFound' })).toBe(2);
+    expect(valueOf(after, 'purser_token_issuances_total', success)).toBeUndefined();
+    expect(valueOf(before, 'purser_token_issue_duration_seconds', { __name__: 'purser_token_issue_duration_seconds_count' })).toBe(1);
+  });
+
+  it('name no more than a thousand anchors that were left behind', async () => {
+    const { metrics } = world();
+    for (let index = 0; index < 1_100; index++) metrics.orphaned({ cluster: 'c', namespace: 'n', name: `purser-${index}` });
+    const orphans = (await scrape(metrics)).get('purser_orphaned_anchors_total')?.samples;
+
+    expect(orphans?.size).toBe(1_001);
+    expect(orphans?.get(labelsKey({ cluster: '', namespace: '', name: '' }))).toBe(100);
+  });
+
+  it('of ten thousand tokens are told without holding up others', async () => {
+    const tokens = Array.from({ length: 10_000 }, (_, index) => issued(`token-${index}`, `team-${index % 100}`));
+    const { metrics } = world({ tokens });
+    // The first time everything is put into words.
+    const delays = [await longestBlockMs(() => textOf(metrics)), await longestBlockMs(() => textOf(metrics))];
+
+    expect(Math.max(...delays)).toBeLessThan(30);
+    expect((await scrape(metrics)).get('purser_token_ready')?.samples.size).toBe(10_000);
+  });
+
+  const promtool = spawnSync('promtool', ['--version']).status === 0;
+  (promtool ? it : it.skip)("are as Prometheus' own tool wants them", async () => {
+    const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
+    const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: await textOf(metrics), encoding: 'utf8' });
+
+    // The default metrics of Node have names that it finds fault with; of ours there is nothing to be said.
+    expect(stderr.split('\n').filter((line) => line.startsWith('purser_'))).toEqual([]);
+    expect([0, 3]).toContain(status);
+  });
+});
+
+/** The longest piece of work between two turns of the event loop, without what other processes take of the machine. */
+async function longestBlockMs(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = process.threadCpuUsage();
+  let isDone = false;
+  const tick = () => {
+    const { user, system } = process.threadCpuUsage(last);
+    last = process.threadCpuUsage();
+    longest = Math.max(longest, (user + system) / 1_000);
+    if (!isDone) setImmediate(tick);
+  };
+  tick();
+  await work();
+  isDone = true;
+  return longest;
+}
+
+function labelNames(key: string): string {
+  return (JSON.parse(key) as [string][])
+    .map(([name]) => name)
+    .filter((name) => name !== '__name__')
+    .join(',');
+}
+
+function probed(name: string, status: 'True' | 'Unknown'): Cluster {
+  const condition = { type: 'Ready', status, lastHeartbeatTime: '2026-03-01T12:00:00Z' } as const;
+  return { ...cluster(name), status: { conditions: [condition, { ...condition, type: 'Invented' }] } };
+}
+
+function cluster(name: string): Cluster {
+  const { metadata, ...rest } = aCluster();
+  return { ...rest, metadata: { ...metadata, name } };
+}
