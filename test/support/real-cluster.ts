@@ -47,6 +47,10 @@ export interface RealCluster {
   /** Stops the API server in its tracks (SIGSTOP): connections stay open and nothing answers. */
   readonly pause: () => void;
   readonly resume: () => void;
+  /** Ends the API server with SIGKILL; `restart` brings it back. */
+  readonly kill: () => Promise<void>;
+  /** Starts again with another certificate, of the same authority or of a new one. */
+  readonly rotateCertificate: (by: 'same authority' | 'new authority') => Promise<void>;
   /** Ends all programs and starts them again on the same ports and data. `kill` ends them with SIGKILL. */
   readonly restart: (how?: 'stop' | 'kill') => Promise<void>;
   /** Lets etcd forget what there was before now. */
@@ -80,7 +84,7 @@ interface Plan {
   readonly binaries: KubeBinaries;
   readonly folder: string;
   readonly options: RealClusterOptions;
-  readonly authority: Certificate;
+  authority: Certificate;
   readonly remove: () => Promise<void>;
 }
 
@@ -103,19 +107,31 @@ const START_ATTEMPTS = 5;
 function clusterOf(plan: Plan, started: Running): RealCluster {
   let running = started;
   const url = `https://127.0.0.1:${started.ports.api}`;
+  const restart = async (how: 'stop' | 'kill' = 'stop') => {
+    await endAll(running, how === 'stop' ? 10_000 : 0);
+    running = await start(plan, running.ports);
+  };
   return {
     url,
     port: started.ports.api,
-    ca: plan.authority.certificate,
+    get ca() {
+      return plan.authority.certificate;
+    },
     folder: plan.folder,
     auditLog: join(plan.folder, 'audit.log'),
     kubeconfig: (user, groups = []) => writeKubeconfig(plan, url, { name: user, groups }),
     pause: () => running.apiserver.signal('SIGSTOP'),
     resume: () => running.apiserver.signal('SIGCONT'),
-    restart: async (how = 'stop') => {
-      await endAll(running, how === 'stop' ? 10_000 : 0);
-      running = await start(plan, running.ports);
+    kill: async () => {
+      running.apiserver.signal('SIGKILL');
+      await running.apiserver.ended;
     },
+    rotateCertificate: async (by) => {
+      if (by === 'new authority') plan.authority = createAuthority(Date.now());
+      await writeFiles(plan.folder, certificateFiles(plan.authority));
+      await restart('kill');
+    },
+    restart,
     compact: () => compact(running.ports.etcd),
     stop: async () => {
       await endAll(running, 0);
@@ -250,15 +266,21 @@ async function startControllers(plan: Plan, ports: Ports): Promise<Program> {
 }
 
 async function writeSecrets(folder: string, authority: Certificate, options: RealClusterOptions): Promise<void> {
-  const server = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const files = {
-    'ca.crt': authority.certificate,
-    'server.crt': server.certificate,
-    'server.key': server.key,
+    ...certificateFiles(authority),
     'service-account.key': await generateSigningKey(),
     'tokens.csv': tokenFile(options.tokens ?? TEST_USERS),
     'audit-policy.yaml': 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n',
   };
+  await writeFiles(folder, files);
+}
+
+function certificateFiles(authority: Certificate): Readonly<Record<string, string>> {
+  const { certificate, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  return { 'ca.crt': authority.certificate, 'server.crt': certificate, 'server.key': key };
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text, { mode: 0o600 })));
 }
 

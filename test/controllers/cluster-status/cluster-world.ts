@@ -34,6 +34,8 @@ export class ClusterWorld {
   readonly hub: TestServer;
   clock = new FakeClock(Date.now());
   readonly outcomes: Outcome<string>[] = [];
+  /** What each Cluster has said of being ready, whenever that changed, such as `True ClusterReady`. */
+  readonly #histories = new Map<string, string[]>();
   readonly #closing: (() => Promise<void>)[] = [];
 
   private constructor(hub: TestServer) {
@@ -96,6 +98,7 @@ export class ClusterWorld {
     const controller = createClusterController({ informers, hub: this.hub.admin, clients, recorder, clock, random: () => 0, settings });
     const stopping = new AbortController();
     const subscription = controller(stopping.signal).subscribe((outcome) => this.outcomes.push(outcome));
+    subscription.add(informers.clusters.changes$.subscribe(({ object }) => this.#remember(object)));
     this.#closing.unshift(async () => {
       subscription.unsubscribe();
       await recorder.flush();
@@ -107,6 +110,18 @@ export class ClusterWorld {
     for (const close of this.#closing) await close();
     await this.hub.admin.transport.close();
     await this.hub.stop();
+  }
+
+  /** The conditions Ready so far, one for each that differs from the last. */
+  history(name: string): readonly string[] {
+    return this.#histories.get(name) ?? [];
+  }
+
+  #remember({ metadata, status }: Cluster): void {
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    const said = this.#histories.get(metadata.name ?? '') ?? [];
+    const text = `${ready?.status} ${ready?.reason}`;
+    if (ready !== undefined && said.at(-1) !== text) this.#histories.set(metadata.name ?? '', [...said, text]);
   }
 
   get(name: string): Promise<Cluster> {
