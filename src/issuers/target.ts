@@ -62,9 +62,7 @@ export class Target {
    * answer or the circuit is open, and the reason of `signal` when that aborts.
    */
   async call<T>(ask: Ask<T>, signal?: AbortSignal): Promise<T> {
-    const admission = admit(this.#breaker, this.clock.monotonic());
-    if (admission.breaker === undefined) throw new IssueError('CircuitOpen', this.#lastFailure, { retryAfterMs: admission.waitMs });
-    this.#breaker = admission.breaker;
+    this.#breaker = this.#admitted();
     let outcome: Outcome = 'success';
     try {
       return await this.#anywhere(ask, DEADLINE_MS, signal);
@@ -74,6 +72,11 @@ export class Target {
     } finally {
       this.#breaker = settled(this.#breaker, outcome, this.clock.monotonic());
     }
+  }
+
+  /** Throws an IssueError while the circuit is open: for whoever would have to ask others before it asks here. */
+  rejectIfOpen(): void {
+    this.#admitted();
   }
 
   /** Asks also while the circuit is open, which an answer closes: for whoever finds out how the target is. */
@@ -91,6 +94,12 @@ export class Target {
     this.#isClosed = true;
     const clients = this.#isShared ? [] : [...this.#clients.values()];
     await Promise.all(clients.map((client) => client.transport.close()));
+  }
+
+  #admitted(): Breaker {
+    const admission = admit(this.#breaker, this.clock.monotonic());
+    if (admission.breaker === undefined) throw new IssueError('CircuitOpen', this.#lastFailure, { retryAfterMs: admission.waitMs });
+    return admission.breaker;
   }
 
   async #probe<T>(ask: Ask<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {

@@ -15,7 +15,8 @@ import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, lookAgain, readSecret, stripSecret, writeSecret } from './hub-secrets.ts';
 import { targetOf } from './observe.ts';
 import { digestOf, reduceSecret, tokenOf } from './reduce-secret.ts';
-import { requestToken } from './request-token.ts';
+import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
+import { rejectIfOpen, requestToken } from './request-token.ts';
 import { failureOf, type Step } from './step.ts';
 import { withdraw } from './withdrawal.ts';
 
@@ -61,32 +62,37 @@ async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservati
   // What is too soon to be tried again still fails.
   const failure = plan.failure ?? (spec.rotation.suspend ? undefined : deps.memory.of(metadata.uid ?? '').failure);
   const held = strip ? await stripSecret(deps, observation, signal) : observation;
-  return { observation: held, isDone: true, failure, requeueAt: until };
+  const pausedMs = strip ? repairPauseMs(deps, observation.token) : 0;
+  return { observation: held, isDone: true, failure, requeueAt: pausedMs > 0 ? deps.clock.now() + pausedMs : until };
 }
 
 async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
-  const { issuing, failure } = deps.memory.of(token.metadata.uid ?? '');
-  const pausedMs = issuing.leftMs(deps.clock.monotonic());
-  if (pausedMs > 0) return { observation, isDone: true, failure, requeueAt: deps.clock.now() + pausedMs };
+  const paused = pausedStep(deps, plan, observation);
+  if (paused !== undefined) return paused;
   // A Secret that was there may have lost our label instead of its life.
   if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
     const seen = await lookAgain(deps, observation, signal);
     if (seen.secret !== undefined) return { observation: seen, isDone: false };
   }
-  const review = await deps.authority.review(token, signal);
-  if (!review.allowed) {
-    const rest = plan.dropOld ? await stripSecret(deps, observation, signal) : observation;
-    const failed = { reason: 'Forbidden', message: review.message } as const;
-    return { failure: failed, ...(await withdraw(deps, rest, review.message, signal)) };
-  }
   try {
-    return await issueAllowed(deps, plan, observation, signal);
+    return await issueIfAllowed(deps, plan, observation, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError) || !plan.dropOld) throw error;
     return { observation: await stripSecret(deps, observation, signal), isDone: true, failure: failureOf(error), error };
   }
+}
+
+async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  const { token } = observation;
+  // Whoever may not have the token is not told how the cluster is; for all others, one that is left alone costs no review.
+  if (!deps.authority.isDoubtful(token)) await rejectIfOpen(deps, token);
+  const review = await deps.authority.review(token, signal);
+  if (review.allowed) return await issueAllowed(deps, plan, observation, signal);
+  const rest = plan.dropOld ? await stripSecret(deps, observation, signal) : observation;
+  const failed = { reason: 'Forbidden', message: review.message } as const;
+  return { failure: failed, ...(await withdraw(deps, rest, review.message, signal)) };
 }
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
@@ -97,8 +103,10 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   if (cluster === undefined) throw new IssueError('ClusterNotFound');
   const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
   const holder = { record, token: grant.token };
+  const isUndone = isRepair(deps, plan, observation);
   const { observation: written, isWritten } = await write(deps, plan, { observation: { ...observation, token }, holder }, signal);
   if (!isWritten) return { observation: written, isDone: false };
+  if (isUndone) repaired(deps, token);
   const notes = await leaveAnchor(deps, written, plan.previous, signal);
   return { observation: written, isDone: false, issued: isAccountNew ? 'AccountRecreated' : plan.reason, notes };
 }
@@ -138,6 +146,8 @@ function wantedSecret(deps: TokenDeps, { token, cluster, secret }: TokenObservat
 /** The token that is there, in the forms that are wanted now. */
 async function rewrite(deps: TokenDeps, plan: RewritePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
+  const paused = pausedStep(deps, plan, observation);
+  if (paused !== undefined) return paused;
   const found = await readSecret(deps, token, plan.from, signal);
   const text = found === undefined ? '' : tokenOf(found);
   const { secret, former } = observation;
@@ -150,6 +160,7 @@ async function rewrite(deps: TokenDeps, plan: RewritePlan, observation: TokenObs
   const wanted = wantedSecret(deps, seen, { record: plan.record, token: new Sensitive(text) });
   const written = await writeSecret(deps, seen, { wanted, write: plan.write }, signal);
   if (written === undefined) return { observation: await lookAgain(deps, seen, signal), isDone: false };
+  repaired(deps, token);
   return { observation: { ...seen, secret: written }, isDone: false };
 }
 

@@ -12,6 +12,7 @@ import { tokenState } from '../../domain/token-state.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
 import { reduceSecret } from './reduce-secret.ts';
+import { repaired, repairPauseMs } from './repairs.ts';
 
 /** The Secret of this name in the ManagedToken's namespace, whole; undefined when there is none. Throws an IssueError. */
 export async function readSecret(deps: TokenDeps, token: ManagedToken, name: string, signal: AbortSignal): Promise<Secret | undefined> {
@@ -71,18 +72,19 @@ export async function deleteSecrets(
   return { ...observation, secret, former: observation.former.filter((former) => !isNamed(former)) };
 }
 
-/** Takes the token, in all its forms, out of the Secret that holds it. */
+/** Takes the token, in all its forms, out of the Secret that holds it; not while somebody puts it back again and again. */
 export async function stripSecret(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<TokenObservation> {
   const { token } = observation;
   const { secret: judged } = tokenState(observation, deps.clock.now());
   const name = judged?.metadata.name;
-  if (name === undefined) return observation;
+  if (name === undefined || repairPauseMs(deps, token) > 0) return observation;
   if (judged?.immutable || judged?.type !== 'Opaque') return await deleteSecrets(deps, observation, [name], signal);
   const found = await readSecret(deps, token, name, signal);
   if (found === undefined || !isOwnedBy(found.metadata, token)) throw changedMeanwhile(judged);
   const observed = { ...observation, secret: reduceSecret(found) };
   const stripped = await writeSecret(deps, observed, { wanted: withoutToken(found), write: 'update' }, signal);
   if (stripped === undefined) throw changedMeanwhile(judged);
+  repaired(deps, token);
   if (name === secretNameOf(token)) return { ...observation, secret: stripped };
   return { ...observation, former: observation.former.map((former) => (former === judged ? stripped : former)) };
 }

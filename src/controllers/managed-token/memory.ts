@@ -28,6 +28,10 @@ export class Recollection {
   /** The ManagedToken and the Secret of the wanted name, as we wrote them. */
   readonly token = new OwnWrite<ManagedToken>();
   readonly secret = new OwnWrite<StoredSecret>();
+  /** The Secret that was written last. */
+  written: StoredSecret | undefined;
+  readonly #repairs = new Pauses({ ...PAUSES, free: 4, calmMs: 600_000 });
+  #repairedFor: number | undefined;
   readonly #refused: Set<Recollection>;
   #refusedAt: readonly number[] = [];
 
@@ -67,6 +71,13 @@ export class Recollection {
     this.issuing.tried(clock.monotonic());
   }
 
+  /** Between repairs of the Secret. What was done for another generation of the spec does not count. */
+  repairs(generation: number | undefined): Pauses {
+    if (generation !== this.#repairedFor) this.#repairs.reset();
+    this.#repairedFor = generation;
+    return this.#repairs;
+  }
+
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
   wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
     if (answer.metadata.uid !== before.metadata.uid) return before;
@@ -77,6 +88,7 @@ export class Recollection {
   /** The Secret was written in the place of `replaced`. */
   wrote(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
     this.issuing.reset();
+    this.written = secret;
     this.unlabelled = undefined;
     this.secret.wrote(secret, replaced, now);
   }

@@ -8,6 +8,7 @@ import type { TokenRecord } from '../../domain/token-record.ts';
 import { anchorName, tokenRequestFor } from '../../domain/token-request.ts';
 import { tokenState } from '../../domain/token-state.ts';
 import { type AnchorName, deleteAnchor, ensureAnchor } from '../../issuers/anchor.ts';
+import type { RegisteredCluster } from '../../issuers/create-target.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { Target } from '../../issuers/target.ts';
 import { issueToken } from '../../issuers/token-request.ts';
@@ -26,9 +27,7 @@ export async function requestToken(
   observation: TokenObservation,
   signal: AbortSignal,
 ): Promise<Requested> {
-  const registered = deps.view.registered(observation.token.spec.clusterName);
-  if (registered === undefined) throw new IssueError('ClusterNotFound');
-  return await deps.clients.use(registered, async (target) => {
+  return await deps.clients.use(registeredFor(deps, observation.token), async (target) => {
     const asking = new Asking(deps, { plan, observation, target, signal });
     try {
       return { grant: await asking.first(), isAccountNew: false };
@@ -37,6 +36,11 @@ export async function requestToken(
       return { grant: await asking.again(), isAccountNew: error.reason === 'AccountRecreated' };
     }
   });
+}
+
+/** Throws an IssueError while the target is not worth asking. */
+export async function rejectIfOpen(deps: TokenDeps, token: ManagedToken): Promise<void> {
+  await deps.clients.use(registeredFor(deps, token), async (target) => target.rejectIfOpen());
 }
 
 /** Where the anchor of a token is, by what was recorded when it was issued; undefined when it has none. */
@@ -49,6 +53,12 @@ export function recordedAnchor(
   if (record === undefined || kind !== 'Secret' || boundName !== name) return undefined;
   const [, , namespace = ''] = record.issuedFor.subject.split(':');
   return { cluster: record.issuedFor.cluster, namespace, name, uid };
+}
+
+function registeredFor({ view }: TokenDeps, { spec }: ManagedToken): RegisteredCluster {
+  const registered = view.registered(spec.clusterName);
+  if (registered === undefined) throw new IssueError('ClusterNotFound');
+  return registered;
 }
 
 interface AskingOptions {

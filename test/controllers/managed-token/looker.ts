@@ -39,6 +39,7 @@ export class Looker {
   readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
   readonly #options: LookerOptions;
   readonly #clients: ClusterClients;
+  readonly #memory = new TokenMemory();
   readonly #reconcile: ReturnType<typeof createReconcile>;
 
   constructor(options: LookerOptions) {
@@ -48,7 +49,7 @@ export class Looker {
     this.#tokens.changes$.subscribe();
     this.#secrets.changes$.subscribe();
     const view = new HubView({ tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers);
-    const memory = new TokenMemory();
+    const memory = this.#memory;
     const protectedNamespaces = PROTECTED_NAMESPACES;
     this.#reconcile = createReconcile({
       hub,
@@ -84,6 +85,11 @@ export class Looker {
       }
       throw error;
     }
+  }
+
+  /** As a change of RBAC does. */
+  forgetPermissions(): void {
+    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').isConfirmed = false;
   }
 
   close(): Promise<void> {

@@ -16,6 +16,10 @@ export class ScriptedHub {
   isAllowed = true;
   /** Faults of the next requests, one each. */
   readonly faults: Fault[] = [];
+  /** What a webhook makes of the Secrets that are written. */
+  webhook: (secret: Secret) => Secret = (secret) => secret;
+  /** Requests that were answered, such as `PUT secrets`. */
+  readonly answered: string[] = [];
   /** Writes to Secrets that are not the ManagedToken's. */
   readonly trespasses: string[] = [];
   #version = 100;
@@ -28,6 +32,7 @@ export class ScriptedHub {
     const fault = this.faults.shift();
     if (fault !== undefined) return fault(request, reply);
     const { method, path, body } = request;
+    this.answered.push(`${method} ${shortOf(path)}`);
     if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Secret, reply);
     if (path.startsWith(`${SECRETS}/`)) return this.#secret(path.slice(SECRETS.length + 1), request, reply);
@@ -53,7 +58,7 @@ export class ScriptedHub {
   #create(secret: Secret, reply: WireReply): void {
     const name = secret.metadata.name ?? '';
     if (this.secrets.has(name)) return reply.json(409, refused(409, 'AlreadyExists'));
-    this.secrets.set(name, this.#stamped({ ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } }));
+    this.secrets.set(name, this.#stamped(this.webhook({ ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } })));
     return reply.json(201, this.secrets.get(name));
   }
 
@@ -72,7 +77,7 @@ export class ScriptedHub {
       return reply.json(200, stored);
     }
     if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, refused(422, 'Invalid'));
-    this.secrets.set(name, this.#stamped(sent));
+    this.secrets.set(name, this.#stamped(this.webhook(sent)));
     return reply.json(200, this.secrets.get(name));
   }
 
@@ -90,6 +95,12 @@ export class ScriptedHub {
   #stamped<T extends { readonly metadata: Secret['metadata'] }>(object: T): T {
     return { ...object, metadata: { ...object.metadata, namespace: 'team-a', resourceVersion: String(++this.#version) } };
   }
+}
+
+/** The resource, without its group and name. */
+function shortOf(path: string): string {
+  const [, , , , ...rest] = path.split('/').filter((part) => part !== '' && part !== 'apis');
+  return path.endsWith('subjectaccessreviews') ? 'subjectaccessreviews' : [rest[0], rest[2]].filter(Boolean).join('/');
 }
 
 /** A Status of a failure. */

@@ -1,0 +1,46 @@
+// Repairs that do not last. Whoever undoes what we write, a webhook or another controller, is answered ever more rarely, and
+// people are told.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { IssueReason } from '../../api/reasons.ts';
+import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { IssuePlan, RewritePlan } from '../../domain/token-plan.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import type { TokenDeps } from './deps.ts';
+import { failureOf, type Step } from './step.ts';
+
+/** The end of a run whose write has to wait; undefined when it may go ahead. */
+export function pausedStep(deps: TokenDeps, plan: IssuePlan | RewritePlan, observation: TokenObservation): Step | undefined {
+  const { issuing, failure } = deps.memory.of(observation.token.metadata.uid ?? '');
+  const unwrittenMs = plan.type === 'issue' ? issuing.leftMs(deps.clock.monotonic()) : 0;
+  const undoneMs = isRepair(deps, plan, observation) ? repairPauseMs(deps, observation.token) : 0;
+  if (unwrittenMs === 0 && undoneMs === 0) return undefined;
+  const requeueAt = deps.clock.now() + Math.max(unwrittenMs, undoneMs);
+  return { observation, isDone: true, failure: undoneMs > 0 ? failureOf(UNDONE) : failure, requeueAt };
+}
+
+/** Whether a plan puts right what somebody else did to the Secret. */
+export function isRepair(deps: TokenDeps, plan: IssuePlan | RewritePlan, { token, secret }: TokenObservation): boolean {
+  if (plan.type === 'rewrite' || DAMAGES.has(plan.reason)) return true;
+  const { written } = deps.memory.of(token.metadata.uid ?? '');
+  return written !== undefined && written.tokenDigest !== secret?.tokenDigest;
+}
+
+/** How long the next repair has to wait. */
+export function repairPauseMs({ memory, clock }: TokenDeps, { metadata }: ManagedToken): number {
+  return memory
+    .of(metadata.uid ?? '')
+    .repairs(metadata.generation)
+    .leftMs(clock.monotonic());
+}
+
+/** The Secret was put right. */
+export function repaired({ memory, clock }: TokenDeps, { metadata }: ManagedToken): void {
+  memory
+    .of(metadata.uid ?? '')
+    .repairs(metadata.generation)
+    .tried(clock.monotonic());
+}
+
+const UNDONE = new IssueError('SecretWriteFailed', 'somebody else undoes it again and again');
+const DAMAGES: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
