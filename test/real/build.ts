@@ -1,4 +1,5 @@
-// `npm run kube:build`: builds the programs of a real cluster from the Go modules that go.mod and go.sum pin beside this file.
+// `npm run kube:build`: builds the programs of a real cluster, and Helm, from the Go modules that go.mod and go.sum pin beside this
+// file and in helm.
 // To pin another Kubernetes, change its version and that of the staging modules in go.mod, and run `go mod tidy` here.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -6,14 +7,29 @@ import { once } from 'node:events';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { BINARY_NAMES, cacheFolder, findBinary, kubernetesVersion, MODULE_FOLDER } from '../support/kube-binaries.ts';
+import {
+  BINARY_NAMES,
+  cacheFolder,
+  findBinary,
+  HELM_MODULE,
+  KUBE_MODULE,
+  kubernetesVersion,
+  type PinnedModule,
+} from '../support/kube-binaries.ts';
 
-const PACKAGES: Readonly<Record<string, string>> = {
-  [BINARY_NAMES.etcd]: 'go.etcd.io/etcd/server/v3',
-  [BINARY_NAMES.kubectl]: 'k8s.io/kubernetes/cmd/kubectl',
-  [BINARY_NAMES.kubeApiserver]: 'k8s.io/kubernetes/cmd/kube-apiserver',
-  [BINARY_NAMES.kubeControllerManager]: 'k8s.io/kubernetes/cmd/kube-controller-manager',
-};
+interface GoProgram {
+  readonly name: string;
+  readonly path: string;
+  readonly pinned: PinnedModule;
+}
+
+const PROGRAMS: readonly GoProgram[] = [
+  { name: BINARY_NAMES.etcd, path: 'go.etcd.io/etcd/server/v3', pinned: KUBE_MODULE },
+  { name: BINARY_NAMES.kubectl, path: 'k8s.io/kubernetes/cmd/kubectl', pinned: KUBE_MODULE },
+  { name: BINARY_NAMES.kubeApiserver, path: 'k8s.io/kubernetes/cmd/kube-apiserver', pinned: KUBE_MODULE },
+  { name: BINARY_NAMES.kubeControllerManager, path: 'k8s.io/kubernetes/cmd/kube-controller-manager', pinned: KUBE_MODULE },
+  { name: 'helm', path: 'helm.sh/helm/v4/cmd/helm', pinned: HELM_MODULE },
+];
 
 const PROGRESS_MS = 15_000;
 
@@ -25,18 +41,17 @@ try {
 }
 
 async function buildMissing(): Promise<void> {
-  const names = Object.keys(PACKAGES);
-  const missing = names.filter((name) => findBinary(name) === undefined);
-  for (const name of names.filter((other) => !missing.includes(other))) console.log(`${name}: ${findBinary(name)}`);
+  const found = PROGRAMS.map((program) => ({ program, at: findBinary(program.name, process.env, program.pinned) }));
+  for (const { program, at } of found) if (at !== undefined) console.log(`${program.name}: ${at}`);
+  const missing = found.filter(({ at }) => at === undefined).map(({ program }) => program);
   if (missing.length === 0) return;
   const environment = goEnvironment(await requiredGo());
-  await mkdir(cacheFolder(), { recursive: true });
-  console.log(`Building ${missing.join(', ')}: several minutes the first time.`);
-  for (const name of missing) await build(name, environment);
+  console.log(`Building ${missing.map(({ name }) => name).join(', ')}: several minutes the first time.`);
+  for (const program of missing) await build(program, environment);
 }
 
 async function requiredGo(): Promise<string> {
-  return /^go (\d+\.\d+)/m.exec(await readFile(join(MODULE_FOLDER, 'go.mod'), 'utf8'))?.[1] ?? '';
+  return /^go (\d+\.\d+)/m.exec(await readFile(join(KUBE_MODULE.folder, 'go.mod'), 'utf8'))?.[1] ?? '';
 }
 
 /** The environment in which `go` is new enough: an older one fetches the release that go.mod asks for, unless it is very old. */
@@ -49,11 +64,11 @@ function goEnvironment(required: string): NodeJS.ProcessEnv {
   throw new Error(
     `Go ${required} or newer is needed to build Kubernetes, and ${found === undefined ? 'there is no `go` on the PATH' : `this is Go ${found}`}. ` +
       'Install it (package golang-go of a recent distribution, or a release of the Go project) and run `npm run kube:build` again; ' +
-      `or set KUBEBUILDER_ASSETS to a folder with ${Object.keys(PACKAGES).join(', ')}.`,
+      `or set KUBEBUILDER_ASSETS to a folder with ${PROGRAMS.map(({ name }) => name).join(', ')}.`,
   );
 }
 
-function goVersion(env: NodeJS.ProcessEnv, cwd = MODULE_FOLDER): string | undefined {
+function goVersion(env: NodeJS.ProcessEnv, cwd = KUBE_MODULE.folder): string | undefined {
   const { stdout } = spawnSync('go', ['version'], { cwd, env, encoding: 'utf8' });
   return /go version go(\S+)/.exec(stdout ?? '')?.[1];
 }
@@ -66,14 +81,16 @@ function isAtLeast(version: string | undefined, required: string): boolean {
 }
 
 /** Builds under a name of its own and renames: whoever builds or starts the same program meanwhile never sees half of it. */
-async function build(name: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const target = join(cacheFolder(), name);
-  const draft = join(cacheFolder(), `.${name}.${process.pid}`);
+async function build({ name, path, pinned }: GoProgram, env: NodeJS.ProcessEnv): Promise<void> {
+  const folder = cacheFolder(process.env, pinned);
+  await mkdir(folder, { recursive: true });
+  const target = join(folder, name);
+  const draft = join(folder, `.${name}.${process.pid}`);
   const startedAt = performance.now();
   const elapsed = () => `${Math.round((performance.now() - startedAt) / 1_000)} s`;
   const progress = setInterval(() => console.log(`${name}: ${elapsed()} …`), PROGRESS_MS);
   try {
-    await runGo(['build', '-mod=readonly', '-trimpath', '-ldflags', linkerFlags(), '-o', draft, PACKAGES[name] ?? ''], env);
+    await runGo(['build', '-mod=readonly', '-trimpath', '-ldflags', linkerFlags(), '-o', draft, path], { cwd: pinned.folder, env });
     await rename(draft, target);
     console.log(`${name}: ${target}, built in ${elapsed()}`);
   } finally {
@@ -90,8 +107,8 @@ function linkerFlags(): string {
   return ['-s', '-w', ...settings].join(' ');
 }
 
-async function runGo(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const go = spawn('go', args, { cwd: MODULE_FOLDER, env, stdio: ['ignore', 'inherit', 'pipe'] });
+async function runGo(args: readonly string[], place: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }): Promise<void> {
+  const go = spawn('go', args, { ...place, stdio: ['ignore', 'inherit', 'pipe'] });
   const closed = once(go, 'close');
   const complaints: string[] = [];
   for await (const line of createInterface({ input: go.stderr })) {

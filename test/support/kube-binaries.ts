@@ -13,8 +13,18 @@ export interface KubeBinaries {
   readonly kubectl: string;
 }
 
-/** The folder of the Go module that pins what is built. */
-export const MODULE_FOLDER = join(import.meta.dirname, '../real');
+/** A Go module that pins what is built; the version of one of its modules names the folder that is built into. */
+export interface PinnedModule {
+  readonly name: string;
+  readonly folder: string;
+  readonly leading: string;
+}
+
+/** What pins the programs of a cluster. */
+export const KUBE_MODULE: PinnedModule = { name: 'kube', folder: join(import.meta.dirname, '../real'), leading: 'k8s.io/kubernetes' };
+
+/** What pins Helm: its own module, for its dependencies are others. */
+export const HELM_MODULE: PinnedModule = { name: 'helm', folder: join(KUBE_MODULE.folder, 'helm'), leading: 'helm.sh/helm/v4' };
 
 /** File names of the programs. */
 export const BINARY_NAMES: KubeBinaries = {
@@ -36,26 +46,36 @@ export function kubeBinaries(env: Environment = process.env): KubeBinaries | und
   return { kubeApiserver, etcd, kubeControllerManager, kubectl };
 }
 
+/** The path of Helm, or undefined when it is neither given nor built. */
+export function helmBinary(): string | undefined {
+  return findBinary('helm', process.env, HELM_MODULE);
+}
+
 /** The path of one program, or undefined when it is neither given nor built. */
-export function findBinary(name: string, env: Environment = process.env): string | undefined {
+export function findBinary(name: string, env: Environment = process.env, pinned = KUBE_MODULE): string | undefined {
   const given = env['KUBEBUILDER_ASSETS'];
-  const folders = [...(given ? [given] : []), cacheFolder(env)];
+  const folders = [...(given ? [given] : []), cacheFolder(env, pinned)];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
 /** Where built programs are kept. Its name changes with the pinned modules, so that old programs are never taken for new ones. */
-export function cacheFolder(env: Environment = process.env): string {
-  const base = env['PURSER_KUBE_CACHE'] || join(userCacheFolder(env), 'purser', 'kube');
-  const pins = ['go.mod', 'go.sum'].map((file) => readFileSync(join(MODULE_FOLDER, file)));
+export function cacheFolder(env: Environment = process.env, pinned = KUBE_MODULE): string {
+  const base = env['PURSER_KUBE_CACHE'] || join(userCacheFolder(env), 'purser', pinned.name);
+  const pins = ['go.mod', 'go.sum'].map((file) => readFileSync(join(pinned.folder, file)));
   const key = createHash('sha256').update(Buffer.concat(pins)).digest('hex').slice(0, 12);
-  return join(base, `${kubernetesVersion()}-${key}`);
+  return join(base, `${versionOf(pinned)}-${key}`);
 }
 
 /** The version of Kubernetes that is pinned, such as `v1.36.4`. */
 export function kubernetesVersion(): string {
-  const pinned = /k8s\.io\/kubernetes (v[\d.]+)/.exec(readFileSync(join(MODULE_FOLDER, 'go.mod'), 'utf8'))?.[1];
-  if (pinned === undefined) throw new Error('test/real/go.mod does not require k8s.io/kubernetes');
-  return pinned;
+  return versionOf(KUBE_MODULE);
+}
+
+function versionOf({ folder, leading }: PinnedModule): string {
+  const lines = readFileSync(join(folder, 'go.mod'), 'utf8').split('\n');
+  const version = lines.map((line) => line.trim().split(' ')).find(([path, text]) => path === leading && text?.startsWith('v'))?.[1];
+  if (version === undefined) throw new Error(`${folder}/go.mod does not require ${leading}`);
+  return version;
 }
 
 function userCacheFolder(env: Environment): string {

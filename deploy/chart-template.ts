@@ -1,0 +1,133 @@
+// One object as a template of the Helm chart: where values go, and under which conditions it is there.
+
+import { Document } from 'yaml';
+
+/** An object as YAML has it. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** The template of an object under conditions of the chart and those of its kind. */
+export function underConditions(object: Manifest, conditions: readonly string[]): string {
+  const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? [])];
+  const ifAll = all.length === 1 ? `if ${all[0]}` : `if and ${all.map((each) => `(${each})`).join(' ')}`;
+  const openings = [...(all.length > 0 ? [ifAll] : []), ...(isInNamedNamespace(object) ? ['range $namespace := $.Values.namespaces'] : [])];
+  const lines = (tags: readonly string[]) => tags.map((tag) => `{{- ${tag} }}\n`).join('');
+  return `${lines(openings)}---\n${templateOf(object)}${lines(openings.map(() => 'end'))}`;
+}
+
+/** The template of an object without its conditions. */
+export function templateOf(object: Manifest): string {
+  const holes = new Holes();
+  const document = new Document(inNamespace(object, holes));
+  POINTS[object.kind]?.(document, holes, object);
+  return holes.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
+}
+
+const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
+  Namespace: ['$.Values.namespace.create'],
+  CustomResourceDefinition: ['$.Values.crds.install'],
+  NetworkPolicy: ['$.Values.networkPolicy.enabled'],
+};
+
+const OWN_NAMESPACE = 'purser-system';
+/** Stands for all that are named, in the kustomization that serves named namespaces. */
+const NAMED_NAMESPACE = 'team-a';
+const NAMED_OPTION = `--namespaces=${NAMED_NAMESPACE}`;
+
+function isInNamedNamespace({ metadata }: Manifest): boolean {
+  return metadata.namespace === NAMED_NAMESPACE;
+}
+
+/** Holes in an object for what YAML cannot say, filled once it is text. */
+class Holes {
+  readonly #fillings: string[] = [];
+
+  /** A hole for a value. */
+  value(filling: string): string {
+    this.#fillings.push(filling);
+    return `HOLE-${this.#fillings.length - 1}-`;
+  }
+
+  /** A hole for lines of an object; INDENT stands for how far they are indented, DEEPER for one step more. */
+  lines(...filling: readonly string[]): Record<string, null> {
+    return { [this.value(filling.join('\n'))]: null };
+  }
+
+  /** A hole for the key of a field that is there when its value is. */
+  optional(field: string, value: string): string {
+    return this.value([`{{- with ${value} }}`, `${field}:`, '{{- toYaml . | nindent DEEPER }}', '{{- end }}'].join('\n'));
+  }
+
+  fill(text: string): string {
+    const filled = text.replace(/^( *)(?:- )?HOLE-(\d+)-(?:: null)?$/gm, (_, indent: string, index: string) =>
+      this.#filling(index)
+        .replaceAll('DEEPER', String(indent.length + 2))
+        .replaceAll('INDENT', String(indent.length))
+        .replace(/^/gm, indent),
+    );
+    return filled.replace(/HOLE-(\d+)-/g, (_, index: string) => this.#filling(index));
+  }
+
+  #filling(index: string): string {
+    return this.#fillings[Number(index)] ?? '';
+  }
+}
+
+/** The namespace that Purser is installed in is that of the release, and those that it serves are values. */
+function inNamespace(value: unknown, holes: Holes): unknown {
+  if (value === NAMED_NAMESPACE) return holes.value('{{ $namespace }}');
+  if (typeof value === 'string' && value.includes(OWN_NAMESPACE))
+    return value.replaceAll(OWN_NAMESPACE, holes.value('{{ $.Release.Namespace }}'));
+  if (Array.isArray(value)) return value.filter((item) => item !== NAMED_OPTION).map((item) => inNamespace(item, holes));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inNamespace(item, holes)]));
+}
+
+type Point = (document: Document, holes: Holes, object: Manifest) => void;
+
+/** Where the values of the chart go, by kind. */
+const POINTS: Readonly<Record<string, Point>> = {
+  // Without its definition every ManagedToken would go, and every Secret with it.
+  CustomResourceDefinition: (document) => document.setIn(['metadata', 'annotations', 'helm.sh/resource-policy'], 'keep'),
+  RoleBinding: (document, holes, { metadata }) => {
+    if (metadata.namespace === OWN_NAMESPACE) return;
+    document.setIn(['subjects', 0, 'name'], holes.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
+  },
+  NetworkPolicy: (document, holes) => {
+    const monitoring = ['spec', 'ingress', 1, 'from', 0, 'namespaceSelector', 'matchLabels', 'kubernetes.io/metadata.name'];
+    document.setIn(monitoring, holes.value('{{ $.Values.monitoring.namespace }}'));
+    const ports = holes.lines('{{- range $.Values.networkPolicy.clusterPorts }}', '- port: {{ . }}', '{{- end }}');
+    document.setIn(['spec', 'egress', 1, 'ports'], ports);
+  },
+  Deployment: (document, holes) => {
+    document.setIn(['spec', 'replicas'], holes.value('{{ $.Values.replicas }}'));
+    document.setIn(['spec', 'template', 'metadata', holes.optional('annotations', '$.Values.podAnnotations')], null);
+    const pod = ['spec', 'template', 'spec'];
+    setContainer(document, [...pod, 'containers', 0], holes);
+    document.setIn([...pod, 'volumes', 1, 'secret', 'secretName'], holes.value('{{ $.Values.facade.tlsSecretName }}'));
+    for (const field of ['imagePullSecrets', 'nodeSelector', 'tolerations']) {
+      document.setIn([...pod, holes.optional(field, `$.Values.${field}`)], null);
+    }
+  },
+};
+
+type Path = readonly (string | number)[];
+
+function setContainer(document: Document, path: Path, holes: Holes): void {
+  const image = '{{ $.Values.image.repository }}{{ with $.Values.image.digest }}@{{ . }}{{ else }}:{{ $.Values.image.tag }}{{ end }}';
+  document.setIn([...path, 'image'], holes.value(image));
+  document.setIn([...path, 'imagePullPolicy'], holes.value('{{ $.Values.image.pullPolicy }}'));
+  document.setIn([...path, 'resources'], holes.lines('{{- toYaml $.Values.resources | nindent INDENT }}'));
+  document.addIn([...path, 'args'], holes.value(OPTIONS));
+}
+
+/** Options without a value are given as true. */
+const OPTIONS = `{{- with $.Values.namespaces }}
+- --namespaces={{ join "," . }}
+{{- end }}
+{{- range $name, $value := $.Values.options }}
+- {{ ternary (printf "--%s" $name) (printf "--%s=%v" $name $value) (eq (toString $value) "true") | quote }}
+{{- end }}`;

@@ -1,0 +1,42 @@
+// The alerts, tried on series by Prometheus' own tool. What is expected of them is in alerts.yaml.
+
+import { spawnSync } from 'node:child_process';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { newFolder } from '../support/folders.ts';
+import { hasPromtool } from '../support/prometheus.ts';
+import { readText } from '../support/repository.ts';
+
+interface PrometheusRule {
+  readonly spec: { readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[] };
+}
+
+interface AlertTests {
+  readonly tests: readonly {
+    readonly alert_rule_test: readonly { readonly alertname: string; readonly exp_alerts: readonly object[] }[];
+  }[];
+}
+
+describe('alerts', () => {
+  const rule: PrometheusRule = parse(readText('deploy/components/monitoring/alerts.yaml'));
+
+  (hasPromtool() ? it : it.skip)('are raised when they should be, and not otherwise', async () => {
+    const folder = await newFolder();
+    await writeFile(join(folder, 'rules.yaml'), stringify(rule.spec));
+    await copyFile(join(import.meta.dirname, 'alerts.yaml'), join(folder, 'alerts.yaml'));
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'alerts.yaml'], { cwd: folder, encoding: 'utf8' });
+
+    expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: expect.stringContaining('SUCCESS') });
+  });
+
+  it('are raised in a test, every one of them', () => {
+    const { tests }: AlertTests = parse(readText('test/real/alerts.yaml'));
+    const raised = tests.flatMap((test) => test.alert_rule_test).filter((each) => each.exp_alerts.length > 0);
+
+    expect(new Set(raised.map(({ alertname }) => alertname))).toEqual(
+      new Set(rule.spec.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))),
+    );
+  });
+});

@@ -1,0 +1,158 @@
+// The Helm chart beside the kustomizations, made by the real programs: with the same choices they make the same objects.
+
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parseAllDocuments, stringify } from 'yaml';
+import type { Manifest } from '../../deploy/chart-template.ts';
+import { chartTemplates } from '../../deploy/generate-chart.ts';
+import { newFolder } from '../support/folders.ts';
+import { findBinary, helmBinary } from '../support/kube-binaries.ts';
+import { run } from '../support/run.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+const CHART = join(DEPLOY, 'chart');
+
+const VARIANTS = [
+  ['no choice', {}, { resources: ['base'] }],
+  ['the parts apart', { apart: true }, { resources: ['overlays/apart'] }],
+  ['named namespaces', { namespaces: ['team-a'] }, { resources: ['overlays/namespaces'] }],
+  ['a certificate of cert-manager', { certManager: { enabled: true } }, { resources: ['base'], components: ['components/cert-manager'] }],
+  ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: ['components/monitoring'] }],
+] as const;
+
+describe('the Helm chart', () => {
+  it('has the templates that the kustomizations give', async () => {
+    const rendered = new Map<string, string>();
+    for (const path of ['base', 'overlays/apart', 'overlays/namespaces', 'components/cert-manager', 'components/monitoring'])
+      rendered.set(path, await printed('kubectl', ['kustomize', join(DEPLOY, path)]));
+    const expected = chartTemplates((path) => rendered.get(path) ?? '');
+    const names = (await readdir(join(CHART, 'templates'))).sort();
+    const texts = await Promise.all(names.map((name) => readFile(join(CHART, 'templates', name), 'utf8')));
+
+    expect(names).toEqual([...expected.keys()].sort());
+    expect(texts).toEqual(names.map((name) => expected.get(name)));
+  });
+
+  it('has nothing that Helm would object to', async () => {
+    expect(await run(helm(), ['lint', '--strict', CHART])).toMatchObject({ code: 0 });
+  });
+
+  it.each(VARIANTS)('makes with %s what kustomize makes', async (_, values, kustomization) => {
+    expect(await charted({ ...values, namespace: { create: true } })).toEqual(await kustomized(kustomization));
+  });
+
+  it('grants nothing outside of named namespaces where the parts run apart, too', async () => {
+    const objects = [...(await charted({ apart: true, namespaces: ['team-a', 'team-b'] })).values()];
+    const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name));
+    const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
+    const ofTokens = bindings.filter(({ roleRef }) => roleRef.name === 'purser-controller-tokens');
+    const strangers = bindings.flatMap(({ subjects }) => subjects).filter(({ name }) => !accounts.has(name));
+
+    expect(ofTokens.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`)).toEqual([
+      'RoleBinding in team-a',
+      'RoleBinding in team-b',
+    ]);
+    expect(strangers).toEqual([]);
+  });
+
+  it('puts values in their places', async () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const values = {
+      image: { repository: 'registry.test/purser', digest },
+      replicas: 3,
+      options: { 'verify-interval': '1h', 'allow-loopback': true },
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      tolerations: [{ key: 'infra', operator: 'Exists' }],
+      podAnnotations: { 'team.test/owner': 'platform' },
+      networkPolicy: { clusterPorts: [8443] },
+      facade: { tlsSecretName: 'ours' },
+    };
+    const objects = await charted(values, 'tokens');
+
+    const args = expect.arrayContaining(['--verify-interval=1h', '--allow-loopback']);
+    expect(objects.get('Deployment/tokens/purser')).toMatchObject({
+      spec: {
+        replicas: 3,
+        template: {
+          metadata: { annotations: values.podAnnotations },
+          spec: {
+            nodeSelector: values.nodeSelector,
+            tolerations: values.tolerations,
+            containers: [{ image: `registry.test/purser@${digest}`, args }],
+            volumes: [{ name: 'account' }, { name: 'facade-tls', secret: { secretName: 'ours' } }],
+          },
+        },
+      },
+    });
+    expect(objects.get('NetworkPolicy/tokens/purser')).toHaveProperty('spec.egress.1.ports', [{ port: 8443 }]);
+    expect([...objects.keys()].filter((key) => key.includes('purser-system'))).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown one', { replica: 3 }],
+    ['one of another type', { apart: 'yes' }],
+    ['an option that has a value of its own', { options: { namespaces: 'team-a' } }],
+  ])('refuses values with %s', async (_, values) => {
+    expect(await template(values, 'purser-system')).toMatchObject({ code: 1, complaints: expect.stringContaining('schema') });
+  });
+});
+
+interface Binding extends Manifest {
+  readonly roleRef: { readonly name: string };
+  readonly subjects: readonly { readonly name: string }[];
+}
+
+type Objects = ReadonlyMap<string, Manifest>;
+
+async function charted(values: object, namespace = 'purser-system'): Promise<Objects> {
+  const { code, output, complaints } = await template(values, namespace);
+  if (code !== 0) throw new Error(complaints);
+  return objectsOf(output);
+}
+
+async function template(values: object, namespace: string) {
+  const file = join(await newFolder(), 'values.json');
+  await writeFile(file, JSON.stringify(values));
+  return await run(helm(), ['template', 'purser', CHART, '--namespace', namespace, '--values', file]);
+}
+
+async function kustomized({ resources, components = [] }: Readonly<Record<string, readonly string[]>>): Promise<Objects> {
+  const folder = join(await newFolder(), 'overlay');
+  await mkdir(folder);
+  const here = (path: string) => relative(folder, join(DEPLOY, path));
+  const kustomization = { resources: resources?.map(here), components: components.map(here) };
+  await writeFile(join(folder, 'kustomization.yaml'), stringify(kustomization));
+  return objectsOf(await printed('kubectl', ['kustomize', folder]));
+}
+
+/** By kind, namespace and name. That Helm keeps definitions when it goes is its own business. */
+function objectsOf(text: string): Objects {
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
+  return new Map(
+    objects
+      .filter((object) => object !== null)
+      .map((object) => [`${object.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`, withoutKeep(object)] as const)
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+function withoutKeep(object: Manifest): Manifest {
+  const { annotations, ...metadata } = object.metadata as Manifest['metadata'] & {
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  const { 'helm.sh/resource-policy': _, ...others } = annotations ?? {};
+  return { ...object, metadata: { ...metadata, ...(Object.keys(others).length > 0 && { annotations: others }) } };
+}
+
+async function printed(name: string, args: readonly string[]): Promise<string> {
+  const { code, output, complaints } = await run(findBinary(name) ?? name, args);
+  if (code !== 0) throw new Error(complaints);
+  return output;
+}
+
+function helm(): string {
+  const path = helmBinary();
+  if (path === undefined) throw new Error('no helm: run `npm run kube:build`');
+  return path;
+}
