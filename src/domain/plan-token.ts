@@ -44,15 +44,15 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   return { type: 'release', anchor: now < deletedAt + GIVE_UP_MS ? 'delete' : 'orphaned' };
 };
 
-const ownedByOthers: Decision = ({ observation: { token, secret } }) => {
-  if (secret === undefined || isOwnedBy(secret.metadata, token)) return undefined;
-  const message = `The Secret ${secretNameOf(token)} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
-  return { type: 'hold', failure: { reason: 'SecretConflict', message }, strip: false };
-};
-
 const revoked: Decision = ({ observation, state: { secret, revokeRequest } }) => {
   if (revokeRequest === undefined || (secret === undefined && !observation.token.spec.rotation.suspend)) return undefined;
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
+};
+
+const ownedByOthers: Decision = ({ observation: { token, secret }, state, now }) => {
+  if (secret === undefined || isOwnedBy(secret.metadata, token)) return undefined;
+  const message = `The Secret ${secretNameOf(token)} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
+  return { ...held(state, now), failure: { reason: 'SecretConflict', message } };
 };
 
 const suspended: Decision = ({ observation, state, now }) => {
@@ -119,8 +119,8 @@ const verificationDue: Decision = ({ observation: { verifyAt }, now }) =>
 /** The first that has something to say decides. */
 const DECISIONS: readonly Decision[] = [
   beingDeleted,
-  ownedByOthers,
   revoked,
+  ownedByOthers,
   suspended,
   invalid,
   clusterMissing,

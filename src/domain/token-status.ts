@@ -7,7 +7,6 @@ import { renewAt } from './rotation.ts';
 import { conditionsFor, type TokenFacts } from './token-conditions.ts';
 import type { TokenObservation } from './token-observation.ts';
 import type { TokenFailure } from './token-plan.ts';
-import { secretNameOf } from './token-secret.ts';
 import { isHeld, type TokenState, tokenState } from './token-state.ts';
 
 /** What only whoever acted knows. */
@@ -49,11 +48,11 @@ function tokenFact(state: TokenState): TokenFacts['token'] {
 }
 
 /** Only of a token that this spec wants; of any other there is nothing to tell. */
-function reported(token: ManagedToken, { record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
+function reported(token: ManagedToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;
   return defined({
-    secretName: secretNameOf(token),
+    secretName: secret?.metadata.name,
     serviceAccountUID: record.issuedFor.accountUID || undefined,
     issuedAt: instantText(record.issuedAt),
     expirationTimestamp: instantText(record.expiresAt),

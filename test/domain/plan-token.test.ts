@@ -2,7 +2,21 @@ import { describe, expect, it } from '@jest/globals';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import { planToken } from '../../src/domain/plan-token.ts';
 import { withoutToken } from '../../src/domain/token-secret.ts';
-import { aCluster, aGrant, aScene, aToken, at, digestOf, jwt, NOON, SERVER, stored, writtenSecret } from '../support/builders.ts';
+import {
+  aCluster,
+  aGrant,
+  aScene,
+  aToken,
+  at,
+  digestOf,
+  jwt,
+  NOON,
+  type SceneBuilder,
+  SERVER,
+  stored,
+  type TokenBuilder,
+  writtenSecret,
+} from '../support/builders.ts';
 
 const HELD = aScene().holding(aGrant());
 /** Of the hour, a fifth is left at 12:48; this UID takes another 82 seconds. */
@@ -289,6 +303,21 @@ describe('planToken holds', () => {
     expect(plan).not.toHaveProperty('until');
   });
 
+  it.each([
+    ['keeps a valid token until its expiry', {}, '12:50:00', { strip: false, until: at('13:00:00') }],
+    ['takes an expired token away', {}, '13:00:00', { strip: true }],
+    ['takes the token for another spec away', { audiences: ['vault'] }, '12:50:00', { strip: true }],
+  ])('off a Secret of others that the name leads to, and in the former one %s', (_, spec, time, held) => {
+    const scene = ontoForeign((token) => token.with(spec));
+    const plan = planToken(scene.build(), at(time));
+    expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
+  });
+
+  it('off a Secret of others, but revokes all the same what is in the former one', () => {
+    const scene = ontoForeign((token) => token.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leaked'));
+    expect(planToken(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leaked', secrets: ['ci'] });
+  });
+
   it('off a Secret that refers to us but has another controller', () => {
     const { metadata, ...secret } = secretOfHeld();
     const others = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true };
@@ -448,4 +477,11 @@ function refused(text: string) {
 
 function immutable() {
   return HELD.with({ secret: { ...secretOfHeld(), immutable: true } });
+}
+
+/** The Secret was to be given a name that somebody else's has. */
+function ontoForeign(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
+  const theirs = { ...secretOfHeld(), metadata: { name: 'theirs' } };
+  const renamed = HELD.changing((token) => change(token.writing({ name: 'theirs' })));
+  return renamed.with({ secret: theirs, former: [secretOfHeld()] });
 }

@@ -43,7 +43,8 @@ export async function writeSecret(
   const written = await answered(sent, signal, 'AlreadyExists', 'Conflict', 'NotFound');
   if (written === undefined) return undefined;
   const secret = reduceSecret(written);
-  deps.memory.of(token.metadata.uid ?? '').wrote(secret, observed, deps.clock.now());
+  // One of a former name says nothing of the wanted one.
+  if (secret.metadata.name === secretNameOf(token)) deps.memory.of(token.metadata.uid ?? '').wrote(secret, observed, deps.clock.now());
   return secret;
 }
 

@@ -6,6 +6,7 @@ import { base64, TokenWorld, text } from './token-world.ts';
 
 jest.setTimeout(30_000);
 
+const MINUTE = 60_000;
 const ISSUED = ['POST serviceaccounts/deployer/token'];
 
 let world: TokenWorld;
@@ -121,6 +122,44 @@ describe('a Secret', () => {
       hub: ['GET secrets/ci', 'POST secrets', 'DELETE secrets/ci', 'PUT managedtokens/ci/status'],
       target: [],
     });
+  });
+});
+
+describe('a Secret that was to get the name of somebody else’s', () => {
+  const theirs = (labels: Readonly<Record<string, string>>) => ({
+    metadata: { namespace: world.namespace, name: 'theirs', labels },
+    type: 'Opaque',
+    data: { mine: base64('do not touch') },
+  });
+
+  it.each([
+    ['without our label', {}],
+    ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+  ])('keeps its token until the expiry, and no longer: %s', async (_, labels) => {
+    const made = await world.hub.admin.create(Secrets, theirs(labels));
+    await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
+    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+    expect(await world.tokenText()).toBe(first);
+    await world.pass(61 * MINUTE, 30_000);
+    await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
+    await world.looked();
+
+    expect([await world.secret('theirs'), world.sent().target.length <= 1]).toEqual([made, true]);
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'theirs' });
+    await world.pass(70_000, 10_000);
+    await world.ready();
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(await world.isAccepted(await world.tokenText('theirs'))).toBe(true);
+  });
+
+  it('goes when the permission does', async () => {
+    await world.hub.admin.create(Secrets, theirs({}));
+    await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
+    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+    await world.forbid();
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(await world.secret('theirs')).toBeDefined();
   });
 });
 
