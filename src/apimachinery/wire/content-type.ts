@@ -26,6 +26,15 @@ export function bodyMediaType(contentType: string | undefined): BodyMediaType {
   throw unknownFormat(CONSUMED);
 }
 
+/** The same for bodies that are neither compressed nor in another encoding of text; those are refused (415), too. */
+export function plainBodyMediaType(contentType: string | undefined, contentEncoding: string | undefined): BodyMediaType {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
+  const isPlain = (contentEncoding ?? 'identity').toLowerCase() === 'identity' && /^(utf-8|us-ascii)$/i.test(charset);
+  const mediaType = bodyMediaType(contentType);
+  if (!isPlain) throw unknownFormat(CONSUMED);
+  return mediaType;
+}
+
 /** The error for an object that protobuf cannot tell us: it is of a custom kind, or has fields that nothing here describes. */
 export function withoutProtobuf(): StatusError {
   return unknownFormat(['application/json', 'application/yaml']);

@@ -43,9 +43,13 @@ export interface ListOptions {
   readonly sendInitialEvents?: boolean;
 }
 
-/** CreateOptions or UpdateOptions of a query, or throws a StatusError (422). */
-export function writeOptions(query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions'): WriteOptions {
-  refuse(kind, writeErrors(query));
+/** CreateOptions or UpdateOptions of a query, or throws a StatusError (422). A fieldManager may be `maxLength` long. */
+export function writeOptions(
+  query: URLSearchParams,
+  kind: 'CreateOptions' | 'UpdateOptions',
+  maxLength = MAX_FIELD_MANAGER_BYTES,
+): WriteOptions {
+  refuse(kind, writeErrors(query, maxLength));
   return accepted(query);
 }
 
@@ -84,6 +88,7 @@ export function fieldManagerName(fieldManager: string, userAgent = ''): string {
   return name === '' ? 'unknown' : name;
 }
 
+/** In bytes, which is also how many characters there can be. */
 const MAX_FIELD_MANAGER_BYTES = 128;
 
 /** Why a dryRun option is not valid. */
@@ -96,22 +101,28 @@ export function refuse(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', name: kind }, '', errors);
 }
 
-function writeErrors(query: URLSearchParams): FieldError[] {
+function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES): FieldError[] {
   return [
-    ...fieldManagerErrors(text(query, 'fieldManager')),
+    ...fieldManagerErrors(text(query, 'fieldManager'), maxLength),
     ...dryRunErrors(query.getAll('dryRun')),
     ...fieldValidationErrors(text(query, 'fieldValidation')),
   ];
 }
 
-function fieldManagerErrors(fieldManager: string): FieldError[] {
-  const errors = Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES ? [tooLong('fieldManager', MAX_FIELD_MANAGER_BYTES)] : [];
+function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
+  const exceeded = exceededLength(fieldManager, maxLength);
+  const errors = exceeded === undefined ? [] : [tooLong('fieldManager', exceeded)];
   let position = 0;
   for (const char of fieldManager) {
     if (!isGoPrintable(char)) errors.push(invalidValue('fieldManager', fieldManager, unprintable(char, position)));
     position += Buffer.byteLength(char);
   }
   return errors;
+}
+
+function exceededLength(fieldManager: string, maxLength: number): number | undefined {
+  if (Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES) return MAX_FIELD_MANAGER_BYTES;
+  return [...fieldManager].length > maxLength ? maxLength : undefined;
 }
 
 function unprintable(char: string, position: number): string {

@@ -2,11 +2,11 @@
 // What go-restful routes in Kubernetes knows GET alone; the rest answers every method alike.
 
 import { createHash } from 'node:crypto';
+import { noMethod, noRoute } from '../../apimachinery/refusals.ts';
 import type { Reply } from '../../apimachinery/reply.ts';
 import { formatBody } from '../../apimachinery/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../apimachinery/wire/negotiate.ts';
 import { compareUtf8, goStructJson } from '../../std/go-text.ts';
-import { noMethod, noRoute } from '../endpoints/refusals.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { aggregatedRepresentation, groupDiscoveryList } from './aggregated.ts';
 import { type Group, groupsOf } from './groups.ts';

@@ -1,12 +1,12 @@
 // Everything that is not a resource: discovery, schemas, version, health, and the keys that verify tokens.
 
+import { noMethod } from '../../apimachinery/refusals.ts';
 import { plainText, type Reply } from '../../apimachinery/reply.ts';
 import { checkRoutable } from '../../apimachinery/wire/negotiate.ts';
 import { keySet, type OidcDocument, openIdConfiguration } from '../access/oidc.ts';
 import type { HealthCheck } from '../discovery/health.ts';
 import { discoveryRoute } from '../discovery/route.ts';
 import type { ApiRequest } from '../request.ts';
-import { noMethod } from './refusals.ts';
 import type { AccessApi } from './review.ts';
 
 export interface ServerFacts {

@@ -2,6 +2,7 @@
 // Built-in kinds have routes that say what is there; custom resources decide step by step. Their refusals differ.
 
 import { badRequest, notFound, qualifiedName, statusError } from '../../api/status.ts';
+import { noMethod, noRoute } from '../../apimachinery/refusals.ts';
 import { plainText, type Reply } from '../../apimachinery/reply.ts';
 import { reviewKinds } from '../../apimachinery/reviews.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -11,7 +12,6 @@ import { resourceName } from '../verbs/api.ts';
 import type { KindRequest } from './endpoint.ts';
 import { patchEndpoint } from './patch.ts';
 import { getEndpoint, listEndpoint, watchEndpoint } from './read.ts';
-import { noMethod, noRoute } from './refusals.ts';
 import { type AccessApi, reviewEndpoint } from './review.ts';
 import { tokenEndpoint } from './token.ts';
 import { createEndpoint, deleteCollectionEndpoint, deleteEndpoint, updateEndpoint } from './write.ts';

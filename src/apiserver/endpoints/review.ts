@@ -1,5 +1,6 @@
 // Reviews: posted, answered and forgotten.
 
+import { noMethod, noRoute } from '../../apimachinery/refusals.ts';
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
 import type { ReviewKind } from '../../apimachinery/reviews.ts';
 import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
@@ -14,7 +15,6 @@ import { answerReview } from '../reviews/review.ts';
 import type { TokenIssuance } from '../reviews/token.ts';
 import type { Api } from '../verbs/api.ts';
 import { decodeBody } from './decode-body.ts';
-import { noMethod, noRoute } from './refusals.ts';
 
 /** The world as endpoints see it: objects, and who may do what with them. */
 export interface AccessApi extends Api {

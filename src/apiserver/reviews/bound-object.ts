@@ -17,19 +17,20 @@ export function boundObject(
   const { kind = '', name = '' } = reference;
   const type = kind.toLowerCase() as keyof BoundClaims;
   const object = storedObject(objects, `${type}s`, type === 'node' ? '' : account.namespace, name);
-  checkBoundObject(reference, object, account.name);
-  const node = type === 'pod' ? nodeOfPod(object, objects) : undefined;
+  const { serviceAccountName = '', nodeName = '' } = (object as Pod).spec ?? {};
+  checkBoundObject(reference, { uid: object.metadata.uid ?? '', serviceAccountName }, account.name);
+  const node = type === 'pod' ? nodeOfPod(nodeName, objects) : undefined;
   return { [type]: claimedObject(object), ...(node && { node }) };
 }
 
 const KINDS = ['Pod', 'Secret', 'Node'];
 
 interface Pod extends KubeObject {
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };
 }
 
 /** The node on which a Pod runs, if it runs; by name alone if the node is not registered. */
-function nodeOfPod({ spec: { nodeName = '' } = {} }: Pod, objects: ObjectSource): ClaimedObject | undefined {
+function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);
   return node === undefined ? { name: nodeName } : claimedObject(node);

@@ -1,0 +1,63 @@
+// One line in the log for every token that is issued or refused. It names the token by its id alone.
+
+import { StatusError } from '../api/status.ts';
+import { instantText } from '../domain/instant.ts';
+import type { IssueTarget } from '../domain/issue-names.ts';
+import type { IssuedToken } from '../issuers/token-exchange.ts';
+import { withoutTokens } from '../std/sensitive.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { FacadeRequest } from './request.ts';
+
+/** What a request was about, as far as it was read. */
+export interface Asked {
+  readonly target: IssueTarget;
+  readonly audiences?: readonly string[];
+  readonly expirationSeconds?: number | bigint;
+  readonly boundObject?: string;
+}
+
+/** Writes the lines. */
+export class Audit {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    // What was decided is told at every level but that which tells nothing.
+    this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info' });
+  }
+
+  issued(request: FacadeRequest, asked: Asked, token: IssuedToken): void {
+    const { claims, statedExpiryAt } = token;
+    const what = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
+    this.#log.info({ ...line('issued', request, asked), ...what }, 'a token was issued');
+  }
+
+  rehearsed(request: FacadeRequest, asked: Asked): void {
+    this.#log.info(line('dry run', request, asked), 'a token would have been issued');
+  }
+
+  refused(request: FacadeRequest, asked: Asked, error: unknown): void {
+    const { code, reason, message } = error instanceof StatusError ? error : { code: 500, reason: 'InternalError', message: '' };
+    this.#log.info({ ...line('refused', request, asked), code, reason, message: shortened(message) }, 'a token was refused');
+  }
+}
+
+const MAX_LISTED = 16;
+const MAX_CHARS = 256;
+
+function line(decision: string, { caller, requestId }: FacadeRequest, { target, audiences, expirationSeconds, boundObject }: Asked) {
+  return {
+    audit: 'TokenRequest',
+    decision,
+    requestID: shortened(requestId),
+    user: caller.user.username,
+    ...target,
+    ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shortened) }),
+    ...(expirationSeconds !== undefined && { expirationSeconds: Number(expirationSeconds) }),
+    ...(boundObject !== undefined && { boundObject: shortened(boundObject) }),
+  };
+}
+
+/** Callers choose these texts. */
+function shortened(text: string): string {
+  return withoutTokens(text.slice(0, MAX_CHARS));
+}

@@ -1,0 +1,119 @@
+// Who a bearer token stands for, by the word of the hub. Answers are kept for ten seconds, under a digest of the token.
+
+import { hash } from 'node:crypto';
+import { unauthorized } from '../api/status.ts';
+import { type Fields, fieldsOf, isFields } from '../domain/untrusted.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { untilAborted } from '../kube/deadline.ts';
+import { TokenReviews } from '../kube/reviews.ts';
+import type { Clock } from '../std/clock.ts';
+import { Sensitive } from '../std/sensitive.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { bearerToken } from './bearer.ts';
+import { FreshCache } from './fresh-cache.ts';
+import { decisionOf, reviewStatus, unreadable } from './hub-answer.ts';
+import { overloaded } from './rate-limit.ts';
+import type { Caller, User } from './request.ts';
+import { type Rate, TokenBucket } from './token-bucket.ts';
+
+export interface AuthenticatorOptions {
+  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** One of them must be among those that a token is for; none are demanded when empty. */
+  readonly audiences: readonly string[];
+  /** How many tokens that are not known yet may be put to the hub. */
+  readonly reviewRate?: Rate;
+}
+
+/** Authenticates requests. */
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #accepted: FreshCache<User>;
+  /** Apart from the others: a flood of bad tokens drives out nobody who is known. */
+  readonly #refused: FreshCache<true>;
+  readonly #underWay = new Map<string, Promise<User | undefined>>();
+  readonly #unknown: TokenBucket;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+    this.#refused = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+    this.#unknown = new TokenBucket(clock, options.reviewRate ?? REVIEW_RATE);
+  }
+
+  /** The caller, from the headers as they came. Throws 400, 401, 429 or 503. */
+  async authenticate(rawHeaders: readonly string[], signal: AbortSignal): Promise<Caller> {
+    const token = bearerToken(rawHeaders);
+    if (token === undefined) throw unauthorized();
+    const tokenId = hash('sha256', token, 'base64url');
+    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find(tokenId, token), signal));
+    if (user === undefined) throw unauthorized();
+    const kept = new Sensitive(token);
+    return { user, tokenId, stillValid: async () => (await this.#find(tokenId, kept.reveal())) !== undefined };
+  }
+
+  /** The user; undefined for a token that is not accepted. */
+  async #find(tokenId: string, token: string): Promise<User | undefined> {
+    const user = this.#accepted.get(tokenId);
+    if (user !== undefined || this.#refused.get(tokenId)) return user;
+    const review = this.#underWay.get(tokenId) ?? this.#review(tokenId, token);
+    this.#underWay.set(tokenId, review);
+    return review;
+  }
+
+  async #review(tokenId: string, token: string): Promise<User | undefined> {
+    try {
+      // Whoever was known a moment ago does not stand in line with those who never were.
+      const waitMs = this.#accepted.last(tokenId) === undefined ? this.#unknown.take() : 0;
+      if (waitMs > 0) throw overloaded(waitMs);
+      const askedAt = this.#options.clock.monotonic();
+      const user = await this.#ask(token);
+      if (user === undefined) this.#refused.set(tokenId, true, askedAt);
+      else this.#accepted.set(tokenId, user, askedAt);
+      if (user === undefined) this.#accepted.delete(tokenId);
+      return user;
+    } finally {
+      this.#underWay.delete(tokenId);
+    }
+  }
+
+  async #ask(token: string): Promise<User | undefined> {
+    const { hub, audiences, log } = this.#options;
+    const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) };
+    const status = await reviewStatus(REVIEW, hub.createReview(TokenReviews, { spec }, { timeoutMs: DEADLINE_MS }), log);
+    if (!decisionOf(REVIEW, status, 'authenticated', log) || !isForUs(status, audiences)) return undefined;
+    const user = userOf(status['user']);
+    if (user === undefined) throw unreadable(REVIEW, log);
+    return isSomebody(user) ? user : undefined;
+  }
+}
+
+const REVIEW = 'TokenReview';
+const TTL_MS = 10_000;
+const MAX_ENTRIES = 10_000;
+const DEADLINE_MS = 10_000;
+const REVIEW_RATE: Rate = { perSecond: 200, burst: 400 };
+
+/** A server that does not know audiences says nothing of them. */
+function isForUs({ audiences }: Fields, demanded: readonly string[]): boolean {
+  if (demanded.length === 0) return true;
+  return Array.isArray(audiences) && demanded.some((audience) => audiences.includes(audience));
+}
+
+function isSomebody({ username, groups }: User): boolean {
+  return username !== '' && username !== 'system:anonymous' && !groups.includes('system:unauthenticated');
+}
+
+/** Exactly what the hub says; undefined where that is not a user. */
+function userOf(value: unknown): User | undefined {
+  const { username = '', uid = '', groups = [], extra = {} } = fieldsOf(value);
+  if (typeof username !== 'string' || typeof uid !== 'string' || !isTexts(groups) || !isFields(extra)) return undefined;
+  if (!Object.values(extra).every(isTexts)) return undefined;
+  return { username, uid, groups, extra: extra as User['extra'] };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}

@@ -1,0 +1,118 @@
+// One request to the façade from its head to its answer.
+
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { badRequest, statusError } from '../api/status.ts';
+import { noRoute } from '../apimachinery/refusals.ts';
+import { parseUrl } from '../apimachinery/request-url.ts';
+import type { Preferences } from '../apimachinery/wire/negotiate.ts';
+import { requestTimeoutMs } from '../apimachinery/wire/options.ts';
+import { flag } from '../apimachinery/wire/query.ts';
+import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
+import type { Clock } from '../std/clock.ts';
+import { readBody } from './read-body.ts';
+import type { Caller, FacadeRequest } from './request.ts';
+
+/** The reason of a signal when its caller has left, or when the server has no more time for them. */
+export class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+}
+
+/** A request as endpoints see it, once it is authenticated. */
+export class Exchange implements FacadeRequest {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly query: URLSearchParams;
+  readonly preferences: Preferences;
+  readonly warnings: string[] = [];
+  readonly #gone = new AbortController();
+  params: Readonly<Record<string, string>> = {};
+  /** Whether the answer is one that lasts: then it ends as soon as the server stops. */
+  isStreaming = false;
+  #caller: Caller | undefined;
+  #cancelTimeout = () => {};
+
+  constructor(message: IncomingMessage, response: ServerResponse) {
+    this.message = message;
+    this.response = response;
+    this.requestId = this.header('audit-id') || randomUUID();
+    this.query = parseUrl(message.url ?? '')?.query ?? new URLSearchParams();
+    this.preferences = {
+      accept: this.header('accept'),
+      userAgent: this.userAgent,
+      pretty: this.query.get('pretty') ?? undefined,
+    };
+    response.on('close', () => {
+      this.#cancelTimeout();
+      this.abandon();
+    });
+  }
+
+  get method(): string {
+    return this.message.method ?? '';
+  }
+
+  get contentType(): string | undefined {
+    return this.header('content-type');
+  }
+
+  get userAgent(): string | undefined {
+    return this.header('user-agent');
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get caller(): Caller {
+    if (this.#caller === undefined) throw new Error('nobody has authenticated this request');
+    return this.#caller;
+  }
+
+  set caller(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  readonly warn = (text: string): void => void this.warnings.push(text);
+
+  header(name: string): string | undefined {
+    return this.message.headersDistinct[name]?.[0];
+  }
+
+  body(): Promise<Buffer> {
+    return readBody(this.message, this.response);
+  }
+
+  /** Refuses what HTTP allows and we do not. Throws 400 or 404. */
+  checkTarget(params: Readonly<Record<string, string>>): void {
+    const { url = '', httpVersionMinor, headers } = this.message;
+    if (httpVersionMinor === 0 && headers.host === undefined) throw badRequest('the request names no host');
+    if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
+    if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
+      throw badRequest('the path has control characters');
+    if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw noRoute();
+    this.params = params;
+  }
+
+  /** Lets the request take no longer than its `timeout` says. Throws 400 if that says nothing. */
+  startTimeout(clock: Clock): void {
+    if (!this.query.has('timeout') || flag(this.query, 'watch')) return;
+    const expired = () =>
+      statusError('Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded', {});
+    this.#cancelTimeout = clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
+  }
+
+  /** Ends the work on the request: nobody will read what it leads to. */
+  abandon(): void {
+    this.#gone.abort(new Abandoned('the caller has left'));
+  }
+}
+
+const CONTROL = /[\0-\x1f\x7f]/;
+
+/** Wildcards are not names. */
+function isName(param: string, value: string): boolean {
+  if (param === '*') return true;
+  return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
+}

@@ -1,0 +1,47 @@
+// How often one caller may ask, whichever token they use.
+
+import { tooManyRequests } from '../api/status.ts';
+import type { Clock } from '../std/clock.ts';
+import { type Rate, TokenBucket } from './token-bucket.ts';
+
+/** Remembers who asked how often lately. */
+export class RateLimit {
+  readonly #clock: Clock;
+  readonly #rate: Rate;
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  constructor(clock: Clock, rate: Rate) {
+    this.#clock = clock;
+    this.#rate = rate;
+  }
+
+  /** Throws 429 when this caller asks too often. */
+  check(caller: string): void {
+    const waitMs = this.#bucketOf(caller).take();
+    if (waitMs > 0) throw overloaded(waitMs);
+  }
+
+  #bucketOf(caller: string): TokenBucket {
+    const known = this.#buckets.get(caller);
+    const bucket = known ?? new TokenBucket(this.#clock, this.#rate);
+    // Whoever asked last is forgotten last.
+    if (known !== undefined) this.#buckets.delete(caller);
+    this.#buckets.set(caller, bucket);
+    if (this.#buckets.size > MAX_CALLERS) this.#forgetOldest();
+    return bucket;
+  }
+
+  #forgetOldest(): void {
+    for (const caller of this.#buckets.keys()) {
+      this.#buckets.delete(caller);
+      return;
+    }
+  }
+}
+
+/** The refusal of what comes too often. */
+export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
+  return tooManyRequests('Too many requests, please try again later.', Math.max(1, Math.ceil(waitMs / 1000)));
+}
+
+const MAX_CALLERS = 10_000;

@@ -1,0 +1,64 @@
+// An answer on its way out: with the headers that every answer has, and an end for callers who go on sending.
+
+import type { OutgoingHttpHeaders } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { internalError, StatusError } from '../api/status.ts';
+import { errorReply, isStream, type Reply } from '../apimachinery/reply.ts';
+import type { Preferences } from '../apimachinery/wire/negotiate.ts';
+import { warningHeaders } from '../apimachinery/wire/warning.ts';
+import type { Exchange } from './exchange.ts';
+import type { FacadeReply } from './request.ts';
+
+/** Sends an answer. Never rejects: when it breaks on the way, so does the connection. */
+export async function send(exchange: Exchange, reply: FacadeReply): Promise<void> {
+  const { message, response } = exchange;
+  if (response.destroyed || response.headersSent) return;
+  try {
+    // A body that nobody read would be taken for the next request.
+    const isUnread = !message.complete;
+    if (isUnread) response.setHeader('connection', 'close');
+    await write(exchange, reply);
+    if (isUnread) discard(exchange);
+  } catch {
+    response.destroy();
+  }
+}
+
+/** Anything that was thrown, as the caller is told. What nobody expected is given a number instead of a reason. */
+export function errorAnswer(error: unknown, preferences: Preferences, requestId: string): Reply {
+  const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
+  const reply = errorReply(known, preferences);
+  return known.code === 401 ? { ...reply, headers: { ...reply.headers, 'www-authenticate': 'Bearer' } } : reply;
+}
+
+/** How much of an unread body is taken, so that the answer gets through before the connection ends. */
+const MAX_DISCARDED_BYTES = 1 << 20;
+
+async function write(exchange: Exchange, reply: FacadeReply): Promise<void> {
+  const { response, message } = exchange;
+  if ('write' in reply || isStream(reply.body)) {
+    exchange.isStreaming = true;
+    response.writeHead(reply.status, headersOf(exchange, reply));
+    response.flushHeaders();
+    await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
+    response.end();
+  } else {
+    const length = { 'content-length': Buffer.byteLength(reply.body) };
+    response.writeHead(reply.status, { ...headersOf(exchange, reply), ...length });
+    response.end(message.method === 'HEAD' ? undefined : reply.body);
+  }
+}
+
+function headersOf({ requestId, warnings }: Exchange, { headers }: FacadeReply): OutgoingHttpHeaders {
+  const all = { 'audit-id': requestId, 'cache-control': 'no-cache, no-store, private', ...(headers as Readonly<Record<string, string>>) };
+  return warnings.length === 0 ? all : Object.assign(all, { warning: warningHeaders(warnings) });
+}
+
+function discard({ message }: Exchange): void {
+  let bytes = 0;
+  message.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_DISCARDED_BYTES) message.destroy();
+  });
+  message.on('error', () => {});
+}

@@ -1,0 +1,173 @@
+// A façade on a real TLS socket, between a hub and a target that answer as a test tells them to.
+
+import { Agent } from 'node:https';
+import { connect } from 'node:tls';
+import { createFacade, type Facade, type FacadeSettings } from '../../src/http/facade.ts';
+import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { type Clock, systemClock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { registered, settings as targetSettings } from '../issuers/registration.ts';
+import { authority, grants, startTarget } from '../issuers/wire-target.ts';
+import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
+
+export interface FacadeWorldOptions {
+  readonly hub?: WireHandler;
+  readonly target?: WireHandler;
+  readonly settings?: Partial<FacadeSettings>;
+  readonly clock?: Clock;
+}
+
+/** What a raw connection got to read until it was closed, or until `isEnough`. */
+export type RawAnswer = { readonly text: string; readonly isClosed: boolean };
+
+const facadeAuthority = createAuthority(Date.now());
+
+export class FacadeWorld {
+  readonly hub: WireServer;
+  readonly target: WireServer;
+  readonly lines: string[] = [];
+  readonly clients: ClusterClients;
+  port = 0;
+  clusters = new Map<string, RegisteredCluster>();
+  readonly #agent = new Agent({ ca: facadeAuthority.certificate, keepAlive: true });
+  readonly #closing: (() => Promise<unknown>)[] = [];
+  #facade: Facade | undefined;
+
+  private constructor(hub: WireServer, target: WireServer, clock: Clock) {
+    this.hub = hub;
+    this.target = target;
+    this.clients = new ClusterClients(targetSettings(clock));
+    this.clusters.set('prod-eu', registered({ name: 'prod-eu', servers: [target.url], ca: authority.certificate }));
+    this.#closing.push(
+      () => target.close(),
+      () => hub.close(),
+      () => this.clients.close(),
+    );
+  }
+
+  static async start({ hub, target, settings, clock = systemClock }: FacadeWorldOptions = {}): Promise<FacadeWorld> {
+    const world = new FacadeWorld(await startWireServer(hub ?? allows()), await startTarget(target ?? grants()), clock);
+    const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
+    const transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
+    world.#closing.push(() => transport.close());
+    const { certificate: cert, key } = issueServerCertificate(facadeAuthority, LOOPBACK_NAMES, Date.now());
+    const facade = createFacade({
+      hub: new KubeClient(transport, 'purser'),
+      clients: world.clients,
+      registered: (name) => world.clusters.get(name),
+      certificate: async () => ({ cert, key }),
+      clock,
+      log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
+      settings: { ...DEFAULTS, ...settings },
+    });
+    world.#facade = facade;
+    world.#closing.push(() => facade.close(200));
+    world.port = await facade.listen();
+    return world;
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.port}`;
+  }
+
+  request(method: string, path: string, request?: ApiRequest): Promise<ApiAnswer> {
+    return sendRequest({ url: this.url, agent: this.#agent }, method, path, request);
+  }
+
+  /** Asks for a token as somebody who may have it. */
+  post(
+    body: unknown = TOKEN_REQUEST,
+    { path = TOKEN_PATH, headers = {} }: { path?: string; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return this.request('POST', path, {
+      headers: { authorization: `Bearer ${GOOD}`, 'content-type': 'application/json', ...headers },
+      body: text,
+    });
+  }
+
+  /** Writes bytes as they are, and reads until the connection ends or the answer is whole. */
+  raw(bytes: string | Buffer, { isEnough = isWhole }: { isEnough?: (text: string) => boolean } = {}): Promise<RawAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+    const socket = connect({ port: this.port, host: '127.0.0.1', ca: facadeAuthority.certificate, ALPNProtocols: ['http/1.1'] });
+    let text = '';
+    socket.on('secureConnect', () => socket.write(bytes));
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (!isEnough(text)) return;
+      resolve({ text, isClosed: false });
+      socket.destroy();
+    });
+    socket.on('end', () => socket.end());
+    socket.on('close', () => resolve({ text, isClosed: true }));
+    socket.on('error', (error) => (text === '' ? reject(error) : resolve({ text, isClosed: true })));
+    return promise;
+  }
+
+  /** The paths that the hub was asked for. */
+  get reviews(): readonly string[] {
+    return this.hub.requests.map(({ path }) => path.split('/').at(-1) ?? '');
+  }
+
+  get tokenRequests(): WireServer['requests'] {
+    return this.target.requests.filter(({ path }) => path.endsWith('/token'));
+  }
+
+  stop(graceMs: number): Promise<void> {
+    return this.#facade?.close(graceMs) ?? Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    this.#agent.destroy();
+    for (const close of this.#closing.reverse()) await close();
+  }
+}
+
+/** The bearer token of somebody who may have everything, and of somebody who may have nothing. */
+export const GOOD = 'good-token';
+export const POOR = 'poor-token';
+export const TOKEN_PATH = '/orchestrator/prod-eu/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['api'] } };
+
+const DEFAULTS: FacadeSettings = {
+  port: 0,
+  host: '127.0.0.1',
+  path: 'orchestrator',
+  audiences: [],
+  defaultAudiences: [],
+  protectedNamespaces: ['kube-system'],
+  requestsPerSecond: 0,
+};
+
+/** A hub that knows two people, one of whom may have every token. */
+export function allows(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {
+  return (request, reply) => {
+    const body = JSON.parse(request.body) as Review;
+    const answer =
+      change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? authenticated(body) : { allowed: body.spec.user === 'alice' });
+    reply.json(201, { ...body, status: answer });
+  };
+}
+
+export interface Review {
+  readonly kind: 'TokenReview' | 'SubjectAccessReview';
+  readonly spec: { readonly token: string; readonly user: string; readonly resourceAttributes: Readonly<Record<string, string>> };
+}
+
+function authenticated({ spec }: Review): object {
+  const username = { [GOOD]: 'alice', [POOR]: 'bob' }[spec.token];
+  if (username === undefined) return { user: {}, error: 'invalid bearer token' };
+  return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
+}
+
+function isWhole(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n');
+  const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
+  return end >= 0 && length !== undefined && text.length >= end + 4 + Number(length);
+}
