@@ -10,6 +10,8 @@ import { createTokenController } from './controllers/managed-token/controller.ts
 import type { TokenInformers } from './controllers/managed-token/hub-view.ts';
 import { createTokenInformers } from './controllers/managed-token/informers.ts';
 import { PROTECTED_NAMESPACES } from './domain/issue-names.ts';
+import type { Health } from './http/operations/health.ts';
+import { listenForOperations, type Operations } from './http/operations/listener.ts';
 import { ClusterClients } from './issuers/cluster-clients.ts';
 import { isExpired, KubeClient } from './kube/client.ts';
 import { untilAborted } from './kube/deadline.ts';
@@ -24,7 +26,9 @@ import { whileLeading } from './runtime/leadership.ts';
 import { type Component, Lifecycle, streamComponent } from './runtime/lifecycle.ts';
 import { report } from './runtime/report.ts';
 import type { Clock } from './std/clock.ts';
+import { readBuild } from './telemetry/build.ts';
 import type { Logger } from './telemetry/logger.ts';
+import { Metrics } from './telemetry/metrics.ts';
 
 export interface AppOptions {
   /** The hub, and who we are there. */
@@ -58,15 +62,26 @@ export interface AppSettings {
   readonly allowLoopback: boolean;
   /** How long work under way may take to end. */
   readonly drainMs: number;
+  /** Where to listen; everywhere by default. */
+  readonly bindAddress?: string | undefined;
+  readonly metricsPort: number;
 }
 
 /** A running Purser. */
 export interface App {
   /** The address of the hub. */
   readonly server: string;
-  /** Resolves once everything on the hub that concerns us is known; rejects when the app is stopped before. */
-  readonly ready: Promise<void>;
+  /**
+   * Resolves once everything on the hub that concerns us is known, with where we are served. Rejects when the app is
+   * stopped before, and when a port cannot be had.
+   */
+  readonly ready: Promise<Served>;
   stop(): Promise<void>;
+}
+
+/** Where Purser itself is served. */
+export interface Served {
+  readonly metrics: string;
 }
 
 /** Starts Purser on a hub. Throws for a configuration that cannot be used; a hub that does not answer is waited for. */
@@ -74,11 +89,13 @@ export function startApp(options: AppOptions): App {
   const { hub, clock, log, execEnv } = options;
   const transport = createTransport(hub, { clock, ...(execEnv && { execEnv }) });
   const client = new KubeClient(transport, FieldManager);
-  const lifecycle = new Lifecycle(componentsOf(options, client), clock);
-  const ready = lifecycle.start();
+  const state = new State();
+  const lifecycle = new Lifecycle(componentsOf(options, client, state), clock);
+  const ready = lifecycle.start().then(() => state.started());
   // Whoever does not wait for it need not hear that it was cut short.
   ready.catch(() => {});
   const stop = async () => {
+    state.isStopping = true;
     for (const { name, error } of await lifecycle.stop())
       log.warn({ component: name, error }, 'a part of Purser did not end in good order');
     await transport.close();
@@ -86,8 +103,26 @@ export function startApp(options: AppOptions): App {
   return { server: transport.server, ready, stop };
 }
 
+/** How far the process is, as its probes tell it. The hub may be away: answers from memory are better than none. */
+class State {
+  isStopping = false;
+  metricsUrl = '';
+  #isStarted = false;
+  readonly health: Health = {
+    livez: [PING],
+    readyz: [PING, { name: 'informer-sync', holds: () => this.#isStarted }, { name: 'shutdown', holds: () => !this.isStopping }],
+  };
+
+  started(): Served {
+    this.#isStarted = true;
+    return { metrics: this.metricsUrl };
+  }
+}
+
+const PING = { name: 'ping', holds: () => true };
+
 /** In the order in which they start; they stop in the reverse one. */
-function componentsOf(options: AppOptions, client: KubeClient): readonly Component[] {
+function componentsOf(options: AppOptions, client: KubeClient, state: State): readonly Component[] {
   const { clock, random, log, settings } = options;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces: settings.credentialNamespaces });
   const identity = `${hostname()}_${randomUUID()}`;
@@ -96,11 +131,15 @@ function componentsOf(options: AppOptions, client: KubeClient): readonly Compone
   const recorder = new Recorder({ ...voice, onProblem: problem('an event could not be written') });
   const candidate = { client, clock, random, namespace: settings.namespace, name: FieldManager, identity };
   const election = createElection({ ...candidate, onProblem: problem('the Lease could not be read or written') });
+  const { store: tokens } = informers.tokens;
+  const { store: clusters } = informers.clusters;
+  const metrics = new Metrics({ build: readBuild(), tokens, clusters, leads: () => election.leads });
   return [
+    operations(options, metrics, state),
     installed(options, client),
     watches(informers, client, log),
     { name: 'events', start: done, stop: () => recorder.flush(), stopMs: FLUSH_MS },
-    ...work(options, { client, informers, recorder, election }),
+    ...work(options, { client, informers, recorder, election, metrics }),
   ];
 }
 
@@ -109,21 +148,38 @@ interface Parts {
   readonly informers: TokenInformers;
   readonly recorder: Recorder;
   readonly election: ReturnType<typeof createElection>;
+  readonly metrics: Metrics;
+}
+
+/** Probes come first and go last. */
+function operations({ log, settings }: AppOptions, metrics: Metrics, state: State): Component {
+  const { bindAddress: host, metricsPort: port } = settings;
+  let listening: Operations | undefined;
+  return {
+    name: 'metrics and health',
+    stopMs: FLUSH_MS,
+    async start() {
+      listening = await listenForOperations({ host, port, health: state.health, metrics, log });
+      state.metricsUrl = listening.url;
+    },
+    stop: async () => listening?.close(),
+  };
 }
 
 /** What only the leader does, and what it needs for that. */
-function work(options: AppOptions, { client, informers, recorder, election }: Parts): readonly Component[] {
+function work(options: AppOptions, { client, informers, recorder, election, metrics }: Parts): readonly Component[] {
   const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'a defect of Purser ended its work') } = options;
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, verifyIntervalMs, ownAddress } = settings;
   const hub = hubCluster === undefined ? {} : { hub: { clusterName: hubCluster, client, namespace } };
   const clients = new ClusterClients({ clock, allowLoopback, allowUnpinned: false, credentialNamespaces, ownAddress, ...hub });
   const protectedNamespaces = settings.protectedNamespaces ?? PROTECTED_NAMESPACES;
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: {} };
-  const tokens = createTokenController({ informers, hub: client, clients, recorder, clock, random, log, settings: tokenSettings });
+  const common = { informers, hub: client, clients, recorder, clock, random, log, metrics };
+  const tokens = createTokenController({ ...common, settings: tokenSettings });
   const { probeIntervalMs = PROBE_INTERVAL_MS, accessIntervalMs = ACCESS_INTERVAL_MS } = settings;
   const probeSettings = { probeIntervalMs, accessIntervalMs };
-  const clusters = createClusterController({ informers, hub: client, clients, recorder, clock, random, settings: probeSettings });
-  const told = (controller: string) => report({ controller, log, metrics: { ran: () => {} } });
+  const clusters = createClusterController({ ...common, settings: probeSettings });
+  const told = (controller: string) => report({ controller, log, metrics });
   const work$ = (stopping: AbortSignal) =>
     merge(tokens(stopping).pipe(told('managed-token')), clusters(stopping).pipe(told('cluster-status')));
   const run = (stopping: AbortSignal) => whileLeading({ leads$: election.leads$, work$: work$(stopping), stopping });

@@ -3,6 +3,7 @@
 import { type App, startApp } from './app.ts';
 import { type Config, parseConfig } from './config/config.ts';
 import { helpText } from './config/help.ts';
+import { explainedPort } from './config/ports.ts';
 import { StartError } from './config/start-error.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { ownAddressTowards } from './kube/own-address.ts';
@@ -32,8 +33,10 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const app = await startOnCluster(config, log);
   stopped.addEventListener('abort', () => void app.stop());
   log.info({ hub: app.server }, 'Purser starts');
-  await app.ready;
-  await readyFile.write({ ...(config.kubeConfig !== undefined && { kubeconfig: config.kubeConfig }), api: app.server });
+  const served = await app.ready.catch((error: unknown) => {
+    throw explainedPort(error, config);
+  });
+  await readyFile.write({ ...(config.kubeConfig !== undefined && { kubeconfig: config.kubeConfig }), api: app.server, ...served });
   return {
     stop: async () => {
       await app.stop();

@@ -16,6 +16,8 @@ export interface Config {
   readonly apiPort: number;
   readonly facadePort: number;
   readonly metricsPort: number;
+  /** Where to listen; undefined for what suits the command. */
+  readonly bindAddress: string | undefined;
   /** How many target clusters the local run plays. */
   readonly clusters: number;
   readonly samples: boolean;
@@ -54,6 +56,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     apiPort: read('api-port'),
     facadePort: read('facade-port'),
     metricsPort: read('metrics-port'),
+    bindAddress: read('bind-address'),
     clusters: read('clusters'),
     samples: !read('no-samples'),
     readyFile: read('ready-file'),

@@ -29,7 +29,13 @@ export const OPTIONS = {
   clusters: { value: 'N', initial: '1', read: whole(100), text: 'how many target clusters to run beside the hub', local: true },
   'no-samples': { read: flag, text: 'no sample namespaces and ManagedTokens', local: true },
   'facade-port': { value: 'PORT', initial: '7444', read: port, text: 'port of the façade, once there is one' },
-  'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of the metrics, once there are some' },
+  'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of /metrics, /livez and /readyz' },
+  'bind-address': {
+    value: 'ADDRESS',
+    otherwise: '127.0.0.1 on this machine, all on a cluster',
+    read: anyText,
+    text: 'address of the machine to listen on',
+  },
   'ready-file': { value: 'FILE', read: anyText, text: 'JSON with addresses, files and tokens; there while everything serves' },
   namespace: { value: 'NS', initial: 'purser-system', read: namespace, text: 'where Purser is installed: its Lease is there' },
   'credential-namespaces': {

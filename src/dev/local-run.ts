@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { explainedPort } from '../config/ports.ts';
 import type { Running } from '../program.ts';
 import { prepareReadyFile } from '../ready-file.ts';
 import { systemClock } from '../std/clock.ts';
@@ -34,13 +35,20 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
   await furnish(servers, folder, config, stopped);
 
-  const settings = { ...config, allowLoopback: true, ownAddress: LOOPBACK, drainMs: DRAIN_MS };
+  const { bindAddress = LOOPBACK } = config;
+  const settings = { ...config, allowLoopback: true, ownAddress: LOOPBACK, bindAddress, drainMs: DRAIN_MS };
   const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings });
   closing.defer(() => app.stop());
   stopped.addEventListener('abort', () => void app.stop());
-  await app.ready;
+  const served = await app.ready.catch((error: unknown) => {
+    throw explainedPort(error, config);
+  });
   closing.defer(() => readyFile.remove());
-  await readyFile.write({ ...summary(hub), clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])) });
+  await readyFile.write({
+    ...summary(hub),
+    ...served,
+    clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])),
+  });
   print(welcomeText({ hub, targets, folder: folder.path, samples: config.samples, cwd }));
   const running = closing.move();
   return { stop: () => running.disposeAsync() };

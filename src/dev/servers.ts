@@ -2,6 +2,7 @@
 
 import { type ApiServer, startApiServer } from '../apiserver/server.ts';
 import { DataFolderError } from '../apiserver/storage/journal.ts';
+import { explainedPort, isListenError } from '../config/ports.ts';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
@@ -88,11 +89,5 @@ function listenOn(port: number, name: string, { folder, tokens, log }: ServersOp
 /** What a person can put right, said so; anything else as it is. */
 function explained(error: unknown, apiPort: number): unknown {
   if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
-  if (!isListenError(error)) return error;
-  const why = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.message})`;
-  return new StartError(`port ${apiPort} ${why}; choose another --api-port, 0 for any free one`, { cause: error });
-}
-
-function isListenError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
+  return explainedPort(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }

@@ -12,6 +12,7 @@ describe('parseConfig', () => {
       apiPort: 7443,
       facadePort: 7444,
       metricsPort: 7445,
+      bindAddress: undefined,
       clusters: 1,
       samples: true,
       readyFile: undefined,

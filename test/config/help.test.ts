@@ -8,7 +8,9 @@ const NAMES = Object.keys(OPTIONS);
 
 describe('helpText', () => {
   it('names every option with its default', () => {
-    expect(helpText()).toContain('  --data-dir DIR                  where everything is kept; a second start goes on with it (default .purser)\n');
+    expect(helpText()).toContain(
+      '  --data-dir DIR                  where everything is kept; a second start goes on with it (default .purser)\n',
+    );
     expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(NAMES.map((name) => `  --${name}`));
   });
 

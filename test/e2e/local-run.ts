@@ -10,6 +10,7 @@ import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
 
 /** The ready file of a local run. */
 export interface Ready extends Place {
+  readonly metrics: string;
   readonly clusters: Readonly<Record<string, Place>>;
 }
 
@@ -97,11 +98,14 @@ export async function ask(place: Place, user: string, line: string, body?: unkno
 
 type Env = Readonly<Record<string, string>>;
 
+/** Several runs at a time must not meet. */
+const ANY_PORTS = { PURSER_FACADE_PORT: '0', PURSER_METRICS_PORT: '0' };
+
 const START = join(import.meta.dirname, '../../src/start.mjs');
 
 function launch(env: Env, ...args: readonly string[]): ChildProcessWithoutNullStreams {
   const { NODE_OPTIONS: _, KUBECONFIG: __, ...inherited } = process.env;
-  return spawn(process.execPath, [START, ...args], { env: { ...inherited, ...env } });
+  return spawn(process.execPath, [START, ...args], { env: { ...inherited, ...ANY_PORTS, ...env } });
 }
 
 async function endBy(child: ChildProcessWithoutNullStreams, ended: Promise<Ended>, signal: NodeJS.Signals): Promise<Ended> {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { ask, type LocalRun, runToEnd, startLocalRun, startOnCluster } from './local-run.ts';
 
@@ -37,7 +38,11 @@ describe('npm start', () => {
         api: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
         tokens: Object.fromEntries(users.map((user) => [user, expect.stringMatching(/^[\w-]{43}$/)])),
       });
-      expect(ready).toEqual({ ...place('', ['admin', 'alice', 'bob']), clusters: { 'target-1': place('target-1.', ['admin']) } });
+      expect(ready).toEqual({
+        ...place('', ['admin', 'alice', 'bob']),
+        metrics: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+        clusters: { 'target-1': place('target-1.', ['admin']) },
+      });
       expect((await stat(join(folder, 'ready.json'))).mode & 0o777).toBe(0o600);
 
       const kubeconfig = await loadKubeConfig(ready.kubeconfig);
@@ -170,7 +175,39 @@ describe('npm start', () => {
   it('explains itself', async () => {
     const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^Usage: npm start -- \[options\]\n/);
+    expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\], or npm start -- /);
+  });
+});
+
+describe('Metrics and health of a local run', () => {
+  it('tell of its tokens, and that it is ready', async () => {
+    await withLocalRun(await newFolder(), [], async ({ ready }) => {
+      const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
+      expect(await readyz.text()).toBe('[+]ping ok\n[+]informer-sync ok\n[+]shutdown ok\nreadyz check passed\n');
+      const name = { namespace: 'team-a', name: 'ci-deployer', cluster: 'target-1' };
+      for (;;) {
+        const metrics = parseExposition(await (await fetch(`${ready.metrics}/metrics`)).text());
+        expect(metrics.get('purser_token_ready')?.samples.size).toBe(4);
+        if (metrics.get('purser_token_ready')?.samples.get(labelsKey(name)) !== 1) continue;
+        expect(metrics.get('purser_leader')?.samples.get('[]')).toBe(1);
+        expect([...(metrics.get('purser_token_issuances_total')?.samples.keys() ?? [])]).toContain(
+          labelsKey({ cluster: 'target-1', result: 'success', reason: 'SecretMissing' }),
+        );
+        break;
+      }
+    });
+  });
+
+  it('end the start with 2 and one line where their port is taken', async () => {
+    await withLocalRun(await newFolder(), [], async ({ ready }) => {
+      const { port } = new URL(ready.metrics);
+      const { code, stderr } = await runToEnd(['--data-dir', join(await newFolder(), 'kept'), '--metrics-port', port]);
+
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: `purser: port ${port} is taken; choose another --metrics-port, 0 for any free one\n`,
+      });
+    });
   });
 });
 

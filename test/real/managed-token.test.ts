@@ -114,6 +114,8 @@ async function start(verifyIntervalMs = 0): Promise<App> {
     ownAddress: '127.0.0.1',
     allowLoopback: true,
     drainMs: 10_000,
+    bindAddress: '127.0.0.1',
+    metricsPort: 0,
   };
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
   await started.ready;

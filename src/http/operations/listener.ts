@@ -1,0 +1,131 @@
+// What those who run Purser ask of it: /metrics, /livez and /readyz, on a port of their own that no caller of the façade needs.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { internalError, StatusError, serviceUnavailable } from '../../api/status.ts';
+import { plainText, type Reply } from '../../apimachinery/reply.ts';
+import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { type Health, healthReply } from './health.ts';
+
+export interface OperationsOptions {
+  /** The address to listen on; all by default. */
+  readonly host?: string | undefined;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly health: Health;
+  readonly metrics: Pick<Metrics, 'text'>;
+  /** Lets a request for metrics pass, or throws a StatusError; without it, everybody may read them. */
+  readonly admit?: ((request: IncomingMessage, signal: AbortSignal) => Promise<void>) | undefined;
+  readonly log: Logger;
+  /** Makes the server: one with TLS where there is a certificate. */
+  readonly serve?: (listener: (request: IncomingMessage, response: ServerResponse) => void) => Server;
+}
+
+/** A listener that is up. */
+export interface Operations {
+  /** Such as `http://127.0.0.1:7445`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts to listen. Rejects when the port cannot be had. */
+export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
+  const { host = '', port, serve = createServer } = options;
+  const requests = new Requests(options);
+  const server = serve((request, response) => void requests.answer(request, response));
+  Object.assign(server, LIMITS);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, ...(host && { host }) }, resolve);
+  });
+  const { port: taken } = server.address() as AddressInfo;
+  const scheme = 'setSecureContext' in server ? 'https' : 'http';
+  const name = host.includes(':') ? `[${host}]` : host || 'localhost';
+  return { url: `${scheme}://${name}:${taken}`, close: () => closed(server) };
+}
+
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 65_000,
+  maxRequestsPerSocket: 1_000,
+  maxConnections: 200,
+};
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+/** A scrape is work: those who come while so many are under way come again. */
+const MAX_SCRAPES = 4;
+
+/** Nobody is left waiting: a scrape that is cut off is made again, of another process. */
+async function closed(server: Server): Promise<void> {
+  const isClosed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await isClosed;
+}
+
+class Requests {
+  readonly #options: OperationsOptions;
+  #scrapes = 0;
+
+  constructor(options: OperationsOptions) {
+    this.#options = options;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const [path = '', query = ''] = (request.url ?? '').split('?', 2);
+      if (request.method !== 'GET' && request.method !== 'HEAD') send(response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
+      else if (path === '/metrics') await this.#scrape(request, response);
+      else send(response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? plainText(404, '404 page not found\n'));
+    } catch (error) {
+      this.#fail(error, response);
+    }
+  }
+
+  async #scrape(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { admit, metrics } = this.#options;
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    await admit?.(request, left.signal);
+    if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable('too many scrapes at a time, please try again', 1);
+    this.#scrapes += 1;
+    try {
+      response.writeHead(200, { 'content-type': METRICS_TYPE });
+      if (request.method === 'HEAD') response.end();
+      else await pipeline(Readable.from(metrics.text()), response);
+    } finally {
+      this.#scrapes -= 1;
+    }
+  }
+
+  #fail(error: unknown, response: ServerResponse): void {
+    if (response.destroyed) return;
+    if (response.headersSent) response.destroy();
+    else if (error instanceof StatusError) send(response, refusal(error));
+    else {
+      this.#options.log.error({ error }, 'a request for metrics or health failed');
+      send(response, refusal(internalError('unexpected error')));
+    }
+  }
+}
+
+function refusal(error: StatusError): Reply {
+  const { code, retryAfterSeconds = 0 } = error;
+  return {
+    status: code,
+    headers: {
+      'content-type': 'application/json',
+      ...(code === 401 && { 'www-authenticate': 'Bearer' }),
+      ...(retryAfterSeconds > 0 && { 'retry-after': String(retryAfterSeconds) }),
+    },
+    body: `${orderedJson(error.status)}\n`,
+  };
+}
+
+function send(response: ServerResponse, { status, headers, body }: Reply): void {
+  response.writeHead(status, { 'cache-control': 'no-cache, private', ...(headers as Record<string, string>) });
+  response.end(body as string);
+}

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { StatusError, unauthorized } from '../../../src/api/status.ts';
+import { listenForOperations, type Operations, type OperationsOptions } from '../../../src/http/operations/listener.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+
+const logged: string[] = [];
+let running: Operations | undefined;
+
+async function listen(options: Partial<OperationsOptions> = {}): Promise<string> {
+  const ping = { name: 'ping', holds: () => true };
+  running = await listenForOperations({
+    host: '127.0.0.1',
+    port: 0,
+    health: { livez: [ping], readyz: [ping] },
+    metrics: { text: () => pieces('a 1\n', 'b 2\n') },
+    log: createLogger({ level: 'info', readable: false, write: (line) => logged.push(line) }),
+    ...options,
+  });
+  return running.url;
+}
+
+async function* pieces(...texts: readonly string[]): AsyncGenerator<string> {
+  yield* texts;
+}
+
+afterEach(async () => {
+  await running?.close();
+});
+
+describe('listenForOperations', () => {
+  it('serves health and metrics', async () => {
+    const url = await listen();
+    const livez = await fetch(`${url}/livez`);
+    const metrics = await fetch(`${url}/metrics`);
+
+    expect([livez.status, await livez.text()]).toEqual([200, 'ok']);
+    expect([metrics.status, await metrics.text()]).toEqual([200, 'a 1\nb 2\n']);
+    expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it.each([
+    ['GET', '/', 404],
+    ['GET', '//', 404],
+    ['GET', '/metrics/x', 404],
+    ['POST', '/metrics', 405],
+    ['HEAD', '/metrics', 200],
+    ['HEAD', '/readyz', 200],
+  ])('answers %s %s with %d', async (method, path, status) => {
+    const url = await listen();
+
+    expect((await fetch(`${url}${path}`, { method })).status).toBe(status);
+  });
+
+  it('lets nobody read metrics who is not admitted, and everybody ask for health', async () => {
+    const url = await listen({ admit: async () => Promise.reject(unauthorized()) });
+    const metrics = await fetch(`${url}/metrics`);
+
+    expect([metrics.status, metrics.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect(await metrics.json()).toMatchObject({ kind: 'Status', code: 401, reason: 'Unauthorized' });
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+
+  it('says nothing of a defect but that there is one', async () => {
+    const url = await listen({ admit: async () => Promise.reject(new TypeError('oops')) });
+    const metrics = await fetch(`${url}/metrics`);
+
+    expect([metrics.status, await metrics.text()]).toEqual([500, expect.not.stringContaining('oops')]);
+    expect(logged.join('')).toContain('oops');
+  });
+
+  it('cuts off metrics that fail on the way', async () => {
+    const url = await listen({ metrics: { text: failing } });
+
+    await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow('terminated');
+  });
+
+  it('makes a fifth scrape at a time come again', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const text = async function* () {
+      yield 'a 1\n';
+      await released;
+    };
+    const url = await listen({ metrics: { text } });
+    const four = await Promise.all(Array.from({ length: 4 }, () => fetch(`${url}/metrics`)));
+    const fifth = await fetch(`${url}/metrics`);
+    release();
+
+    expect([fifth.status, fifth.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await Promise.all(four.map((response) => response.text()))).toEqual(Array.from({ length: 4 }, () => 'a 1\n'));
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
+  });
+
+  it('rejects a port that is taken', async () => {
+    const port = Number(new URL(await listen()).port);
+    const options = { host: '127.0.0.1', port, health: { livez: [], readyz: [] }, metrics: { text: () => pieces() } };
+    const log = createLogger({ level: 'silent', readable: false, write: () => {} });
+
+    await expect(listenForOperations({ ...options, log })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('closes at once, whoever is still connected', async () => {
+    const url = await listen({ metrics: { text: endless } });
+    const response = await fetch(`${url}/metrics`);
+    await running?.close();
+
+    await expect(response.text()).rejects.toThrow('terminated');
+    await expect(fetch(`${url}/livez`)).rejects.not.toBeInstanceOf(StatusError);
+  });
+});
+
+async function* failing(): AsyncGenerator<string> {
+  yield 'a 1\n';
+  throw new Error('no more');
+}
+
+async function* endless(): AsyncGenerator<string> {
+  yield 'a 1\n';
+  await new Promise(() => {});
+}
