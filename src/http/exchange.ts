@@ -109,7 +109,7 @@ export class Exchange implements FacadeRequest {
   }
 }
 
-const CONTROL = /[\0-\x1f\x7f]/;
+const CONTROL = /\p{Cc}/u;
 
 /** Wildcards are not names. */
 function isName(param: string, value: string): boolean {

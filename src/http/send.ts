@@ -49,9 +49,15 @@ async function write(exchange: Exchange, reply: FacadeReply): Promise<void> {
   }
 }
 
+/** Node's type allows one Warning only. */
 function headersOf({ requestId, warnings }: Exchange, { headers }: FacadeReply): OutgoingHttpHeaders {
-  const all = { 'audit-id': requestId, 'cache-control': 'no-cache, no-store, private', ...(headers as Readonly<Record<string, string>>) };
-  return warnings.length === 0 ? all : Object.assign(all, { warning: warningHeaders(warnings) });
+  const all: Record<string, string | readonly string[]> = {
+    'audit-id': requestId,
+    'cache-control': 'no-cache, no-store, private',
+    ...headers,
+  };
+  if (warnings.length > 0) all['warning'] = warningHeaders(warnings);
+  return all as OutgoingHttpHeaders;
 }
 
 function discard({ message }: Exchange): void {

@@ -1,6 +1,6 @@
 // The façade's TLS server: routes, the scope in which everybody is authenticated, limits, and an orderly end.
 
-import { type Server as HttpServer, METHODS } from 'node:http';
+import { METHODS } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -71,8 +71,7 @@ export async function createFacadeServer(options: ServerOptions): Promise<Facade
       server.on('checkContinue', handler);
       server.on('connect', (_message, socket: Duplex) => socket.end(connectRefusal()));
       server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
-      // Fastify's types know a server over TLS by another name, and need none of the differences.
-      return server as unknown as HttpServer;
+      return server;
     },
     routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, maxParamLength: MAX_HEADER_BYTES },
     logger: false,
@@ -130,12 +129,9 @@ function addDocuments(app: FastifyInstance, { documents }: ServerOptions): void 
 /** Whatever is added here is behind the hook: no route can forget it. */
 function addAuthenticatedRoutes(scope: FastifyInstance, options: ServerOptions): void {
   const { clock, authenticate, routes } = options;
-  scope.addHook('onRequest', ({ exchange }, _reply, done) => {
+  scope.addHook('onRequest', async ({ exchange }) => {
     exchange.startTimeout(clock);
-    authenticate(exchange.message.rawHeaders, exchange.signal).then((caller) => {
-      exchange.caller = caller;
-      done();
-    }, done);
+    exchange.caller = await authenticate(exchange.message.rawHeaders, exchange.signal);
   });
   for (const { method, path, endpoint } of routes) {
     scope.route({

@@ -2,38 +2,14 @@
 
 import { beforeAll, describe } from '@jest/globals';
 import { recordings } from '../support/golden.ts';
-import { eventually } from './eventually.ts';
 import { itAnswersAsRecorded } from './recorded.ts';
 import { contractServer } from './server.ts';
-import { create, isAllowed } from './world.ts';
+import { createTokenWorld } from './token-world.ts';
 
 describe('a token request', () => {
   const server = contractServer({ issuer: 'https://hub.test' });
 
-  beforeAll(async () => {
-    const core = (kind: string, name: string, rest: object = {}) => ({ apiVersion: 'v1', kind, metadata: { name }, ...rest });
-    const rbac = (kind: string, rest: object) => ({
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind,
-      metadata: { name: 'builder-tokens', namespace: 'team-a' },
-      ...rest,
-    });
-    const pod = (name: string, serviceAccountName: string) =>
-      core('Pod', name, { spec: { serviceAccountName, containers: [{ name: 'main', image: 'registry.test/main' }] } });
-    const rules = [{ apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] }];
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'builder-tokens' };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
-
-    await create(server, '/api/v1/namespaces', core('Namespace', 'team-a'));
-    await create(server, '/api/v1/namespaces/team-a/serviceaccounts', core('ServiceAccount', 'builder'));
-    await create(server, '/api/v1/namespaces/team-a/secrets', core('Secret', 'bindme'));
-    await create(server, '/api/v1/namespaces/team-a/pods', pod('web', 'builder'));
-    await create(server, '/api/v1/namespaces/team-a/pods', pod('other', 'default2'));
-    await create(server, '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/roles', rbac('Role', { rules }));
-    await create(server, '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings', rbac('RoleBinding', { roleRef, subjects }));
-    const creation = { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'team-a' };
-    await eventually(() => isAllowed(server, 'alice', creation));
-  }, 60_000);
+  beforeAll(() => createTokenWorld(server), 60_000);
 
   itAnswersAsRecorded(server, recordings('token-requests'));
 });

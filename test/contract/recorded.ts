@@ -12,7 +12,11 @@ export interface ReplayOptions {
 }
 
 /** Tests that the server answers each request as recorded: status, headers and body. */
-export function itAnswersAsRecorded(server: ContractServer, recordings: readonly Recording[], options: ReplayOptions = {}): void {
+export function itAnswersAsRecorded(
+  server: Pick<ContractServer, 'request'>,
+  recordings: readonly Recording[],
+  options: ReplayOptions = {},
+): void {
   const replay = new Replay(server.request);
   it.each(recordings.map((recording) => [recording.name, recording] as const))('answers %s as recorded', async (name, recording) => {
     const { expected, actual } = await replay.play(recording, options.relax?.(recording));

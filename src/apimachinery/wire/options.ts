@@ -122,7 +122,7 @@ function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError
 
 function exceededLength(fieldManager: string, maxLength: number): number | undefined {
   if (Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES) return MAX_FIELD_MANAGER_BYTES;
-  return [...fieldManager].length > maxLength ? maxLength : undefined;
+  return Array.from(fieldManager).length > maxLength ? maxLength : undefined;
 }
 
 function unprintable(char: string, position: number): string {

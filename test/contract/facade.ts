@@ -1,0 +1,92 @@
+// A façade before the server under test, which is both its hub and its one target.
+
+import { Agent } from 'node:https';
+import { afterAll, beforeAll } from '@jest/globals';
+import { createFacade, type Facade } from '../../src/http/facade.ts';
+import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport, type Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { aCredential, base64, registered, settings } from '../issuers/registration.ts';
+import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { eventually } from './eventually.ts';
+import type { ContractServer } from './server.ts';
+import { create, isAllowed } from './world.ts';
+
+/** The name of the target. */
+export const CLUSTER = 'prod-eu';
+
+export interface ContractFacade {
+  readonly url: string;
+  /** Certificate of the façade's authority, as PEM. */
+  readonly ca: string;
+  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+}
+
+/** A façade for the tests of one file. Alice may have every token of the target. */
+export function contractFacade(server: ContractServer): ContractFacade {
+  const authority = createAuthority(Date.now());
+  const agent = new Agent({ ca: authority.certificate, keepAlive: true });
+  const clients = new ClusterClients(settings(systemClock));
+  let facade: Facade | undefined;
+  let transport: Transport | undefined;
+  let url = '';
+  beforeAll(async () => {
+    await allowAlice(server);
+    const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
+    transport = createTransport(fixed(cluster, { name: 'purser', token: server.tokens.admin }), { clock: systemClock });
+    const credential = aCredential({ token: server.tokens.admin, server: server.url });
+    const target = registered({ name: CLUSTER, servers: [server.url], ca: server.ca, credential });
+    const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+    facade = createFacade({
+      hub: new KubeClient(transport, 'purser'),
+      clients,
+      registered: (name) => (name === CLUSTER ? target : undefined),
+      certificate: async () => ({ cert, key }),
+      clock: systemClock,
+      log: createLogger({ level: 'silent', readable: false, write: () => {} }),
+      settings: {
+        port: 0,
+        host: '127.0.0.1',
+        path: 'orchestrator',
+        audiences: [],
+        defaultAudiences: [],
+        protectedNamespaces: [],
+        requestsPerSecond: 0,
+      },
+    });
+    url = `https://127.0.0.1:${await facade.listen()}`;
+  }, 60_000);
+  afterAll(async () => {
+    agent.destroy();
+    await facade?.close(1_000);
+    await clients.close();
+    await transport?.close();
+  });
+  return {
+    get url() {
+      return url;
+    },
+    ca: authority.certificate,
+    request: (method, path, request) => sendRequest({ url, agent }, method, path, request),
+  };
+}
+
+async function allowAlice(server: ContractServer): Promise<void> {
+  const rbac = (kind: string, rest: object) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    metadata: { name: 'issuer' },
+    ...rest,
+  });
+  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [CLUSTER], verbs: ['issue'] }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
+  await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterroles', rbac('ClusterRole', { rules }));
+  await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', rbac('ClusterRoleBinding', { roleRef, subjects }));
+  const issuing = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+  await eventually(() => isAllowed(server, 'alice', issuing));
+}

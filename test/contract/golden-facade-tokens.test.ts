@@ -1,0 +1,81 @@
+// The same token requests through the façade: answered as by kube-apiserver, but for what the façade documents.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Recording, recordings } from '../support/golden.ts';
+import { CLUSTER, contractFacade } from './facade.ts';
+import { itAnswersAsRecorded } from './recorded.ts';
+import { contractServer } from './server.ts';
+import { createTokenWorld } from './token-world.ts';
+
+type Response = Recording['response'];
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function refused(code: number, message: string, reason: string, more: object = {}): Response {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...more, code };
+  return { status: code, headers: JSON_TYPE, body: `${JSON.stringify(status)}\n` };
+}
+
+const unauthorized: Response = {
+  ...refused(401, 'Unauthorized', 'Unauthorized'),
+  headers: { ...JSON_TYPE, 'www-authenticate': 'Bearer' },
+};
+const required = refused(422, 'TokenRequest.authentication.k8s.io "" is invalid: spec.audiences: Required value', 'Invalid', {
+  details: {
+    group: 'authentication.k8s.io',
+    kind: 'TokenRequest',
+    causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec.audiences' }],
+  },
+});
+const noRoute = refused(404, 'the server could not find the requested resource', 'NotFound', { details: {} });
+const missing = `: issue clusters/token \\"${CLUSTER}/team-a/builder\\" in registry.purser.dev`;
+const forbidden = ({ body = '', ...rest }: Response): Response => ({
+  ...rest,
+  body: body.replace('in the namespace \\"team-a\\"', (text) => `${text}${missing}`),
+});
+const allowed = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
+
+/** What the façade answers instead, by the name of a recording. */
+const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = {
+  'no-auth': () => unauthorized,
+  'basic-auth': () => unauthorized,
+  'bearer-two-words': () => unauthorized,
+  'null-audiences': () => required,
+  'no-spec': () => required,
+  'null-body': () => required,
+  'bound-node': () => refused(400, 'cannot bind token to object of type /v1, Kind=Node', 'BadRequest'),
+  'dryrun-all': ({ body = '', ...rest }) => ({
+    ...rest,
+    body: body.replace(/"status":\{.*\}(?=\}\n$)/, '"status":{"token":"","expirationTimestamp":null}'),
+  }),
+  'impersonate-not-allowed': () => refused(400, 'the header impersonate-user is not supported', 'BadRequest'),
+  forbidden,
+  'forbidden-beats-bad-body': forbidden,
+  'sa-bad-name': () => noRoute,
+  'sa-encoded-slash': () => noRoute,
+  'sa-dotdot': () => noRoute,
+  'sa-encoded-dotdot': () => noRoute,
+  'trailing-slash': () => noRoute,
+  'method-GET': allowed,
+  'method-PATCH': allowed,
+  'method-HEAD': allowed,
+  'method-OPTIONS': allowed,
+};
+
+const recorded = recordings('token-requests');
+
+describe('a token request through the façade', () => {
+  const server = contractServer({ issuer: 'https://hub.test' });
+  beforeAll(() => createTokenWorld(server), 60_000);
+  const facade = contractFacade(server);
+
+  const expected = recorded.map(
+    ({ response, ...recording }): Recording => ({ ...recording, response: DIFFERENCES[recording.name]?.(response) ?? response }),
+  );
+  itAnswersAsRecorded({ request: (method, path, request) => facade.request(method, `/orchestrator/${CLUSTER}${path}`, request) }, expected);
+
+  it('differs in recordings that are there, and in each of them', () => {
+    const changed = expected.filter(({ response }, index) => JSON.stringify(response) !== JSON.stringify(recorded[index]?.response));
+    expect(changed.map(({ name }) => name).toSorted()).toEqual(Object.keys(DIFFERENCES).toSorted());
+  });
+});
