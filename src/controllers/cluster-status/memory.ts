@@ -19,6 +19,8 @@ export interface Recollection {
   /** Whether the last probe waited for an answer in vain. */
   isHanging: boolean;
   isProbed: boolean;
+  /** How often in a row our credential was rejected. */
+  rejections: number;
   probeAt: number;
   accessAt: number;
   version: string | undefined;
@@ -83,6 +85,7 @@ function fresh(uid: string, registration: string): Recollection {
     access: undefined,
     isHanging: false,
     isProbed: false,
+    rejections: 0,
     probeAt: -Infinity,
     accessAt: -Infinity,
     version: undefined,

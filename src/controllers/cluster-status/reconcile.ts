@@ -124,9 +124,16 @@ function absorb(
   known.activeEndpoint = endpointOf(cluster, activeServer) ?? known.activeEndpoint;
   known.isHanging = fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed';
   known.isProbed = true;
+  known.rejections = faults.some((each) => each?.reason === 'CredentialRejected') ? known.rejections + 1 : 0;
+  const intervalMs = pausedMs(known.rejections, settings);
   // A doubt is resolved before the next turn.
-  known.probeAt = isInDoubt(known.health) ? startedAt + probeIntervalMs / 2 : nextTurnAt('probe', known.uid, now, probeIntervalMs);
+  known.probeAt = isInDoubt(known.health) ? startedAt + probeIntervalMs / 2 : nextTurnAt('probe', known.uid, now, intervalMs);
   if (result.access !== undefined) known.accessAt = nextTurnAt('access', known.uid, now, accessIntervalMs);
+}
+
+/** A credential that is rejected is shown less and less often: a new one is noticed anyway. */
+function pausedMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
+  return Math.max(probeIntervalMs, Math.min(probeIntervalMs * 2 ** Math.max(rejections - 1, 0), accessIntervalMs));
 }
 
 const RIGHTS_UNKNOWN: Fault = { reason: 'RightsUnknown', detail: '' };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../../src/api/resources.ts';
 import { authority, refusal } from '../../issuers/wire-target.ts';
 import { freePorts } from '../../support/ports.ts';
-import type { WireHandler } from '../../support/wire-server.ts';
+import type { WireHandler, WireReply } from '../../support/wire-server.ts';
 import { ClusterWorld, healthy } from './cluster-world.ts';
 
 let world: ClusterWorld;
@@ -34,12 +34,12 @@ describe('a cluster', () => {
   });
 
   it.each<readonly [string, string, WireHandler]>([
-    ['rejects', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
-    ['forbids', 'Forbidden', healthy('v1.36.4', false)],
+    ['rejects (F17)', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
+    ['forbids (F18)', 'Forbidden', healthy('v1.36.4', false)],
     ['is not ready', 'NotReady', readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed'))],
-    ['throttles', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
+    ['throttles (F12)', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
     ['redirects', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
-    ['falls silent', 'Timeout', readyz(() => {})],
+    ['falls silent (F11)', 'Timeout', readyz(() => {})],
     ['is behind a proxy that finds nobody', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
   ])('that %s is not ready: %s', async (_, reason, handler) => {
     const { url } = await world.serve(handler);
@@ -58,7 +58,7 @@ describe('a cluster', () => {
     expect(await world.conditions(name)).toContain('Authorized=Unknown NoAnswer');
   });
 
-  it('whose certificate another authority signed is sent no credential until its bundle is right', async () => {
+  it('C-6, F15: whose certificate another authority signed is sent no credential until its bundle is right', async () => {
     const server = await world.serve(healthy());
     await world.register('tls', [server.url], { ca: world.hub.ca });
     await world.shows('tls', 'Ready=False TLSVerifyFailed');
@@ -70,7 +70,7 @@ describe('a cluster', () => {
     expect(world.clock.now() - patchedAt).toBeLessThan(10_000);
   });
 
-  it('whose address the credential does not name is not asked', async () => {
+  it('C-10: whose address the credential does not name is not asked', async () => {
     const server = await world.serve(healthy());
     await world.register('unpinned', [server.url]);
     await world.shows('unpinned', 'Ready=True ClusterReady');
@@ -80,8 +80,29 @@ describe('a cluster', () => {
   });
 });
 
+describe('C-13: the version', () => {
+  const telling =
+    (answer: (reply: WireReply) => void): WireHandler =>
+    (request, reply) =>
+      request.path === '/version' ? answer(reply) : healthy()(request, reply);
+
+  it.each<readonly [string, string, (reply: WireReply) => void, string | undefined]>([
+    ['of 10 MB', 'long', (reply) => reply.json(200, { gitVersion: 'v1.36.4', padding: 'x'.repeat(10 << 20) }), undefined],
+    ['of 10 MB in one word', 'wordy', (reply) => reply.json(200, { gitVersion: 'v'.repeat(10 << 20) }), undefined],
+    ['that terminals act on', 'ansi', (reply) => reply.json(200, { gitVersion: '\u001b]0;x\u0007\u001b[31mv1.36.4\u0000' }), '0xv1.36.4'],
+    ['in HTML', 'html', (reply) => reply.json(200, { gitVersion: '<script>v1</script>' }), 'scriptv1script'],
+    ['that is no JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
+    ['that never ends', 'endless', (reply) => void reply.open().bytes('{"gitVersion":"v1'), undefined],
+  ])('%s is made harmless, and the cluster is ready', async (_, name, answer, expected) => {
+    const { url } = await world.serve(telling(answer));
+    await world.register(name, [url]);
+    await world.shows(name, 'Ready=True ClusterReady');
+    expect((await world.get(name)).status?.version).toBe(expected);
+  });
+});
+
 describe('over time, a cluster', () => {
-  it('that dies and returns turns twice, and people are told', async () => {
+  it('F8: that dies and returns turns twice, and people are told', async () => {
     const server = await world.serve(healthy());
     await world.register('mortal', [server.url]);
     await world.shows('mortal', 'Ready=True ClusterReady');
@@ -96,6 +117,20 @@ describe('over time, a cluster', () => {
     expect(await world.events('mortal')).toEqual(['Normal ClusterReady', 'Warning Unreachable']);
   });
 
+  it('F10: that comes and goes every 5 s is not told to do so', async () => {
+    const server = await world.serve((request, reply) => {
+      const isUp = Math.floor(world.clock.now() / 5_000) % 2 === 0;
+      return request.path === '/readyz' && !isUp ? reply.text(503, '') : healthy()(request, reply);
+    });
+    await world.register('flapping', [server.url]);
+    await world.pass(120_000);
+    // It went and came two dozen times; what is told depends on when it is asked.
+    expect(world.history('flapping').length).toBeLessThanOrEqual(4);
+    const { status } = await world.get('flapping');
+    expect(await world.events('flapping')).toHaveLength(Math.min(world.history('flapping').length, 3));
+    expect(status?.conditions).toHaveLength(4);
+  }, 60_000);
+
   it('uses another address while the first does not answer', async () => {
     const [port] = await freePorts(1);
     const { url } = await world.serve(healthy());
@@ -104,7 +139,7 @@ describe('over time, a cluster', () => {
     expect((await world.get('failover')).status?.activeEndpoint).toBe(url);
   });
 
-  it('whose credential changes is asked anew with that one, on a new connection', async () => {
+  it('F16: whose credential changes is asked anew with that one, on a new connection', async () => {
     const server = await world.serve(healthy());
     await world.register('rotated', [server.url], { token: 'old-credential' });
     await world.shows('rotated', 'Ready=True ClusterReady');
@@ -117,7 +152,7 @@ describe('over time, a cluster', () => {
     expect(next?.connection).not.toBe(first?.connection);
   });
 
-  it('whose conditions are forged has them put right', async () => {
+  it('C-12: whose conditions are forged has them put right', async () => {
     const { url } = await world.serve(readyz((_, reply) => reply.text(503, '')));
     await world.register('forged', [url]);
     await world.shows('forged', 'Ready=False Unreachable');
@@ -127,7 +162,7 @@ describe('over time, a cluster', () => {
     expect(await world.conditions('forged')).toHaveLength(4);
   });
 
-  it('that is no longer registered has its connections closed', async () => {
+  it('F46: that is no longer registered has its connections closed', async () => {
     const server = await world.serve(healthy());
     await world.register('removed', [server.url]);
     await world.shows('removed', 'Ready=True ClusterReady');

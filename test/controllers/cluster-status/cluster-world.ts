@@ -17,6 +17,8 @@ import { FakeClock } from '../../support/clock.ts';
 import type { WireHandler, WireServer } from '../../support/wire-server.ts';
 import { base64, CREDENTIALS, TestServer } from '../managed-token/token-world.ts';
 
+/** The Cluster that is the hub itself. */
+export const HUB = 'hub';
 const PATIENCE_MS = 15_000;
 const POLL_MS = 10;
 const STEP_MS = 100;
@@ -28,6 +30,12 @@ export function healthy(version = 'v1.36.4', allowed = true): WireHandler {
     else if (request.path === '/version') reply.json(200, { gitVersion: version });
     else reply.json(201, { status: { allowed } });
   });
+}
+
+interface Access {
+  readonly controller: NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
+  /** PEM. */
+  readonly ca?: string;
 }
 
 export class ClusterWorld {
@@ -64,6 +72,11 @@ export class ClusterWorld {
     { token = 'opaque-credential', ca = authority.certificate } = {},
   ): Promise<void> {
     await this.credential(name, { token, server: servers.join('\n') });
+    await this.add(name, servers, { controller: { kind: 'Secret', namespace: CREDENTIALS, name }, ca });
+  }
+
+  /** Creates a Cluster at these addresses. */
+  async add(name: string, servers: readonly string[], { controller, ca = authority.certificate }: Access): Promise<void> {
     const cluster: Cluster = {
       apiVersion: 'registry.purser.dev/v1alpha1',
       kind: 'Cluster',
@@ -73,7 +86,7 @@ export class ClusterWorld {
           caBundle: base64(ca),
           serverEndpoints: servers.map((serverAddress, index) => ({ clientCIDR: `127.0.0.0/${24 - index}`, serverAddress })),
         },
-        authInfo: { controller: { kind: 'Secret', namespace: CREDENTIALS, name } },
+        authInfo: { controller },
       },
     };
     await this.hub.admin.create(Clusters, cluster);
@@ -92,7 +105,8 @@ export class ClusterWorld {
       credentials: [createInformer({ ...real, resource: Secrets, selection: { namespace: CREDENTIALS } })],
     };
     const places = { allowLoopback: true, allowUnpinned: false, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1' };
-    const clients = new ClusterClients({ clock, ...places });
+    const hub = { clusterName: HUB, client: this.hub.admin, namespace: CREDENTIALS };
+    const clients = new ClusterClients({ clock, ...places, hub });
     const recorder = new Recorder({ ...real, component: 'purser', instance: 'test' });
     const settings = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
     const controller = createClusterController({ informers, hub: this.hub.admin, clients, recorder, clock, random: () => 0, settings });
@@ -142,6 +156,11 @@ export class ClusterWorld {
       await delay(POLL_MS);
       this.clock.advance(STEP_MS);
     }
+  }
+
+  /** Lets the test's time pass, faster than any other. */
+  async pass(ms: number): Promise<void> {
+    for (const end = this.clock.now() + ms; this.clock.now() < end; this.clock.advance(STEP_MS)) await delay(POLL_MS);
   }
 
   /** Reasons of the events about a Cluster. */
