@@ -10,9 +10,13 @@ import { createTokenController } from './controllers/managed-token/controller.ts
 import type { TokenInformers } from './controllers/managed-token/hub-view.ts';
 import { createTokenInformers } from './controllers/managed-token/informers.ts';
 import { PROTECTED_NAMESPACES } from './domain/issue-names.ts';
+import type { TokenLimits } from './domain/token-request.ts';
+import { Authenticator } from './http/authenticate.ts';
 import type { Health } from './http/operations/health.ts';
 import { listenForOperations, type Operations } from './http/operations/listener.ts';
+import { metricsAccess } from './http/operations/metrics-access.ts';
 import { ClusterClients } from './issuers/cluster-clients.ts';
+import { proxyPolicy } from './issuers/proxy-policy.ts';
 import { isExpired, KubeClient } from './kube/client.ts';
 import { untilAborted } from './kube/deadline.ts';
 import type { Env } from './kube/exec-credential.ts';
@@ -49,6 +53,12 @@ export interface AppSettings {
   readonly namespace: string;
   readonly credentialNamespaces: readonly string[];
   readonly protectedNamespaces?: readonly string[];
+  /** The longest lifetime that a ManagedToken may ask for, and the audiences that it may name; all by default. */
+  readonly maxExpirationSeconds?: number | undefined;
+  readonly allowedAudiences?: readonly string[] | undefined;
+  /** The proxy by which clusters are reached, and those that are reached without; see `proxyPolicy`. */
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
   readonly verifyIntervalMs: number;
   /** How often clusters are asked whether they are ready. */
   readonly probeIntervalMs?: number;
@@ -65,6 +75,8 @@ export interface AppSettings {
   /** Where to listen; everywhere by default. */
   readonly bindAddress?: string | undefined;
   readonly metricsPort: number;
+  /** Who may read the metrics: whoever the hub lets, or everybody. */
+  readonly metricsAuth: 'token' | 'none';
 }
 
 /** A running Purser. */
@@ -135,7 +147,7 @@ function componentsOf(options: AppOptions, client: KubeClient, state: State): re
   const { store: clusters } = informers.clusters;
   const metrics = new Metrics({ build: readBuild(), tokens, clusters, leads: () => election.leads });
   return [
-    operations(options, metrics, state),
+    operations(options, { client, metrics, state }),
     installed(options, client),
     watches(informers, client, log),
     { name: 'events', start: done, stop: () => recorder.flush(), stopMs: FLUSH_MS },
@@ -151,15 +163,21 @@ interface Parts {
   readonly metrics: Metrics;
 }
 
+interface Observed extends Pick<Parts, 'client' | 'metrics'> {
+  readonly state: State;
+}
+
 /** Probes come first and go last. */
-function operations({ log, settings }: AppOptions, metrics: Metrics, state: State): Component {
+function operations({ clock, log, settings }: AppOptions, { client: hub, metrics, state }: Observed): Component {
   const { bindAddress: host, metricsPort: port } = settings;
+  const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
+  const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
   let listening: Operations | undefined;
   return {
     name: 'metrics and health',
     stopMs: FLUSH_MS,
     async start() {
-      listening = await listenForOperations({ host, port, health: state.health, metrics, log });
+      listening = await listenForOperations({ host, port, health: state.health, metrics, admit, clock, log });
       state.metricsUrl = listening.url;
     },
     stop: async () => listening?.close(),
@@ -171,9 +189,10 @@ function work(options: AppOptions, { client, informers, recorder, election, metr
   const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'a defect of Purser ended its work') } = options;
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, verifyIntervalMs, ownAddress } = settings;
   const hub = hubCluster === undefined ? {} : { hub: { clusterName: hubCluster, client, namespace } };
-  const clients = new ClusterClients({ clock, allowLoopback, allowUnpinned: false, credentialNamespaces, ownAddress, ...hub });
+  const reach = { allowLoopback, proxyFor: proxyPolicy(settings), ownAddress };
+  const clients = new ClusterClients({ clock, ...reach, allowUnpinned: false, credentialNamespaces, ...hub });
   const protectedNamespaces = settings.protectedNamespaces ?? PROTECTED_NAMESPACES;
-  const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: {} };
+  const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: limitsOf(settings) };
   const common = { informers, hub: client, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });
   const { probeIntervalMs = PROBE_INTERVAL_MS, accessIntervalMs = ACCESS_INTERVAL_MS } = settings;
@@ -188,6 +207,10 @@ function work(options: AppOptions, { client, informers, recorder, election, metr
     { name: 'leadership', start: done, stop: () => election.release(), stopMs: FLUSH_MS },
     streamComponent({ name: 'controllers', run, stopMs: settings.drainMs, onDefect }),
   ];
+}
+
+function limitsOf({ maxExpirationSeconds, allowedAudiences }: AppSettings): TokenLimits {
+  return { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
 }
 
 const FLUSH_MS = 1_000;

@@ -16,6 +16,8 @@ export interface Config {
   readonly apiPort: number;
   readonly facadePort: number;
   readonly metricsPort: number;
+  /** Who may read the metrics; undefined for what suits the command. */
+  readonly metricsAuth: Value<'metrics-auth'>;
   /** Where to listen; undefined for what suits the command. */
   readonly bindAddress: string | undefined;
   /** How many target clusters the local run plays. */
@@ -29,6 +31,13 @@ export interface Config {
   readonly credentialNamespaces: readonly string[];
   /** Namespaces whose accounts must be named in a rule. */
   readonly protectedNamespaces: readonly string[];
+  /** The longest lifetime that a ManagedToken may ask for. */
+  readonly maxExpirationSeconds: number | undefined;
+  /** The audiences that a ManagedToken may name; undefined for all. */
+  readonly allowedAudiences: readonly string[] | undefined;
+  /** The proxy by which clusters are reached, and those that are reached without. */
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: string | undefined;
   /** How often every token is put to TokenReview; 0 for never. */
   readonly verifyIntervalMs: number;
   /** How often clusters are asked whether they are ready. */
@@ -56,6 +65,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     apiPort: read('api-port'),
     facadePort: read('facade-port'),
     metricsPort: read('metrics-port'),
+    metricsAuth: read('metrics-auth'),
     bindAddress: read('bind-address'),
     clusters: read('clusters'),
     samples: !read('no-samples'),
@@ -64,6 +74,9 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     namespace,
     credentialNamespaces: read('credential-namespaces') ?? [namespace],
     protectedNamespaces: read('protected-namespaces'),
+    maxExpirationSeconds: read('max-token-lifetime'),
+    allowedAudiences: read('allowed-audiences'),
+    ...proxyOf(env),
     verifyIntervalMs: read('verify-interval'),
     probeIntervalMs: read('probe-interval'),
     accessIntervalMs: read('access-interval'),
@@ -71,9 +84,22 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     allowLoopback: read('allow-loopback'),
     localOnly: [...options].filter(([name]) => optionOf(name)?.local).map(([, { from }]) => from),
   };
-  const all = [...misread, ...problems, ...sharedPorts(config)];
+  const all = [...misread, ...problems, ...sharedPorts(config), ...proxyProblems(config)];
   if (all.length > 0) throw new StartError(`${all.join('; ')} (npm start -- --help lists the options)`);
   return Object.freeze(config);
+}
+
+/** A proxy without a scheme is spoken to in plain http, as everywhere. */
+function proxyOf(env: Env): Pick<Config, 'httpsProxy' | 'noProxy'> {
+  const given = env['HTTPS_PROXY'] || env['https_proxy'] || undefined;
+  const httpsProxy = given === undefined || given.includes('://') ? given : `http://${given}`;
+  return { httpsProxy, noProxy: env['NO_PROXY'] || env['no_proxy'] || undefined };
+}
+
+/** The URL of a proxy may hold a password, so it is not shown. */
+function proxyProblems({ httpsProxy }: Config): readonly string[] {
+  const isUsable = httpsProxy === undefined || (/^https?:/i.test(httpsProxy) && URL.canParse(httpsProxy));
+  return isUsable ? [] : ['HTTPS_PROXY must be an http or https URL'];
 }
 
 type Table = typeof OPTIONS;

@@ -15,6 +15,7 @@ Options:
 ${lines.join('\n')}
 
 Environment:
+  HTTPS_PROXY, NO_PROXY           the proxy by which clusters are reached, and those that are reached without
   KUBECONFIG                      the cluster to run on; empty counts as unset
   PURSER_…                        every option but --help, such as ${variableOf('verify-interval')}=1h; true or false where
                                   an option takes no value; the command line rules

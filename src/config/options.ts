@@ -1,6 +1,19 @@
 // Every option, declared once: help, environment variables, checks and the table in the README are made from here.
 
-import { anyText, duration, durationOrNever, flag, namespace, namespaces, oneOf, port, type Reader, whole } from './values.ts';
+import {
+  anyText,
+  duration,
+  durationOrNever,
+  flag,
+  namespace,
+  namespaces,
+  oneOf,
+  port,
+  type Reader,
+  texts,
+  tokenLifetime,
+  whole,
+} from './values.ts';
 
 /** One option of the command line, and the environment variable of the same name. */
 export interface Option {
@@ -30,6 +43,12 @@ export const OPTIONS = {
   'no-samples': { read: flag, text: 'no sample namespaces and ManagedTokens', local: true },
   'facade-port': { value: 'PORT', initial: '7444', read: port, text: 'port of the façade, once there is one' },
   'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of /metrics, /livez and /readyz' },
+  'metrics-auth': {
+    value: 'WHO',
+    otherwise: 'none on this machine, token on a cluster',
+    read: oneOf(['token', 'none']),
+    text: 'who may read /metrics: token = whoever the hub lets get that path, none = everybody',
+  },
   'bind-address': {
     value: 'ADDRESS',
     otherwise: '127.0.0.1 on this machine, all on a cluster',
@@ -50,6 +69,13 @@ export const OPTIONS = {
     read: namespaces,
     text: 'namespaces of clusters whose accounts must be named in a rule',
   },
+  'max-token-lifetime': {
+    value: 'TIME',
+    otherwise: 'any',
+    read: tokenLifetime,
+    text: 'the longest lifetime that a ManagedToken may ask for',
+  },
+  'allowed-audiences': { value: 'AUD,AUD', otherwise: 'all', read: texts, text: 'the audiences that a ManagedToken may name' },
   'verify-interval': {
     value: 'TIME',
     initial: '15m',

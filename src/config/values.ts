@@ -44,6 +44,13 @@ export const namespaces: Reader<readonly string[]> = (text) => {
   return names;
 };
 
+/** Reads texts of any kind. */
+export const texts: Reader<readonly string[]> = (text) => {
+  const each = text.split(',').filter((part) => part !== '');
+  if (each.length === 0) throw new ValueError('texts with commas between them');
+  return each;
+};
+
 /** Reads one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
   return (text) => {
@@ -67,8 +74,16 @@ export const duration: Reader<number> = (text) => {
   return ms;
 };
 
+/** Reads a lifetime of tokens in whole seconds; none is shorter than ten minutes. */
+export const tokenLifetime: Reader<number> = (text) => {
+  const seconds = Math.floor(durationMs(text) / 1_000);
+  if (!(seconds >= MIN_LIFETIME_SECONDS)) throw new ValueError('a time of at least 10m such as 24h');
+  return seconds;
+};
+
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const MIN_DURATION_MS = 1_000;
+const MIN_LIFETIME_SECONDS = 600;
 
 function durationMs(text: string): number {
   try {

@@ -23,6 +23,7 @@ export interface TokenRequest {
 
 /** What the installation allows, whatever the spec says. */
 export interface TokenLimits {
+  /** Without it, every lifetime that Kubernetes knows is. */
   readonly maxExpirationSeconds?: number;
   /** Without it, every audience is. */
   readonly allowedAudiences?: readonly string[];
@@ -34,17 +35,16 @@ export interface IssueDetails {
   readonly anchorUID?: string;
   /** The account that a renewal expects. */
   readonly accountUID?: string;
-  readonly limits?: TokenLimits;
 }
 
 /** The request that a ManagedToken makes. */
-export function tokenRequestFor({ metadata, spec }: ManagedToken, { anchorUID, accountUID, limits }: IssueDetails): TokenRequest {
+export function tokenRequestFor({ metadata, spec }: ManagedToken, { anchorUID, accountUID }: IssueDetails): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
   return {
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences,
-    expirationSeconds: Math.min(spec.expirationSeconds, limits?.maxExpirationSeconds ?? Infinity),
+    expirationSeconds: spec.expirationSeconds,
     ...(boundObject && { boundObject }),
     ...(accountUID && { accountUID }),
   };

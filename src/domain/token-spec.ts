@@ -11,7 +11,7 @@ type Spec = ManagedToken['spec'];
 /** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
 export function specProblems({ spec }: ManagedToken, cluster: Cluster | undefined, limits: TokenLimits): readonly FieldError[] {
   return [
-    ...expirationProblems(spec),
+    ...expirationProblems(spec, limits.maxExpirationSeconds),
     ...audienceProblems(spec.audiences, limits.allowedAudiences),
     ...bindingProblems(spec),
     ...(cluster === undefined ? [] : serverProblems(spec, cluster)),
@@ -23,11 +23,14 @@ const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
-function expirationProblems(spec: Spec): readonly FieldError[] {
+function expirationProblems(spec: Spec, ceiling = MAX_SECONDS): readonly FieldError[] {
   const field = 'spec.expirationSeconds';
   const { expirationSeconds } = spec;
   if (!Number.isInteger(expirationSeconds) || expirationSeconds < MIN_SECONDS || expirationSeconds > MAX_SECONDS) {
     return [invalidValue(field, expirationSeconds, `must be a whole number from ${MIN_SECONDS} to ${MAX_SECONDS}`)];
+  }
+  if (expirationSeconds > ceiling) {
+    return [invalidValue(field, expirationSeconds, `must be at most ${ceiling}, the longest lifetime that Purser is set to allow`)];
   }
   const boundObject = boundObjectOf(spec);
   return isSilentlyExtended({ expirationSeconds, ...(boundObject && { boundObject }) })

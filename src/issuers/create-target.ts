@@ -12,6 +12,7 @@ import { type Credential, pinnedServers, readCredential } from './credential.ts'
 import { dialPolicy } from './dial-policy.ts';
 import { serversFor } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
+import type { ProxyPolicy } from './proxy-policy.ts';
 import { Target } from './target.ts';
 
 /** What the hub says of a cluster; issuers never read the hub themselves. */
@@ -28,6 +29,8 @@ export interface TargetSettings {
   readonly ownAddress?: string | undefined;
   /** Whether clusters may be on this machine. */
   readonly allowLoopback: boolean;
+  /** Which servers are reached through a proxy; none by default. */
+  readonly proxyFor?: ProxyPolicy;
   /** Whether a credential may be sent to every address that is registered, if its Secret does not name any. */
   readonly allowUnpinned: boolean;
   /** Where credentials are taken from. */
@@ -51,10 +54,11 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const credential = readCredential(referred);
   const servers = pinned(serversOf(cluster, settings), referred, settings);
   const caData = caOf(cluster);
-  const connect = (server: string) => connectTo(configOf(server, caData, credential), settings);
+  const connect = (server: string) => connectTo(configOf(clusterOf(server, caData, settings), credential), settings);
   return new Target({ clock, servers, connect, credential, ...own });
 }
 
+type NamedCluster = Parameters<typeof fixed>[0];
 type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
 
 const TIMEOUT_MS = 10_000;
@@ -89,8 +93,12 @@ function caOf({ spec }: Cluster): string | undefined {
   return caBundle;
 }
 
-function configOf(server: string, caData: string | undefined, credential: Credential): KubeConfigSource {
-  const cluster = { name: server, server, skipTLSVerify: false, ...(caData !== undefined && { caData }) };
+function clusterOf(server: string, caData: string | undefined, { proxyFor }: TargetSettings): NamedCluster {
+  const proxyUrl = proxyFor?.(server);
+  return { name: server, server, skipTLSVerify: false, ...(caData !== undefined && { caData }), ...(proxyUrl && { proxyUrl }) };
+}
+
+function configOf(cluster: NamedCluster, credential: Credential): KubeConfigSource {
   if (credential.type === 'token') return fixed(cluster, { name: 'purser', token: credential.token.reveal() });
   const [certData, keyData] = [credential.certificate, credential.key.reveal()].map((pem) => Buffer.from(pem).toString('base64'));
   return fixed(cluster, { name: 'purser', certData: certData ?? '', keyData: keyData ?? '' });

@@ -12,6 +12,7 @@ describe('parseConfig', () => {
       apiPort: 7443,
       facadePort: 7444,
       metricsPort: 7445,
+      metricsAuth: undefined,
       bindAddress: undefined,
       clusters: 1,
       samples: true,
@@ -20,6 +21,10 @@ describe('parseConfig', () => {
       namespace: 'purser-system',
       credentialNamespaces: ['purser-system'],
       protectedNamespaces: ['kube-system', 'kube-public', 'kube-node-lease'],
+      maxExpirationSeconds: undefined,
+      allowedAudiences: undefined,
+      httpsProxy: undefined,
+      noProxy: undefined,
       verifyIntervalMs: 900_000,
       probeIntervalMs: 10_000,
       accessIntervalMs: 60_000,
@@ -43,6 +48,8 @@ describe('parseConfig', () => {
     ['--credential-namespaces', ['--credential-namespaces', 'a,b'], { namespace: 'purser-system', credentialNamespaces: ['a', 'b'] }],
     ['--protected-namespaces', ['--protected-namespaces', 'kube-system,vault'], { protectedNamespaces: ['kube-system', 'vault'] }],
     ['--verify-interval', ['--verify-interval', '1h30m'], { verifyIntervalMs: 5_400_000 }],
+    ['--max-token-lifetime', ['--max-token-lifetime', '24h'], { maxExpirationSeconds: 86_400 }],
+    ['--allowed-audiences', ['--allowed-audiences', 'api,https://vault'], { allowedAudiences: ['api', 'https://vault'] }],
     ['--probe-interval', ['--probe-interval', '5s'], { probeIntervalMs: 5_000 }],
     ['no verification', ['--verify-interval', '0'], { verifyIntervalMs: 0 }],
     ['--hub-cluster', ['--hub-cluster', 'hub'], { hubCluster: 'hub' }],
@@ -74,6 +81,12 @@ describe('parseConfig', () => {
       '--verify-interval must be 0 or a time of at least a second such as 15m or 1h30m, not "1ms"',
     ],
     ['a time of nothing', ['--probe-interval', '0'], '--probe-interval must be a time of at least a second such as 10s or 1m30s, not "0"'],
+    [
+      'a lifetime that no token has',
+      ['--max-token-lifetime', '9m'],
+      '--max-token-lifetime must be a time of at least 10m such as 24h, not "9m"',
+    ],
+    ['no audience', ['--allowed-audiences', ','], '--allowed-audiences must be texts with commas between them, not ","'],
     ["a name of JavaScript's own", ['--constructor'], 'unknown option --constructor'],
     ['the negation of an option', ['--samples'], 'unknown option --samples'],
     ['a missing value', ['--data-dir'], '--data-dir needs a value: --data-dir DIR'],
@@ -103,12 +116,19 @@ describe('parseConfig', () => {
     ['several names', { PURSER_PROTECTED_NAMESPACES: 'a,b' }, { protectedNamespaces: ['a', 'b'] }],
     ['true', { PURSER_ALLOW_LOOPBACK: 'true' }, { allowLoopback: true }],
     ['false', { PURSER_NO_SAMPLES: 'false' }, { samples: true }],
+    ['a proxy', { HTTPS_PROXY: 'http://a:1', NO_PROXY: 'b,c' }, { httpsProxy: 'http://a:1', noProxy: 'b,c' }],
+    ['a proxy in small letters, without a scheme', { https_proxy: 'a:1', no_proxy: '*' }, { httpsProxy: 'http://a:1', noProxy: '*' }],
     ['nothing', { PURSER_NAMESPACE: '' }, { namespace: 'purser-system' }],
     ['the address of a Service called purser-metrics', { PURSER_METRICS_PORT: 'tcp://10.0.0.1:7445' }, { metricsPort: 7445 }],
     ['what is no option', { PURSER_SERVICE_HOST: '10.0.0.1', PURSER_HELP: 'true' }, { help: false }],
     ['what the local run alone has', { PURSER_CLUSTERS: '2' }, { clusters: 2, localOnly: ['PURSER_CLUSTERS'] }],
   ])('takes %s from the environment', (_name, env, expected) => {
     expect(parseConfig([], env)).toMatchObject(expected);
+  });
+
+  it.each(['socks5://user:pass@a:1', 'http://'])('refuses a proxy that cannot be used, and does not repeat it: %s', (httpsProxy) => {
+    const problem = 'HTTPS_PROXY must be an http or https URL (npm start -- --help lists the options)';
+    expect(() => parseConfig([], { HTTPS_PROXY: httpsProxy })).toThrow(new StartError(problem));
   });
 
   it('lets the command line rule over the environment', () => {

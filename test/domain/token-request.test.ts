@@ -29,11 +29,4 @@ describe('tokenRequestFor', () => {
   ])('binds the token to the object: %s', (_, token, boundObject) => {
     expect(tokenRequestFor(token.build(), { anchorUID: 's1' })).toMatchObject({ boundObject });
   });
-
-  it.each([
-    ['the ceiling of the installation', aToken().with({ expirationSeconds: 86_400 }), 7200, 7200],
-    ['no more than the spec says', aToken(), 86_400, 3600],
-  ])('asks for %s', (...[, token, maxExpirationSeconds, asked]) => {
-    expect(tokenRequestFor(token.build(), { limits: { maxExpirationSeconds } }).expirationSeconds).toBe(asked);
-  });
 });

@@ -54,6 +54,15 @@ describe('specProblems', () => {
     expect(problems.map(({ field }) => field)).toEqual(['spec.secret.server']);
   });
 
+  it('tells a lifetime that is longer than the installation allows', () => {
+    const problems = (expirationSeconds: number) =>
+      specProblems(aToken().with({ expirationSeconds }).build(), aCluster(), { maxExpirationSeconds: 7200 }).map(fieldErrorText);
+    expect(problems(7200)).toEqual([]);
+    expect(problems(7201)).toEqual([
+      'spec.expirationSeconds: Invalid value: 7201: must be at most 7200, the longest lifetime that Purser is set to allow',
+    ]);
+  });
+
   it('tells audiences that the installation does not allow', () => {
     const problems = specProblems(aToken().build(), undefined, { allowedAudiences: ['vault'] });
     expect(problems.map(fieldErrorText)).toEqual([

@@ -93,8 +93,7 @@ class Asking {
 
   async #issue(accountUID: string | undefined, anchorUID: string | undefined): Promise<Grant> {
     const { observation, target, signal } = this.#options;
-    const { limits } = this.#deps.settings;
-    const details = { limits, ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
+    const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
     return await issueToken(target, tokenRequestFor(observation.token, details), signal);
   }
 

@@ -105,6 +105,20 @@ describe('a ManagedToken that is applied', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
   });
 
+  it.each([
+    ['a longer life', { expirationSeconds: 7201 }, 'must be at most 7200'],
+    ['another audience', { audiences: ['vault'] }, 'supported values: "https://kubernetes.default.svc"'],
+  ])('beyond the limits of the installation is told so: %s', async (_, spec, message) => {
+    const limits = { maxExpirationSeconds: 7200, allowedAudiences: ['https://kubernetes.default.svc'] };
+    await world.run({ settings: { limits } });
+    await world.create('ci', spec);
+    await world.until(async () => (await world.conditions()) === 'Ready=False InvalidSpec RotationFailing=undefined');
+    expect((await world.get()).status?.conditions?.[0]?.message).toContain(message);
+    expect(world.sent().target).toEqual([]);
+    await world.patch('ci', { spec: { expirationSeconds: 7200, audiences: ['https://kubernetes.default.svc'] } });
+    await world.ready();
+  });
+
   it('waits for its service account without a storm of requests (F21)', async () => {
     await world.run();
     await world.create('ci', { serviceAccount: { namespace: 'deploy', name: 'later' } });

@@ -1,0 +1,44 @@
+// A proxy on loopback that opens tunnels, wherever they are said to lead.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+
+export interface ConnectProxy {
+  readonly port: number;
+  /** Whereto tunnels were asked for, and with which authorization. */
+  readonly asked: readonly { readonly target: string; readonly authorization: string | undefined }[];
+  /** Everything that went through towards targets. */
+  passed(): string;
+  close(): Promise<void>;
+}
+
+/** Leads every tunnel to the port that `portFor` gives; refuses it where that gives none. */
+export async function startConnectProxy(portFor: (target: string) => number | undefined): Promise<ConnectProxy> {
+  const asked: { target: string; authorization: string | undefined }[] = [];
+  const bytes: Buffer[] = [];
+  const sockets = new Set<Socket>();
+  const track = (socket: Socket) => sockets.add(socket) && socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+  const server = createServer().on('connect', ({ url = '', headers }: IncomingMessage, socket: Socket) => {
+    asked.push({ target: url, authorization: headers['proxy-authorization'] });
+    track(socket);
+    const port = portFor(url);
+    if (port === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+    const upstream = track(connect(port, '127.0.0.1'));
+    upstream.on('connect', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    socket.on('data', (chunk: Buffer) => bytes.push(chunk));
+    socket.pipe(upstream).pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    passed: () => Buffer.concat(bytes).toString('latin1'),
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
