@@ -58,12 +58,18 @@ export function clusterConditions(
 }
 
 function damped(previous: Damped | undefined, next: Finding): Damped {
-  if (previous === undefined || isSameFinding(previous.shown, next)) return { shown: next };
+  if (previous === undefined) return { shown: next };
+  if (isSameFinding(previous.shown, next)) return isSettled(previous, next) ? previous : { shown: next };
   const { shown, doubt } = previous;
   const turns = isTrue(shown) !== isTrue(next);
   // Which failure it is may vary from probe to probe; that it fails does not.
   const isSecond = doubt !== undefined && (turns ? isTrue(doubt) === isTrue(next) : isSameFinding(doubt, next));
   return isSecond ? { shown: next } : { shown, doubt: next };
+}
+
+/** Whether nothing is new; the old object is kept then, since a fleet would make a new one every few milliseconds. */
+function isSettled({ shown, doubt }: Damped, next: Finding): boolean {
+  return doubt === undefined && shown.message === next.message;
 }
 
 function isTrue({ status }: Finding): boolean {

@@ -16,18 +16,15 @@ export interface DialOptions {
   readonly mayDial?: (address: string) => boolean;
 }
 
-/** The connections of one TLS identity. */
-interface Connections {
-  readonly tlsDigest: string;
-  readonly requests: Dispatcher;
-  readonly watches: Dispatcher;
-}
+/** What connections are for. */
+export type Purpose = 'requests' | 'watches';
 
 /** Connects as who we are at present: a new TLS identity gets new connections, the old ones end with their requests. */
 export class Dialer {
   readonly #cluster: Cluster;
   readonly #options: DialOptions;
-  #current: Connections | undefined;
+  /** The connections of the present TLS identity, made when they are first needed. */
+  #current: { readonly tlsDigest: string; readonly pools: Map<Purpose, Dispatcher> } | undefined;
   /** Every pool that may still have connections. */
   readonly #pools = new Set<Dispatcher>();
   #isClosed = false;
@@ -38,12 +35,13 @@ export class Dialer {
   }
 
   /** Where to send as `identity`; nothing is dialled before the first request. */
-  connections({ tls, tlsDigest }: Identity): Connections {
+  connections({ tls, tlsDigest }: Identity, purpose: Purpose): Dispatcher {
     if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
-    if (this.#current?.tlsDigest === tlsDigest) return this.#current;
-    if (this.#current !== undefined) this.#retire(this.#current);
-    this.#current = { tlsDigest, requests: this.#pool(tls, this.#options.connections), watches: this.#pool(tls, null) };
-    return this.#current;
+    if (this.#current?.tlsDigest !== tlsDigest) this.#retire();
+    const { pools } = (this.#current ??= { tlsDigest, pools: new Map() });
+    const pool = pools.get(purpose) ?? this.#pool(tls, purpose);
+    pools.set(purpose, pool);
+    return pool;
   }
 
   /** Ends all connections at once; requests under way fail. */
@@ -52,17 +50,18 @@ export class Dialer {
     await Promise.all([...this.#pools].map((pool) => pool.destroy()));
   }
 
-  #pool(tls: TlsIdentity, connections: number | null): Dispatcher {
-    const pool = createPool(this.#cluster, tls, this.#options, connections);
+  #pool(tls: TlsIdentity, purpose: Purpose): Dispatcher {
+    const pool = createPool(this.#cluster, tls, this.#options, purpose === 'watches' ? null : this.#options.connections);
     this.#pools.add(pool);
     return pool;
   }
 
-  #retire({ requests, watches }: Connections): void {
-    for (const pool of [requests, watches]) {
+  #retire(): void {
+    for (const pool of this.#current?.pools.values() ?? []) {
       const forget = () => this.#pools.delete(pool);
       pool.close().then(forget, forget);
     }
+    this.#current = undefined;
   }
 }
 

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
-import { Dialer, type DialOptions, rejectServer } from './dial.ts';
+import { Dialer, type DialOptions, type Purpose, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { codeOf, TransportError, transportError } from './transport-error.ts';
@@ -118,7 +118,7 @@ export class Transport {
   }
 
   /** A 401 may mean that our credentials were replaced since they were read: looks, and asks once more if so. */
-  async #exchange(kind: 'requests' | 'watches', request: TransportRequest, deadline: Deadline): Promise<Exchange> {
+  async #exchange(kind: Purpose, request: TransportRequest, deadline: Deadline): Promise<Exchange> {
     const identity = await untilAborted(this.#credentials.identity(), deadline.signal);
     const answer = await this.#send(kind, request, identity, deadline);
     if (answer.statusCode !== 401) return { answer, identity };
@@ -129,12 +129,7 @@ export class Transport {
     return { answer: await this.#send(kind, request, renewed, deadline), identity: renewed };
   }
 
-  async #send(
-    kind: 'requests' | 'watches',
-    request: TransportRequest,
-    identity: Identity,
-    deadline: Deadline,
-  ): Promise<Dispatcher.ResponseData> {
+  async #send(kind: Purpose, request: TransportRequest, identity: Identity, deadline: Deadline): Promise<Dispatcher.ResponseData> {
     const { origin, pathname } = new URL(this.server);
     const options: Dispatcher.RequestOptions = {
       origin,
@@ -144,7 +139,7 @@ export class Transport {
       body: request.body ?? null,
       signal: deadline.signal,
     };
-    const dispatcher = this.#dialer.connections(identity)[kind];
+    const dispatcher = this.#dialer.connections(identity, kind);
     // undici does not hear of an abort while it still connects, and a silent server can make that last.
     try {
       return await untilAborted(dispatcher.request(options), deadline.signal);
