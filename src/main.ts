@@ -50,7 +50,8 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   try {
     const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
     const ownAddress = await ownAddressTowards(hub.getCurrentCluster()?.server ?? '');
-    const settings = { ...config, ownAddress, drainMs: DRAIN_MS };
+    const { metricsAuth = 'token' } = config;
+    const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS };
     return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });
   } catch (cause) {
     const where = kubeConfig === undefined ? 'there is no cluster to run on' : `KUBECONFIG=${kubeConfig} cannot be used`;

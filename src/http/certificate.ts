@@ -1,7 +1,9 @@
-// The certificate that the façade shows: from files that are replaced now and then, or made by itself.
+// The certificate that Purser shows to those who call it: from files that are replaced now and then, or made by itself.
 
 import { readFile } from 'node:fs/promises';
+import type { Clock } from '../std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../std/x509/certificates.ts';
+import type { Logger } from '../telemetry/logger.ts';
 
 /** A certificate with its chain and its private key, as PEM. */
 export interface ServingCertificate {
@@ -27,3 +29,38 @@ export function selfMadeCertificate(names: readonly string[], now: number): Cert
   const made = { cert: `${certificate}${authority.certificate}`, key };
   return async () => made;
 }
+
+export interface FollowOptions {
+  readonly certificate: CertificateSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Who shows a certificate, and can take another one for new connections. */
+export interface Shower {
+  useCertificate(certificate: ServingCertificate): void;
+}
+
+/** Has a new certificate shown as soon as there is one that can be used. Returns how to stop. */
+export function followCertificate({ certificate, clock, log }: FollowOptions, first: ServingCertificate, shower: Shower): () => void {
+  let used = first;
+  const look = async () => {
+    const found = await certificate();
+    if (found.cert === used.cert && found.key === used.key) return;
+    shower.useCertificate(found);
+    used = found;
+    log.info('there is a new certificate');
+  };
+  let cancel = () => {};
+  const arm = () => {
+    cancel = clock.wakeAfter(LOOK_MS, () => {
+      look().catch((error: unknown) => log.warn({ error }, 'the new certificate cannot be used, the old one stays'));
+      arm();
+    });
+  };
+  arm();
+  return () => cancel();
+}
+
+/** How often the certificate is looked at. */
+const LOOK_MS = 10_000;

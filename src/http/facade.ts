@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
-import type { CertificateSource, ServingCertificate } from './certificate.ts';
+import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
@@ -61,7 +61,7 @@ export function createFacade(options: FacadeOptions): Facade {
       const first = await certificate();
       server = await serverOf(options, first);
       const { port } = await server.listen(settings.port, settings.host);
-      stopWatching = watchCertificate(options, first, server);
+      stopWatching = followCertificate(options, first, server);
       return port;
     },
     async close(graceMs) {
@@ -70,9 +70,6 @@ export function createFacade(options: FacadeOptions): Facade {
     },
   };
 }
-
-/** How often the certificate is looked at. */
-const CERTIFICATE_MS = 10_000;
 
 function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
   const { hub, clock, log, settings } = options;
@@ -98,25 +95,4 @@ function tokenRoute({ hub, clients, registered, clock, log, settings }: FacadeOp
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
   const endpoint = createTokenEndpoint({ authorizer, clients, registered, defaultAudiences, audit: new Audit(log) });
   return { method: 'POST', path: `/${path}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
-}
-
-/** Takes a new certificate for new connections as soon as there is one that can be used. Returns how to stop. */
-function watchCertificate({ certificate, clock, log }: FacadeOptions, first: ServingCertificate, server: FacadeServer): () => void {
-  let used = first;
-  const look = async () => {
-    const found = await certificate();
-    if (found.cert === used.cert && found.key === used.key) return;
-    server.useCertificate(found);
-    used = found;
-    log.info('the façade has a new certificate');
-  };
-  let cancel = () => {};
-  const arm = () => {
-    cancel = clock.wakeAfter(CERTIFICATE_MS, () => {
-      look().catch((error: unknown) => log.warn({ error }, 'the certificate of the façade cannot be used, the old one stays'));
-      arm();
-    });
-  };
-  arm();
-  return () => cancel();
 }

@@ -116,6 +116,7 @@ async function start(verifyIntervalMs = 0): Promise<App> {
     drainMs: 10_000,
     bindAddress: '127.0.0.1',
     metricsPort: 0,
+    metricsAuth: 'none' as const,
   };
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
   await started.ready;

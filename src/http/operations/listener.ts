@@ -1,14 +1,17 @@
 // What those who run Purser ask of it: /metrics, /livez and /readyz, on a port of their own that no caller of the façade needs.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { internalError, StatusError, serviceUnavailable } from '../../api/status.ts';
 import { plainText, type Reply } from '../../apimachinery/reply.ts';
 import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { type Health, healthReply } from './health.ts';
 
 export interface OperationsOptions {
@@ -21,8 +24,9 @@ export interface OperationsOptions {
   /** Lets a request for metrics pass, or throws a StatusError; without it, everybody may read them. */
   readonly admit?: ((request: IncomingMessage, signal: AbortSignal) => Promise<void>) | undefined;
   readonly log: Logger;
-  /** Makes the server: one with TLS where there is a certificate. */
-  readonly serve?: (listener: (request: IncomingMessage, response: ServerResponse) => void) => Server;
+  readonly clock: Clock;
+  /** What to show to those who connect; without it there is no TLS. */
+  readonly certificate?: CertificateSource | undefined;
 }
 
 /** A listener that is up. */
@@ -34,33 +38,41 @@ export interface Operations {
 
 /** Starts to listen. Rejects when the port cannot be had. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
-  const { host = '', port, serve = createServer } = options;
-  const requests = new Requests(options);
-  const server = serve((request, response) => void requests.answer(request, response));
-  Object.assign(server, LIMITS);
+  const { host = '', port } = options;
+  const { server, stopFollowing } = await serverOf(options);
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, ...(host && { host }) }, resolve);
   });
   const { port: taken } = server.address() as AddressInfo;
-  const scheme = 'setSecureContext' in server ? 'https' : 'http';
+  const scheme = options.certificate === undefined ? 'http' : 'https';
   const name = host.includes(':') ? `[${host}]` : host || 'localhost';
-  return { url: `${scheme}://${name}:${taken}`, close: () => closed(server) };
+  return { url: `${scheme}://${name}:${taken}`, close: () => closed(server, stopFollowing) };
 }
 
-const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  keepAliveTimeout: 65_000,
-  maxRequestsPerSocket: 1_000,
-  maxConnections: 200,
-};
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
+const MAX_CONNECTIONS = 200;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** A scrape is work: those who come while so many are under way come again. */
 const MAX_SCRAPES = 4;
 
+async function serverOf(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
+  const { certificate, clock, log } = options;
+  const requests = new Requests(options);
+  const listener = (request: IncomingMessage, response: ServerResponse) => void requests.answer(request, response);
+  if (certificate === undefined) return { server: createServer(LIMITS, listener), stopFollowing: () => {} };
+  const first = await certificate();
+  const server = createSecureServer({ ...LIMITS, ...TLS, ...first }, listener);
+  const useCertificate = (next: ServingCertificate) => server.setSecureContext({ ...TLS, ...next });
+  return { server, stopFollowing: followCertificate({ certificate, clock, log }, first, { useCertificate }) };
+}
+
+const TLS = { minVersion: 'TLSv1.2' } as const;
+
 /** Nobody is left waiting: a scrape that is cut off is made again, of another process. */
-async function closed(server: Server): Promise<void> {
+async function closed(server: Server, stopFollowing: () => void): Promise<void> {
+  stopFollowing();
   const isClosed = new Promise((resolve) => server.close(resolve));
   server.closeAllConnections();
   await isClosed;

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Agent, request } from 'undici';
 import { StatusError, unauthorized } from '../../../src/api/status.ts';
+import { selfMadeCertificate } from '../../../src/http/certificate.ts';
 import { listenForOperations, type Operations, type OperationsOptions } from '../../../src/http/operations/listener.ts';
+import { systemClock } from '../../../src/std/clock.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 
 const logged: string[] = [];
@@ -13,6 +16,7 @@ async function listen(options: Partial<OperationsOptions> = {}): Promise<string>
     port: 0,
     health: { livez: [ping], readyz: [ping] },
     metrics: { text: () => pieces('a 1\n', 'b 2\n') },
+    clock: systemClock,
     log: createLogger({ level: 'info', readable: false, write: (line) => logged.push(line) }),
     ...options,
   });
@@ -36,6 +40,16 @@ describe('listenForOperations', () => {
     expect([livez.status, await livez.text()]).toEqual([200, 'ok']);
     expect([metrics.status, await metrics.text()]).toEqual([200, 'a 1\nb 2\n']);
     expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it('shows a certificate where there is one', async () => {
+    const certificate = selfMadeCertificate([], Date.now());
+    const url = await listen({ certificate });
+    const { cert } = await certificate();
+
+    expect(url).toMatch(/^https:/);
+    await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
+    expect((await request(`${url}/livez`, { dispatcher: new Agent({ connect: { ca: cert } }) })).statusCode).toBe(200);
   });
 
   it.each([
@@ -98,7 +112,7 @@ describe('listenForOperations', () => {
     const options = { host: '127.0.0.1', port, health: { livez: [], readyz: [] }, metrics: { text: () => pieces() } };
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });
 
-    await expect(listenForOperations({ ...options, log })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(listenForOperations({ ...options, clock: systemClock, log })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
   it('closes at once, whoever is still connected', async () => {
