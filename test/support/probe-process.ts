@@ -1,0 +1,15 @@
+// Probes clusters all at once, as a process of its own that tests give little room: `node probe-process.ts`.
+// Its parent tells where they are; it answers with what went wrong at each of them.
+
+import { probe } from '../../src/controllers/cluster-status/probe.ts';
+import { createTarget } from '../../src/issuers/create-target.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { registered, settings } from '../issuers/registration.ts';
+
+process.once('message', async ({ urls, ca }: { readonly urls: readonly string[]; readonly ca: string }) => {
+  const { signal } = new AbortController();
+  const targets = urls.map((url) => createTarget(registered({ servers: [url], ca }), settings(systemClock)));
+  const results = await Promise.all(targets.map((target) => probe(target, { isTriedTwice: true, isDeep: false }, signal)));
+  process.send?.(results.map(({ fault }) => fault?.reason ?? 'none'));
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,50 @@
+// Many healthy target clusters in one process: `node stub-targets-process.ts COUNT`. Each has a port of its own; all have one
+// certificate authority. Tells its parent where they are, and lives as long as that one.
+
+import type { RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+
+const [count = '1'] = process.argv.slice(2);
+const authority = createAuthority(Date.now());
+
+const ANSWERS: Readonly<Record<string, object>> = {
+  '/version': { gitVersion: 'v1.36.4' },
+  '/apis/authentication.k8s.io/v1/selfsubjectreviews': {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'SelfSubjectReview',
+    metadata: {},
+    status: { userInfo: { username: 'system:serviceaccount:purser-system:purser' } },
+  },
+  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    metadata: {},
+    spec: {},
+    status: { allowed: true },
+  },
+};
+
+const answer: RequestListener = (request, response) => {
+  const body = ANSWERS[request.url?.split('?')[0] ?? ''];
+  request.resume();
+  if (request.url === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
+  else if (body === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"kind":"Status","code":404}');
+  else response.writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+};
+
+const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+const targets = createTlsServer({ cert, key }, answer);
+// As long as kube-apiserver keeps idle connections.
+targets.keepAliveTimeout = 90_000;
+
+async function listen(): Promise<string> {
+  const server = createServer((socket) => targets.emit('connection', socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const urls = await Promise.all(Array.from({ length: Number(count) }, listen));
+process.send?.({ urls, ca: authority.certificate });
+process.on('disconnect', () => process.exit());
