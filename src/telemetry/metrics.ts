@@ -14,8 +14,6 @@ export interface MetricsOptions {
   readonly build: { readonly version: string; readonly node: string };
   readonly tokens: Objects<ManagedToken>;
   readonly clusters: Objects<Cluster> & { has(name: string): boolean };
-  /** Whether this process leads. */
-  readonly leads: () => boolean;
 }
 
 /** One attempt to issue a token. */
@@ -56,9 +54,11 @@ export class Metrics {
   readonly #issuances: ClusterCounter;
   readonly #families: readonly Family[];
   readonly #orphans = new Set<string>();
+  /** Whether this process leads. Set by who knows. */
+  leads: () => boolean = () => false;
 
-  constructor({ build, tokens, clusters, leads }: MetricsOptions) {
-    this.#declared = declareMetrics(this.#registry, { depths: this.#depths, leads });
+  constructor({ build, tokens, clusters }: MetricsOptions) {
+    this.#declared = declareMetrics(this.#registry, { depths: this.#depths, leads: () => this.leads() });
     this.#declared.build.set(build, 1);
     this.#issuances = new ClusterCounter({
       name: 'purser_token_issuances_total',

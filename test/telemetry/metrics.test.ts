@@ -22,7 +22,7 @@ class Objects<T extends { readonly metadata: { readonly name?: string } }> {
 
 function world({ tokens = [], clusters = [] }: { tokens?: readonly ManagedToken[]; clusters?: readonly Cluster[] } = {}) {
   const stores = { tokens: new Objects(tokens), clusters: new Objects(clusters) };
-  return { ...stores, metrics: new Metrics({ build: { version: '1.2.3', node: 'v24' }, leads: () => true, ...stores }) };
+  return { ...stores, metrics: new Metrics({ build: { version: '1.2.3', node: 'v24' }, ...stores }) };
 }
 
 async function textOf(metrics: Metrics): Promise<string> {

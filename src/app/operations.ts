@@ -1,0 +1,56 @@
+// How the process is looked at from outside: its health, and its metrics.
+
+import { Authenticator } from '../http/authenticate.ts';
+import type { Health } from '../http/operations/health.ts';
+import { listenForOperations, type Operations } from '../http/operations/listener.ts';
+import { metricsAccess } from '../http/operations/metrics-access.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Component } from '../runtime/lifecycle.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { AppOptions } from './options.ts';
+
+/** How far the process is, as its probes tell it. The hub may be away: answers from memory are better than none. */
+export class ProcessState {
+  #isStarted = false;
+  #isStopping = false;
+  readonly health: Health = {
+    livez: [PING],
+    readyz: [PING, { name: 'informer-sync', holds: () => this.#isStarted }, { name: 'shutdown', holds: () => !this.#isStopping }],
+  };
+
+  started(): void {
+    this.#isStarted = true;
+  }
+
+  stopping(): void {
+    this.#isStopping = true;
+  }
+}
+
+const PING = { name: 'ping', holds: () => true };
+
+export interface Observed {
+  readonly hub: KubeClient;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly onListening: (url: string) => void;
+}
+
+/** Probes come first and go last. */
+export function operations({ clock, log, settings }: AppOptions, { hub, metrics, health, onListening }: Observed): Component {
+  const { bindAddress: host, metricsPort: port } = settings;
+  const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
+  const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
+  let listening: Operations | undefined;
+  return {
+    name: 'metrics and health',
+    stopMs: STOP_MS,
+    async start() {
+      listening = await listenForOperations({ host, port, health, metrics, admit, clock, log });
+      onListening(listening.url);
+    },
+    stop: async () => listening?.close(),
+  };
+}
+
+const STOP_MS = 1_000;

@@ -1,0 +1,53 @@
+// What Purser is told when it is put together.
+
+import type { Env } from '../kube/exec-credential.ts';
+import type { KubeConfigSource } from '../kube/kube-config.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Logger } from '../telemetry/logger.ts';
+
+/** What Purser is built from. */
+export interface AppOptions {
+  /** The hub, and who we are there. */
+  readonly hub: KubeConfigSource;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  /** Environment of the kubeconfig's credential plugins; without it, none is run. */
+  readonly execEnv?: Env;
+  readonly settings: AppSettings;
+  /** Told of a defect that ended the work: only a new process can help. */
+  readonly onDefect?: (error: unknown) => void;
+}
+
+/** What an operator can set. */
+export interface AppSettings {
+  /** Where Purser is installed: its Lease is there. */
+  readonly namespace: string;
+  readonly credentialNamespaces: readonly string[];
+  readonly protectedNamespaces?: readonly string[];
+  /** The longest lifetime that a ManagedToken may ask for, and the audiences that it may name; all by default. */
+  readonly maxExpirationSeconds?: number | undefined;
+  readonly allowedAudiences?: readonly string[] | undefined;
+  /** The proxy by which clusters are reached, and those that are reached without; see `proxyPolicy`. */
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
+  readonly verifyIntervalMs: number;
+  /** How often clusters are asked whether they are ready. */
+  readonly probeIntervalMs?: number;
+  /** How often their version, and our identity and rights there, are looked at. */
+  readonly accessIntervalMs?: number;
+  /** The Cluster that is the hub itself. */
+  readonly hubCluster?: string | undefined;
+  /** The address of ours by which the hub is reached. */
+  readonly ownAddress?: string | undefined;
+  /** Whether clusters may be on this machine. */
+  readonly allowLoopback: boolean;
+  /** How long work under way may take to end. */
+  readonly drainMs: number;
+  /** Where to listen; everywhere by default. */
+  readonly bindAddress?: string | undefined;
+  /** Port of the metrics; 0 for any that is free. */
+  readonly metricsPort: number;
+  /** Who may read the metrics: whoever the hub lets, or everybody. */
+  readonly metricsAuth: 'token' | 'none';
+}
