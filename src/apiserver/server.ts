@@ -2,6 +2,7 @@
 
 import { internalError } from '../api/status.ts';
 import { systemClock } from '../std/clock.ts';
+import { type Certificate, issueServerCertificate, LOOPBACK_NAMES } from '../std/x509/certificates.ts';
 import { bootstrapPolicy } from './access/bootstrap-policy.ts';
 import { createImpersonation } from './access/impersonate.ts';
 import type { User } from './access/user.ts';
@@ -35,6 +36,8 @@ export interface ApiServer {
   readonly port: number;
   /** The certificate authority, as PEM. */
   readonly ca: string;
+  /** Has the certificate authority vouch for another server on this machine. */
+  issueServing(): Certificate;
   close(): Promise<void>;
 }
 
@@ -71,6 +74,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       url: `https://${address}`,
       port: listener.port,
       ca: authority.certificate,
+      issueServing: () => issueServerCertificate(authority, LOOPBACK_NAMES, systemClock.now()),
       async close() {
         await listener.close();
         stopUpkeep();

@@ -15,6 +15,16 @@ export interface Config {
   readonly dataDir: string;
   readonly apiPort: number;
   readonly facadePort: number;
+  /** The first part of the paths of token requests. */
+  readonly facadePath: string;
+  /** One of them must be among those that a caller's token is for; none for those of the hub. */
+  readonly facadeAudiences: readonly string[];
+  /** Those of token requests that name none; without any, such requests are refused. */
+  readonly facadeDefaultAudiences: readonly string[];
+  /** How many requests a second one caller may make; 0 for any number. */
+  readonly facadeRate: number;
+  readonly facadeTlsCert: string | undefined;
+  readonly facadeTlsKey: string | undefined;
   readonly metricsPort: number;
   /** Who may read the metrics; undefined for what suits the command. */
   readonly metricsAuth: Value<'metrics-auth'>;
@@ -64,6 +74,12 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     dataDir: read('data-dir'),
     apiPort: read('api-port'),
     facadePort: read('facade-port'),
+    facadePath: read('facade-path'),
+    facadeAudiences: read('facade-audiences') ?? [],
+    facadeDefaultAudiences: read('facade-default-audiences') ?? [],
+    facadeRate: read('facade-rate'),
+    facadeTlsCert: read('facade-tls-cert'),
+    facadeTlsKey: read('facade-tls-key'),
     metricsPort: read('metrics-port'),
     metricsAuth: read('metrics-auth'),
     bindAddress: read('bind-address'),
@@ -84,7 +100,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     allowLoopback: read('allow-loopback'),
     localOnly: [...options].filter(([name]) => optionOf(name)?.local).map(([, { from }]) => from),
   };
-  const all = [...misread, ...problems, ...sharedPorts(config), ...proxyProblems(config)];
+  const all = [...misread, ...problems, ...sharedPorts(config), ...halfCertificate(config), ...proxyProblems(config)];
   if (all.length > 0) throw new StartError(`${all.join('; ')} (npm start -- --help lists the options)`);
   return Object.freeze(config);
 }
@@ -126,6 +142,10 @@ function reader(options: ReadonlyMap<OptionName, GivenOption>): {
     }
   };
   return { read: <N extends OptionName>(name: N) => valueOf(name) as Value<N>, problems };
+}
+
+function halfCertificate({ facadeTlsCert, facadeTlsKey }: Config): readonly string[] {
+  return (facadeTlsCert === undefined) === (facadeTlsKey === undefined) ? [] : ['--facade-tls-cert and --facade-tls-key belong together'];
 }
 
 function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {

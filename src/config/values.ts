@@ -51,6 +51,12 @@ export const texts: Reader<readonly string[]> = (text) => {
   return each;
 };
 
+/** Reads a part of a path that needs no escaping. */
+export const pathSegment: Reader<string> = (text) => {
+  if (!NAMESPACE.test(text)) throw new ValueError('a word of lower-case letters, digits and -');
+  return text;
+};
+
 /** Reads one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
   return (text) => {

@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /** Writes the kubeconfig and the certificate authority of a server, where they are not there yet. */
-export async function writeAccessFiles(folder: DataFolder, server: LocalServer): Promise<Place> {
+export async function writeAccessFiles(folder: DataFolder, server: ReachedServer): Promise<Place> {
   const prefix = server.name === HUB ? '' : `${server.name}.`;
   const names = { kubeconfig: `${prefix}kubeconfig`, ca: `${prefix}ca.crt` };
   const wanted = kubeconfigOf(server);
@@ -27,6 +27,8 @@ export async function writeAccessFiles(folder: DataFolder, server: LocalServer):
   const { name, url, tokens } = server;
   return { name, url, tokens, kubeconfig: folder.file(names.kubeconfig), ca: folder.file(names.ca) };
 }
+
+type ReachedServer = Pick<LocalServer, 'name' | 'url' | 'ca' | 'tokens'>;
 
 interface KubeConfigFile {
   readonly apiVersion: 'v1';
@@ -40,7 +42,7 @@ interface KubeConfigFile {
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
 /** The hub has a context for each user. A target has one, of its own name, so that its file can stand beside the hub's in KUBECONFIG. */
-export function kubeconfigOf({ name, url, ca, tokens }: Pick<LocalServer, 'name' | 'url' | 'ca' | 'tokens'>): KubeConfigFile {
+export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));
   const contextOf = (user: string) => (name === HUB ? user : name);
   const [first] = users;

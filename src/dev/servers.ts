@@ -21,6 +21,8 @@ export interface LocalServer {
   readonly ca: string;
   readonly tokens: Tokens;
   readonly admin: KubeConfigSource;
+  /** A certificate for another server on this machine, by the same authority. */
+  readonly issueServing: ApiServer['issueServing'];
 }
 
 export interface ServersOptions {
@@ -68,7 +70,8 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
   const { url, port, ca } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
-  return { server: { name, url, port, ca, tokens, admin }, close: () => server.close() };
+  const { issueServing } = server;
+  return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 
 /** A target keeps its port from run to run, as long as nobody else takes it. */

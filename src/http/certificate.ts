@@ -14,6 +14,18 @@ export interface ServingCertificate {
 /** Where the certificate of today is found. Asked now and then. */
 export type CertificateSource = () => Promise<ServingCertificate>;
 
+/** Where the certificate comes from: files, or else one that is given, or else one that is made now. */
+export function certificateSource(files: CertificateFiles, given: ServingCertificate | undefined, now: number): CertificateSource {
+  const { certFile, keyFile } = files;
+  if (certFile !== undefined && keyFile !== undefined) return certificateFiles(certFile, keyFile);
+  return given === undefined ? selfMadeCertificate([], now) : async () => given;
+}
+
+export interface CertificateFiles {
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+}
+
 /** The certificate that two files hold. */
 export function certificateFiles(certFile: string, keyFile: string): CertificateSource {
   return async () => {

@@ -1,5 +1,6 @@
 // The façade, put together: who may call, what is served where, and the certificate that it is served with.
 
+import { PROTECTED_NAMESPACES } from '../domain/issue-names.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../issuers/create-target.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -8,7 +9,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
-import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
+import { certificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
@@ -16,18 +17,22 @@ import { createTokenEndpoint } from './tokens/endpoint.ts';
 
 /** What an operator can set. */
 export interface FacadeSettings {
-  readonly port: number;
-  readonly host: string;
-  /** The first segment of paths that lead to clusters. */
-  readonly path: string;
-  /** One of them must be among those that a caller's token is for; none are demanded when empty. */
-  readonly audiences: readonly string[];
-  /** Those of token requests that name none; such requests are refused when it is empty. */
-  readonly defaultAudiences: readonly string[];
+  readonly facadePort: number;
+  /** Where to listen; everywhere by default. */
+  readonly bindAddress?: string | undefined;
+  /** The first part of the paths that lead to clusters. */
+  readonly facadePath?: string;
+  /** One of them must be among those that a caller's token is for; none are demanded by default. */
+  readonly facadeAudiences?: readonly string[];
+  /** Those of token requests that name none; without any, such requests are refused. */
+  readonly facadeDefaultAudiences?: readonly string[];
+  /** How many requests a second a caller may make; any number by default, and for 0. */
+  readonly facadeRate?: number;
+  /** Files with the certificate and its key. */
+  readonly facadeTlsCert?: string | undefined;
+  readonly facadeTlsKey?: string | undefined;
   /** Namespaces of clusters whose accounts must be named in a rule. */
-  readonly protectedNamespaces: readonly string[];
-  /** How many requests a second a caller may make; 0 for any number. */
-  readonly requestsPerSecond: number;
+  readonly protectedNamespaces?: readonly string[];
 }
 
 export interface FacadeOptions {
@@ -35,7 +40,8 @@ export interface FacadeOptions {
   readonly clients: ClusterClients;
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
-  readonly certificate: CertificateSource;
+  /** Where the settings name no files; without it, one is made. */
+  readonly certificate?: ServingCertificate;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
@@ -45,42 +51,47 @@ export interface FacadeOptions {
 
 /** A façade that can be started once. */
 export interface Facade {
-  /** Starts to serve, and says at which port. Rejects when that is taken, or when the certificate cannot be used. */
-  listen(): Promise<number>;
+  /** Starts to serve, and says where. Rejects when that is taken, or when the certificate cannot be used. */
+  listen(): Promise<string>;
   /** Ends streams, lets other requests finish for a while, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
 /** Makes a façade; nothing is opened before it listens. */
 export function createFacade(options: FacadeOptions): Facade {
-  const { certificate, settings } = options;
+  const { clock, log, settings } = options;
+  const files = { certFile: settings.facadeTlsCert, keyFile: settings.facadeTlsKey };
+  const certificate = certificateSource(files, options.certificate, clock.now());
   let server: FacadeServer | undefined;
-  let stopWatching = () => {};
+  let unfollow = () => {};
   return {
     async listen() {
       const first = await certificate();
       server = await serverOf(options, first);
-      const { port } = await server.listen(settings.port, settings.host);
-      stopWatching = followCertificate(options, first, server);
-      return port;
+      const { port } = await server.listen(settings.facadePort, settings.bindAddress);
+      unfollow = followCertificate({ certificate, clock, log }, first, server);
+      return `https://${settings.bindAddress ?? LOOPBACK}:${port}`;
     },
     async close(graceMs) {
-      stopWatching();
+      unfollow();
       await server?.close(graceMs);
     },
   };
 }
 
+const PATH = 'orchestrator';
+const LOOPBACK = '127.0.0.1';
+
 function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
   const { hub, clock, log, settings } = options;
-  const { audiences, requestsPerSecond: perSecond } = settings;
+  const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences });
   const rates = new RateLimit(clock, { perSecond, burst: perSecond * 2 });
   return createFacadeServer({
     clock,
     certificate,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
-    documents: [openApiDocument(settings.path)],
+    documents: [openApiDocument(facadePath)],
     authenticate: async (rawHeaders, signal) => {
       const caller = await authenticator.authenticate(rawHeaders, signal);
       rates.check(caller.user.username);
@@ -91,8 +102,8 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
 }
 
 function tokenRoute({ hub, clients, registered, clock, log, settings }: FacadeOptions): Route {
-  const { path, protectedNamespaces, defaultAudiences } = settings;
+  const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
   const endpoint = createTokenEndpoint({ authorizer, clients, registered, defaultAudiences, audit: new Audit(log) });
-  return { method: 'POST', path: `/${path}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
+  return { method: 'POST', path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
 }

@@ -41,7 +41,7 @@ export interface ServerOptions {
 
 export interface FacadeServer {
   /** Rejects when the port is taken. */
-  listen(port: number, host: string): Promise<AddressInfo>;
+  listen(port: number, host: string | undefined): Promise<AddressInfo>;
   /** Takes another certificate for new connections. Throws for one that cannot be used. */
   useCertificate(certificate: ServerOptions['certificate']): void;
   /** Ends streams, lets other requests finish for a while, and closes. */

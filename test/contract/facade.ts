@@ -45,20 +45,12 @@ export function contractFacade(server: ContractServer): ContractFacade {
       hub: new KubeClient(transport, 'purser'),
       clients,
       registered: (name) => (name === CLUSTER ? target : undefined),
-      certificate: async () => ({ cert, key }),
+      certificate: { cert, key },
       clock: systemClock,
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
-      settings: {
-        port: 0,
-        host: '127.0.0.1',
-        path: 'orchestrator',
-        audiences: [],
-        defaultAudiences: [],
-        protectedNamespaces: [],
-        requestsPerSecond: 0,
-      },
+      settings: { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: [] },
     });
-    url = `https://127.0.0.1:${await facade.listen()}`;
+    url = await facade.listen();
   }, 60_000);
   afterAll(async () => {
     agent.destroy();

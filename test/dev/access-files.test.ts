@@ -7,7 +7,7 @@ import type { LocalServer } from '../../src/dev/servers.ts';
 import { fixed, parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { newFolder } from '../support/folders.ts';
 
-const hub: LocalServer = {
+const hub: Omit<LocalServer, 'issueServing'> = {
   name: 'hub',
   url: 'https://127.0.0.1:7443',
   port: 7443,
@@ -15,7 +15,7 @@ const hub: LocalServer = {
   tokens: { admin: 'opaque-a', alice: 'opaque-b' },
   admin: fixed({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
 };
-const target: LocalServer = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
+const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
 
 describe('kubeconfigOf', () => {
   it('has a context for each user of the hub, and starts as the administrator', () => {

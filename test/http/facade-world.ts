@@ -61,14 +61,14 @@ export class FacadeWorld {
       hub: new KubeClient(transport, 'purser'),
       clients: world.clients,
       registered: (name) => world.clusters.get(name),
-      certificate: async () => ({ cert, key }),
+      certificate: { cert, key },
       clock,
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
     });
     world.#facade = facade;
     world.#closing.push(() => facade.close(200));
-    world.port = await facade.listen();
+    world.port = Number(new URL(await facade.listen()).port);
     return world;
   }
 
@@ -135,15 +135,7 @@ export const POOR = 'poor-token';
 export const TOKEN_PATH = '/orchestrator/prod-eu/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['api'] } };
 
-const DEFAULTS: FacadeSettings = {
-  port: 0,
-  host: '127.0.0.1',
-  path: 'orchestrator',
-  audiences: [],
-  defaultAudiences: [],
-  protectedNamespaces: ['kube-system'],
-  requestsPerSecond: 0,
-};
+const DEFAULTS: FacadeSettings = { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: ['kube-system'] };
 
 /** A hub that knows two people, one of whom may have every token. */
 export function allows(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {

@@ -62,16 +62,25 @@ export class HubView {
 
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   registered(clusterName: string): RegisteredCluster | undefined {
-    const cluster = this.clusters.get(clusterName);
-    if (cluster === undefined) return undefined;
-    const [key] = credentialKeys(cluster);
-    const credential = key === undefined ? undefined : this.#credentials.map((store) => store.get(key)).find(Boolean);
-    return { cluster, ...(credential && { credential }) };
+    return registeredCluster(clusterName, this.clusters, this.#credentials);
   }
 
   hasRequester(token: ManagedToken): boolean {
     return this.#requesters.has(requesterKeyOf(token));
   }
+}
+
+/** A Cluster and our credential for it, from where they are kept; undefined when there is no such Cluster. */
+export function registeredCluster(
+  name: string,
+  clusters: Store<Cluster>,
+  credentials: readonly Store<Secret>[],
+): RegisteredCluster | undefined {
+  const cluster = clusters.get(name);
+  if (cluster === undefined) return undefined;
+  const [key] = credentialKeys(cluster);
+  const credential = key === undefined ? undefined : credentials.map((store) => store.get(key)).find(Boolean);
+  return { cluster, ...(credential && { credential }) };
 }
 
 /** The key of the Secret that a ManagedToken wants. */
