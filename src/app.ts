@@ -1,6 +1,7 @@
 // The composition root: builds Purser on one hub, and owns the order in which its parts start and stop.
 
 import { FieldManager } from './api/names.ts';
+import { facade } from './app/facade.ts';
 import { installed, watches } from './app/hub.ts';
 import { leaderWork } from './app/leader-work.ts';
 import { operations, ProcessState } from './app/operations.ts';
@@ -28,6 +29,7 @@ export interface App {
 
 /** Where Purser itself is served. */
 export interface Served {
+  readonly facade: string;
   readonly metrics: string;
 }
 
@@ -37,7 +39,7 @@ export function startApp(options: AppOptions): App {
   const transport = createTransport(hub, { clock, ...(execEnv && { execEnv }) });
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
-  const served = { metrics: '' };
+  const served = { facade: '', metrics: '' };
   const lifecycle = new Lifecycle(componentsOf(options, { client, state, served }), clock);
   const ready = lifecycle.start().then((): Served => {
     state.started();
@@ -58,7 +60,7 @@ interface Made {
   readonly client: KubeClient;
   readonly state: ProcessState;
   /** Filled in as parts begin to listen. */
-  readonly served: { metrics: string };
+  readonly served: { facade: string; metrics: string };
 }
 
 /** In the order in which they start; they stop in the reverse one. */
@@ -75,6 +77,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
     installed(options, client),
     watches(informers, client, log),
     { name: 'target clusters', start: async () => {}, stop: () => clients.close(), stopMs: CLOSE_MS },
+    facade(options, { hub: client, clients, informers, onListening: onListening('facade') }),
     ...leaderWork(options, { hub: client, informers, clients, metrics }),
   ];
 }

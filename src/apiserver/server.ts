@@ -37,7 +37,7 @@ export interface ApiServer {
   /** The certificate authority, as PEM. */
   readonly ca: string;
   /** Has the certificate authority vouch for another server on this machine. */
-  issueServing(): Certificate;
+  readonly issueServing: () => Certificate;
   close(): Promise<void>;
 }
 

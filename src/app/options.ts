@@ -1,5 +1,7 @@
 // What Purser is told when it is put together.
 
+import type { ServingCertificate } from '../http/certificate.ts';
+import type { FacadeSettings } from '../http/facade.ts';
 import type { Env } from '../kube/exec-credential.ts';
 import type { KubeConfigSource } from '../kube/kube-config.ts';
 import type { Clock } from '../std/clock.ts';
@@ -15,16 +17,17 @@ export interface AppOptions {
   /** Environment of the kubeconfig's credential plugins; without it, none is run. */
   readonly execEnv?: Env;
   readonly settings: AppSettings;
+  /** The certificate of the façade, where it is not in files; without it, one is made. */
+  readonly facadeCertificate?: ServingCertificate;
   /** Told of a defect that ended the work: only a new process can help. */
   readonly onDefect?: (error: unknown) => void;
 }
 
 /** What an operator can set. */
-export interface AppSettings {
+export interface AppSettings extends FacadeSettings {
   /** Where Purser is installed: its Lease is there. */
   readonly namespace: string;
   readonly credentialNamespaces: readonly string[];
-  readonly protectedNamespaces?: readonly string[];
   /** The longest lifetime that a ManagedToken may ask for, and the audiences that it may name; all by default. */
   readonly maxExpirationSeconds?: number | undefined;
   readonly allowedAudiences?: readonly string[] | undefined;
@@ -44,8 +47,6 @@ export interface AppSettings {
   readonly allowLoopback: boolean;
   /** How long work under way may take to end. */
   readonly drainMs: number;
-  /** Where to listen; everywhere by default. */
-  readonly bindAddress?: string | undefined;
   /** Port of the metrics; 0 for any that is free. */
   readonly metricsPort: number;
   /** Who may read the metrics: whoever the hub lets, or everybody. */

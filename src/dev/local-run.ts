@@ -37,7 +37,9 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
   const settings = { ...config, allowLoopback: true, ownAddress: LOOPBACK, bindAddress, metricsAuth, drainMs: DRAIN_MS };
-  const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings });
+  const { certificate: cert, key } = servers.hub.issueServing();
+  const facadeCertificate = { cert, key };
+  const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings, facadeCertificate });
   closing.defer(() => app.stop());
   stopped.addEventListener('abort', () => void app.stop());
   const served = await app.ready.catch((error: unknown) => {
@@ -49,7 +51,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
     ...served,
     clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])),
   });
-  print(welcomeText({ hub, targets, folder: folder.path, samples: config.samples, cwd }));
+  print(welcomeText({ hub, targets, facade: `${served.facade}/${config.facadePath}`, folder: folder.path, samples: config.samples, cwd }));
   const running = closing.move();
   return { stop: () => running.disposeAsync() };
 }

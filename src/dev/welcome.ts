@@ -3,11 +3,13 @@
 import { relative } from 'node:path';
 import type { Place } from './access-files.ts';
 
-type Shown = Pick<Place, 'name' | 'url' | 'kubeconfig'>;
+type Shown = Pick<Place, 'name' | 'url' | 'kubeconfig' | 'ca'>;
 
 export interface WelcomeOptions {
   readonly hub: Shown;
   readonly targets: readonly Shown[];
+  /** The address of the façade, up to the names of clusters. */
+  readonly facade: string;
   readonly folder: string;
   readonly samples: boolean;
   /** Where the person is: paths below it are shown as relative ones. */
@@ -15,7 +17,7 @@ export interface WelcomeOptions {
 }
 
 /** The text to print; its commands can be pasted into a shell as they are. */
-export function welcomeText({ hub, targets, folder, samples, cwd }: WelcomeOptions): string {
+export function welcomeText({ hub, targets, facade, folder, samples, cwd }: WelcomeOptions): string {
   const path = (absolute: string) => quoted(shown(absolute, cwd));
   const places = [hub, ...targets];
   const width = (column: (place: Shown) => string) => Math.max(...places.map((place) => column(place).length)) + 2;
@@ -33,10 +35,27 @@ Try in another terminal:
   kubectl --kubeconfig ${path(hub.kubeconfig)} get clusters,managedtokens -A
   kubectl --kubeconfig ${path(hub.kubeconfig)} explain managedtoken.spec
   kubectl --kubeconfig ${path(issuer.kubeconfig)} create token ${account} --duration 1h
-
+${issuer === hub ? '' : throughFacade({ kubeconfig: path(hub.kubeconfig), ca: path(hub.ca), server: `${facade}/${issuer.name}`, samples })}
 Ctrl-C stops it. Everything is kept in ${path(folder)}.
 `;
 }
+
+/** The kubeconfig of the hub does for the façade, which has a certificate of the same authority. */
+function throughFacade({
+  kubeconfig,
+  ca,
+  server,
+  samples,
+}: Readonly<Record<'kubeconfig' | 'ca' | 'server', string>> & { samples: boolean }): string {
+  const [namespace, account] = samples ? ['deploy', 'deployer'] : ['default', 'default'];
+  const token = `$(kubectl --kubeconfig ${kubeconfig} config view --raw -o 'jsonpath={.users[0].user.token}')`;
+  return `  kubectl --kubeconfig ${kubeconfig} create token ${account} -n ${namespace} --audience ${AUDIENCE} --server ${server}
+  curl --cacert ${ca} -H "Authorization: Bearer ${token}" --json '{"spec":{"audiences":["${AUDIENCE}"]}}' \\
+    ${server}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token
+`;
+}
+
+const AUDIENCE = 'https://kubernetes.default.svc';
 
 function shown(absolute: string, cwd: string): string {
   const below = relative(cwd, absolute);

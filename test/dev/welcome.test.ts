@@ -2,8 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { type WelcomeOptions, welcomeText } from '../../src/dev/welcome.ts';
 
 const run: WelcomeOptions = {
-  hub: { name: 'hub', url: 'https://127.0.0.1:7443', kubeconfig: '/home/me/purser/.purser/kubeconfig' },
-  targets: [{ name: 'target-1', url: 'https://127.0.0.1:40001', kubeconfig: '/home/me/purser/.purser/target-1.kubeconfig' }],
+  hub: {
+    name: 'hub',
+    url: 'https://127.0.0.1:7443',
+    kubeconfig: '/home/me/purser/.purser/kubeconfig',
+    ca: '/home/me/purser/.purser/ca.crt',
+  },
+  targets: [{ name: 'target-1', url: 'https://127.0.0.1:40001', kubeconfig: '/home/me/purser/.purser/target-1.kubeconfig', ca: '' }],
+  facade: 'https://127.0.0.1:7444/orchestrator',
   folder: '/home/me/purser/.purser',
   samples: true,
   cwd: '/home/me/purser',
@@ -18,11 +24,12 @@ describe('welcomeText', () => {
     );
   });
 
-  it('names three commands', () => {
+  it('names commands', () => {
     expect(commands(run)).toEqual([
       '  kubectl --kubeconfig .purser/kubeconfig get clusters,managedtokens -A',
       '  kubectl --kubeconfig .purser/kubeconfig explain managedtoken.spec',
       '  kubectl --kubeconfig .purser/target-1.kubeconfig create token deployer -n deploy --duration 1h',
+      '  kubectl --kubeconfig .purser/kubeconfig create token deployer -n deploy --audience https://kubernetes.default.svc --server https://127.0.0.1:7444/orchestrator/target-1',
     ]);
   });
 
@@ -30,7 +37,14 @@ describe('welcomeText', () => {
     ['without samples', { samples: false }, '.purser/target-1.kubeconfig create token default --duration 1h'],
     ['without targets', { targets: [] }, '.purser/kubeconfig create token default --duration 1h'],
   ])('uses an account that exists %s', (_name, change, command) => {
-    expect(commands({ ...run, ...change }).at(-1)).toBe(`  kubectl --kubeconfig ${command}`);
+    expect(commands({ ...run, ...change })[2]).toBe(`  kubectl --kubeconfig ${command}`);
+  });
+
+  it('asks the façade with curl, too', () => {
+    expect(welcomeText(run)).toContain(String.raw`
+  curl --cacert .purser/ca.crt -H "Authorization: Bearer $(kubectl --kubeconfig .purser/kubeconfig config view --raw -o 'jsonpath={.users[0].user.token}')" --json '{"spec":{"audiences":["https://kubernetes.default.svc"]}}' \
+    https://127.0.0.1:7444/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token
+`);
   });
 
   it.each([
