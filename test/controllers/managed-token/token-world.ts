@@ -2,7 +2,7 @@
 // test's hand. Servers and informers live by real time.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Subscription } from 'rxjs';
+import { EMPTY, type Subscription } from 'rxjs';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ManagedToken, ManagedTokenSpec } from '../../../src/api/managed-token.gen.ts';
 import {
@@ -21,6 +21,7 @@ import {
 import { hasReason } from '../../../src/api/status.ts';
 import type { ObjectMeta } from '../../../src/api/wire.ts';
 import { type ApiServer, startApiServer } from '../../../src/apiserver/server.ts';
+import { createClusterController } from '../../../src/controllers/cluster-status/controller.ts';
 import { createTokenController } from '../../../src/controllers/managed-token/controller.ts';
 import type { TokenSettings } from '../../../src/controllers/managed-token/deps.ts';
 import { createTokenInformers } from '../../../src/controllers/managed-token/informers.ts';
@@ -48,6 +49,7 @@ export const AUDIENCE = 'https://kubernetes.default.svc';
 export const CREDENTIALS = 'purser-system';
 const PATIENCE_MS = 8_000;
 const POLL_MS = 10;
+const PROBING = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
 /** The bearer by which the hub knows the controller. */
 const PURSER = 'pursertoken';
 
@@ -99,6 +101,8 @@ function serve(folder: string, port: number): Promise<ApiServer> {
 export interface RunOptions {
   readonly settings?: Partial<TokenSettings>;
   readonly hub?: KubeClient;
+  /** Whether clusters are probed as well. */
+  readonly isProbing?: boolean;
 }
 
 /** A controller at work. */
@@ -196,7 +200,7 @@ export class TokenWorld {
   }
 
   /** Runs the controller as leader. */
-  async run({ settings = {}, hub = this.#hubClient }: RunOptions = {}): Promise<RunningController> {
+  async run({ settings = {}, hub = this.#hubClient, isProbing = false }: RunOptions = {}): Promise<RunningController> {
     const real = { client: hub, clock: systemClock, random: () => 0 };
     const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
     const clients = new ClusterClients({
@@ -219,6 +223,8 @@ export class TokenWorld {
       log,
       settings: { verifyIntervalMs: 0, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, ownAddress: '127.0.0.1', ...settings },
     });
+    const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
+    const probes$ = isProbing ? createClusterController(probing) : () => EMPTY;
     const outcomes: Outcome<string>[] = [];
     const stopping = new AbortController();
     const defects: unknown[] = [];
@@ -228,6 +234,7 @@ export class TokenWorld {
       next: (outcome) => outcomes.push(outcome),
       error: (error) => defects.push(error),
     });
+    subscription.add(probes$(stopping.signal).subscribe());
     const running: RunningController = {
       outcomes,
       logged,
