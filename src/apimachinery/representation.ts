@@ -12,10 +12,12 @@ import { orderedJson } from './wire/ordered-json.ts';
 /** One page of a list. */
 export interface ListPage {
   readonly items: readonly KubeObject[];
-  readonly revision: number;
+  readonly revision: number | string;
   /** Empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
+  /** Where the list is served; lists of an API server do not say. */
+  readonly selfLink?: string;
 }
 
 /** How objects are to be shown. */
@@ -63,7 +65,8 @@ export function showList(page: ListPage, view: View): string {
   };
   switch (view.as?.kind) {
     case undefined: {
-      const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata };
+      const selfLink = page.selfLink === undefined ? {} : { selfLink: page.selfLink };
+      const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata: { ...metadata, ...selfLink } };
       return listText(
         head,
         page.items.map((item) => itemTextOf(item, kind)),

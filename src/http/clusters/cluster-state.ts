@@ -1,0 +1,63 @@
+// The clusters of the hub, followed: their history, and who waits for what is to come.
+
+import type { Subscription } from 'rxjs';
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { serviceUnavailable } from '../../api/status.ts';
+import { versionTooLarge } from '../../apimachinery/list-revision.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Followed } from './cluster-access.ts';
+import { ClusterHistory, type HistoryOptions } from './history.ts';
+
+export interface StateOptions extends HistoryOptions {
+  readonly clusters: Followed<Cluster>;
+  readonly clock: Clock;
+  /** Called after every event of the hub. */
+  readonly onAdvance: () => void;
+}
+
+/** How long a version that is to come is waited for. */
+const WAIT_MS = 3_000;
+
+export class ClusterState {
+  readonly history: ClusterHistory;
+  readonly #options: StateOptions;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(options: StateOptions) {
+    this.#options = options;
+    this.history = new ClusterHistory(options);
+  }
+
+  /** Follows the hub until unsubscribed. */
+  run(): Subscription {
+    const { store, batches$ } = this.#options.clusters;
+    if (store.resourceVersion !== undefined) this.history.load(store.list(), Number(store.resourceVersion));
+    return batches$.subscribe((batch) => {
+      this.history.apply(batch);
+      for (const look of this.#waiting) look();
+      this.#options.onAdvance();
+    });
+  }
+
+  /** Throws 503 before the clusters of the hub are known. */
+  checkKnown(): void {
+    if (this.history.revision === 0) throw serviceUnavailable('the clusters of the hub are not known yet', 1);
+  }
+
+  /** Waits for a revision; 504 when it does not come soon. */
+  async reached(
+    revision: number,
+    { signal, timeoutMs = WAIT_MS }: { readonly signal: AbortSignal; readonly timeoutMs?: number },
+  ): Promise<void> {
+    if (revision <= this.history.revision) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => revision <= this.history.revision && resolve();
+    const cancel = this.#options.clock.wakeAfter(Math.min(timeoutMs, WAIT_MS), resolve);
+    signal.addEventListener('abort', () => resolve());
+    this.#waiting.add(look);
+    await promise;
+    this.#waiting.delete(look);
+    cancel();
+    if (revision > this.history.revision) throw versionTooLarge(revision, this.history.revision);
+  }
+}

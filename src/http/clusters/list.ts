@@ -1,0 +1,115 @@
+// GET of the cluster list, and of one cluster, in the form that the caller asked for.
+
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { RegistryGroup } from '../../api/names.ts';
+import { Clusters } from '../../api/resources.ts';
+import { badRequest, notFound } from '../../api/status.ts';
+import { requestedVersion } from '../../apimachinery/list-revision.ts';
+import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import { checkView, showList, showObject, type View } from '../../apimachinery/representation.ts';
+import { formatBody } from '../../apimachinery/wire/encode.ts';
+import { negotiate, type Representation } from '../../apimachinery/wire/negotiate.ts';
+import { flag, text } from '../../apimachinery/wire/query.ts';
+import { formatVersion, versionOf } from '../../domain/facade-version.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { FacadeReply, FacadeRequest } from '../request.ts';
+import type { ClusterAccess } from './cluster-access.ts';
+import { CLUSTER_KIND } from './cluster-kind.ts';
+import type { ClusterState } from './cluster-state.ts';
+import { ListBody, SELF_LINK } from './list-body.ts';
+import { userKey } from './list-reviews.ts';
+import { type ClusterPage, readPage } from './page.ts';
+import type { Quota } from './quota.ts';
+import { selected } from './selected.ts';
+
+export interface ReadDeps {
+  readonly state: ClusterState;
+  readonly access: ClusterAccess;
+  readonly clock: Clock;
+  /** Places for those who read all that there is. */
+  readonly fullLists: Quota;
+}
+
+/** Larger answers take a place among the full lists, and are compressed for those who accept it. */
+const LARGE_BYTES = 1 << 20;
+const MIN_GZIP_BYTES = 128 * 1024;
+
+/** The list, or one page of it. */
+export async function listClusters(deps: ReadDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const { state, access, clock } = deps;
+  const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
+  const { options, selection } = selected(request, { watch: false });
+  const view = viewOf(request, representation.as, clock);
+  state.checkKnown();
+  const { user } = request.caller;
+  const page = await readPage(state, { selection, options, signal: request.signal, visibility: () => access.visibleTo(user) });
+  const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
+  return isPlain ? streamed(deps, request, page) : converted(request, page, { representation, view });
+}
+
+/** One cluster; those that are hidden and those that do not exist are the same. */
+export async function getCluster({ state, access, clock }: ReadDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const representation = negotiate(request.preferences, { builtIn: false, tables: true });
+  const view = viewOf(request, representation.as, clock);
+  if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  const asked = versionOf(requestedVersion(text(request.query, 'resourceVersion')));
+  state.checkKnown();
+  await state.reached(asked.revision, { signal: request.signal });
+  const seen = await access.visibleTo(request.caller.user);
+  const { name = '' } = request.params;
+  const cluster = seen.sees(name) ? state.history.collection.get(name) : undefined;
+  if (cluster === undefined) throw notFound({ group: RegistryGroup, name: Clusters.plural }, name);
+  const object = cluster.at(formatVersion(cluster.revision, seen.fingerprint));
+  const reply = textReply(200, showObject(object, view), representation);
+  return { ...reply, headers: { ...reply.headers, ...VARY } };
+}
+
+/** How the answer shows clusters; 400. */
+export function viewOf(request: FacadeRequest, as: Representation['as'], clock: Clock): View {
+  const view = { kind: CLUSTER_KIND, as, includeObject: text(request.query, 'includeObject'), now: clock.now() };
+  checkView(view);
+  return view;
+}
+
+function streamed({ clock, fullLists }: ReadDeps, request: FacadeRequest, page: ClusterPage): FacadeReply {
+  const body = new ListBody(page);
+  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request);
+  const release = body.length > LARGE_BYTES ? fullLists.take(userKey(request.caller.user)) : () => {};
+  request.signal.addEventListener('abort', release);
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'application/json',
+      ...VARY,
+      ...(isZipped ? ZIPPED : { 'content-length': String(body.length) }),
+    },
+    async write(response) {
+      await (isZipped ? body.zipTo(response) : body.writeTo(response, clock));
+      release();
+    },
+  };
+}
+
+interface Shown {
+  readonly representation: Representation;
+  readonly view: View;
+}
+
+async function converted(request: FacadeRequest, page: ClusterPage, { representation, view }: Shown): Promise<Reply> {
+  const { revision, fingerprint } = page;
+  const items = [...page.clusters].map((cluster) => cluster.at(formatVersion(cluster.revision, fingerprint)));
+  const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: SELF_LINK };
+  const body = formatBody(showList(list, view), representation);
+  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request);
+  const headers = { 'content-type': representation.contentType, ...VARY, ...(isZipped && ZIPPED) };
+  return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
+}
+
+const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
+const ZIPPED = { 'content-encoding': 'gzip' };
+
+/** Kubernetes knows the bare word only, without a quality. */
+function acceptsGzip(request: FacadeRequest): boolean {
+  return (request.header('accept-encoding') ?? '').split(',').some((encoding) => encoding.trim() === 'gzip');
+}

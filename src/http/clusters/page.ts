@@ -1,0 +1,82 @@
+// One page of a list: at which version, which clusters, and where the next one begins.
+
+import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../apimachinery/list-revision.ts';
+import type { Selection } from '../../apimachinery/selection.ts';
+import { encodeContinue } from '../../apimachinery/wire/continue-token.ts';
+import type { ListOptions } from '../../apimachinery/wire/options.ts';
+import { versionNumber, versionOf } from '../../domain/facade-version.ts';
+import type { Visibility } from '../../domain/visibility.ts';
+import type { ClusterCollection } from './cluster-collection.ts';
+import type { ClusterState } from './cluster-state.ts';
+import type { PublishedCluster } from './published.ts';
+import { seenBy } from './seen.ts';
+
+export interface ClusterPage {
+  /** The whole collection, where nothing is left out; its bytes are at hand. */
+  readonly whole: ClusterCollection | undefined;
+  readonly clusters: Iterable<PublishedCluster>;
+  readonly revision: number;
+  readonly fingerprint: number;
+  /** Empty on the last page. */
+  readonly continue: string;
+  readonly remaining?: number;
+}
+
+export interface PageRequest {
+  readonly selection: Selection;
+  readonly options: ListOptions;
+  readonly signal: AbortSignal;
+  /** What the caller may see, asked for when everything else is known. */
+  readonly visibility: () => Promise<Visibility>;
+}
+
+/** One page, under today's rights. Waits a moment for versions that have not come yet. 400, 410, 504. */
+export async function readPage(state: ClusterState, request: PageRequest): Promise<ClusterPage> {
+  const { selection, options, signal, visibility } = request;
+  const token = continuation(options);
+  const asked = versionOf(token?.revision ?? listedVersion(options));
+  await state.reached(asked.revision, { signal, ...timeoutOf(options) });
+  const seen = await visibility();
+  const isPinned = asked.revision > 0 && (token !== undefined || isExact(options, selection));
+  const range = { seen, selection, start: token?.start ?? '', limit: pageLimit(options) };
+  if (!isPinned) return pageOf(state.history.collection, { ...range, revision: state.history.revision });
+  // Of names that are not the same as before, it is not known which were left out before this page.
+  const isOther = token !== undefined && asked.fingerprint !== seen.fingerprint;
+  const collection = isOther ? undefined : state.history.at(asked.revision);
+  if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
+  return pageOf(collection, { ...range, revision: asked.revision });
+}
+
+interface Range {
+  readonly seen: Visibility;
+  readonly selection: Selection;
+  readonly revision: number;
+  /** The first name that the page may hold. */
+  readonly start: string;
+  /** 0 for none. */
+  readonly limit: number;
+}
+
+function pageOf(collection: ClusterCollection, { seen, selection, revision, start, limit }: Range): ClusterPage {
+  const place = { revision, fingerprint: seen.fingerprint };
+  const isWhole = limit === 0 && start === '' && selection.isEverything && seen.isEverything;
+  if (isWhole) return { ...place, whole: collection, clusters: collection.from(''), continue: '' };
+  const clusters = selected(seenBy(collection, seen, start), selection);
+  if (limit === 0 || clusters.length <= limit) return { ...place, whole: undefined, clusters, continue: '' };
+  return {
+    ...place,
+    whole: undefined,
+    clusters: clusters.slice(0, limit),
+    continue: encodeContinue(versionNumber(revision, seen.fingerprint), clusters[limit - 1]?.name ?? ''),
+    ...(selection.isEverything && { remaining: clusters.length - limit }),
+  };
+}
+
+function timeoutOf({ timeoutSeconds = 0 }: ListOptions): { readonly timeoutMs?: number } {
+  return timeoutSeconds > 0 ? { timeoutMs: timeoutSeconds * 1_000 } : {};
+}
+
+function selected(clusters: Iterable<PublishedCluster>, selection: Selection): readonly PublishedCluster[] {
+  const all = [...clusters];
+  return selection.isEverything ? all : all.filter(({ object }) => selection.matches(object));
+}
