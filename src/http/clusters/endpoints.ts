@@ -4,9 +4,11 @@ import { Subscription } from 'rxjs';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { flag } from '../../apimachinery/wire/query.ts';
 import type { Endpoint } from '../request.ts';
+import type { Route } from '../server.ts';
 import { type AccessOptions, ClusterAccess, type Followed } from './cluster-access.ts';
 import { ClusterState } from './cluster-state.ts';
 import { getCluster, listClusters } from './list.ts';
+import { SELF_LINK } from './list-body.ts';
 import { Quota } from './quota.ts';
 import { TokenChecks } from './token-checks.ts';
 import { watchClusters } from './watch.ts';
@@ -25,6 +27,14 @@ export interface ClusterEndpoints {
   readonly get: Endpoint;
   /** Follows the hub until unsubscribed; what the informers know already is taken at once. */
   run(): Subscription;
+}
+
+/** Where they are served. */
+export function clusterRoutes({ list, get }: ClusterEndpoints): readonly Route[] {
+  return [
+    { method: 'GET', path: SELF_LINK, endpoint: list },
+    { method: 'GET', path: `${SELF_LINK}/:name`, endpoint: get },
+  ];
 }
 
 const HISTORY_CAPACITY = 16_384;
