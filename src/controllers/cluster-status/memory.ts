@@ -33,10 +33,14 @@ export interface Recollection {
   reservedAt: number | undefined;
 }
 
+/** Connections that are all made at once are all late. */
+const FIRST_PROBE_GAP_MS = 8;
+
 /** Remembers clusters by name. */
 export class ClusterMemory {
   readonly #clusters = new Map<string, Recollection>();
   #nextWriteAt = -Infinity;
+  #nextFirstProbeAt = -Infinity;
 
   /** What is known of a cluster; of another registration hardly anything. */
   of(registered: RegisteredCluster): Recollection {
@@ -57,8 +61,15 @@ export class ClusterMemory {
     this.#clusters.delete(name);
   }
 
+  /** The next instant at which a cluster may be probed that nothing is known of, taken for the caller. */
+  reserveFirstProbe(now: number): number {
+    const at = Math.max(now, this.#nextFirstProbeAt);
+    this.#nextFirstProbeAt = at + FIRST_PROBE_GAP_MS;
+    return at;
+  }
+
   /** The next instant at which a sign of life may be written, taken for the caller. */
-  reserve(now: number): number {
+  reserveWrite(now: number): number {
     const at = Math.max(now, this.#nextWriteAt);
     this.#nextWriteAt = at + HEARTBEAT_GAP_MS;
     return at;

@@ -74,11 +74,13 @@ interface Look extends ProbeResult {
   readonly activeServer?: string | undefined;
 }
 
-/** Those of whom nothing is known go first; the others have a turn each, so that a restart is no rush. */
-function isDue({ clock, settings }: ClusterDeps, known: Recollection): boolean {
+/** Those of whom nothing is known go first, closely after each other; the others have a turn each, so that a restart is no rush. */
+function isDue({ clock, settings, memory }: ClusterDeps, known: Recollection): boolean {
   const now = clock.now();
-  if (known.health !== undefined && known.probeAt === -Infinity)
-    known.probeAt = nextTurnAt('probe', known.uid, now, settings.probeIntervalMs);
+  if (known.probeAt === -Infinity) {
+    const isKnown = known.health !== undefined;
+    known.probeAt = isKnown ? nextTurnAt('probe', known.uid, now, settings.probeIntervalMs) : memory.reserveFirstProbe(now);
+  }
   return known.probeAt <= now;
 }
 
@@ -183,6 +185,6 @@ function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollectio
   const now = clock.now();
   const lastAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
   if (nextTurnAt('heartbeat', known.uid, lastAt, heartbeatMs(view.clusters.size)) > now) return false;
-  known.reservedAt ??= memory.reserve(now);
+  known.reservedAt ??= memory.reserveWrite(now);
   return known.reservedAt <= now;
 }
