@@ -66,7 +66,8 @@ interface Made {
 /** In the order in which they start; they stop in the reverse one. */
 function componentsOf(options: AppOptions, { client, state, served }: Made): readonly Component[] {
   const { clock, random, log, settings } = options;
-  const informers = createTokenInformers({ client, clock, random, credentialNamespaces: settings.credentialNamespaces });
+  const { credentialNamespaces, namespaces } = settings;
+  const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
   const clients = clusterClients(options, client);
   const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {

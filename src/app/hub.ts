@@ -2,27 +2,59 @@
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { Clusters, ManagedTokens } from '../api/resources.ts';
+import { hasReason } from '../api/status.ts';
 import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
+import { applyAll, readManifests } from '../kube/manifests.ts';
 import { untilServed } from '../kube/served.ts';
 import type { Component } from '../runtime/lifecycle.ts';
+import { Backoff } from '../std/backoff.ts';
+import { sleep } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { AppOptions } from './options.ts';
 
 /** Without its custom resources Purser has nothing to do; they may come at any time. */
-export function installed({ clock, random, log }: AppOptions, client: KubeClient): Component {
+export function installed({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
   let isTold = false;
   const onMissing = (missing: readonly { readonly kind: string }[]) => {
     const kinds = missing.map(({ kind }) => kind).join(', ');
-    if (!isTold) log.warn({ kinds }, 'the hub lacks custom resources of Purser, install them with: kubectl apply -f crds');
+    if (!isTold)
+      log.warn(
+        { kinds },
+        'the hub lacks custom resources of Purser, install them with: kubectl apply -f crds (or start with --install-crds)',
+      );
     isTold = true;
   };
   const onProblem = (error: unknown) => log.warn({ error }, 'the hub does not answer as it should');
-  const start = (signal: AbortSignal) => untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
+  const start = async (signal: AbortSignal) => {
+    if (settings.installCrds) await install({ clock, random, log }, client, signal);
+    await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
+  };
   return { name: 'custom resources', start, stop: async () => {}, stopMs: STOP_MS };
 }
+
+/** Whoever may not install them says so and waits for somebody who may. */
+async function install({ clock, random, log }: Means, client: KubeClient, signal: AbortSignal): Promise<void> {
+  const manifests = await readManifests('crds');
+  const backoff = new Backoff({ ...PAUSES, random });
+  for (;;) {
+    try {
+      await applyAll(client, manifests);
+      log.info('the custom resources of Purser are installed');
+      return;
+    } catch (error) {
+      log.warn({ error }, 'the custom resources of Purser could not be installed');
+      if (hasReason(error, 'Forbidden')) return;
+    }
+    await sleep(clock, backoff.nextMs(clock.monotonic()), signal);
+  }
+}
+
+type Means = Pick<AppOptions, 'clock' | 'random' | 'log'>;
+
+const PAUSES = { initialMs: 100, maxMs: 5_000, calmMs: 60_000 };
 
 /** What the hub has, kept in memory whether we lead or not. */
 export function watches({ credentials, ...others }: TokenInformers, client: KubeClient, log: Logger): Component {

@@ -45,6 +45,10 @@ export interface AppSettings extends FacadeSettings {
   readonly ownAddress?: string | undefined;
   /** Whether clusters may be on this machine. */
   readonly allowLoopback: boolean;
+  /** Whether to install our custom resources on the hub. */
+  readonly installCrds?: boolean;
+  /** Where ManagedTokens count; everywhere by default. */
+  readonly namespaces?: readonly string[] | undefined;
   /** How long work under way may take to end. */
   readonly drainMs: number;
   /** Port of the metrics; 0 for any that is free. */

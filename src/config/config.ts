@@ -37,6 +37,9 @@ export interface Config {
   readonly logLevel: Value<'log-level'>;
   /** Where Purser is installed. */
   readonly namespace: string;
+  /** Where ManagedTokens count; undefined for everywhere. */
+  readonly namespaces: readonly string[] | undefined;
+  readonly installCrds: boolean;
   /** Where credentials for clusters are read from. */
   readonly credentialNamespaces: readonly string[];
   /** Namespaces whose accounts must be named in a rule. */
@@ -88,6 +91,8 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     readyFile: read('ready-file'),
     logLevel: read('log-level'),
     namespace,
+    namespaces: read('namespaces'),
+    installCrds: read('install-crds'),
     credentialNamespaces: read('credential-namespaces') ?? [namespace],
     protectedNamespaces: read('protected-namespaces'),
     maxExpirationSeconds: read('max-token-lifetime'),

@@ -89,6 +89,13 @@ export const OPTIONS = {
   },
   'ready-file': { value: 'FILE', read: anyText, text: 'JSON with addresses, files and tokens; there while everything serves' },
   namespace: { value: 'NS', initial: 'purser-system', read: namespace, text: 'where Purser is installed: its Lease is there' },
+  namespaces: {
+    value: 'NS,NS',
+    otherwise: 'all',
+    read: namespaces,
+    text: 'where ManagedTokens count; in others Purser reads and writes nothing',
+  },
+  'install-crds': { read: flag, text: 'installs the custom resources of Purser on the hub, and updates them, at every start' },
   'credential-namespaces': {
     value: 'NS,NS',
     otherwise: 'the same',

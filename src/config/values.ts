@@ -40,7 +40,8 @@ export const namespace: Reader<string> = (text) => {
 /** Reads names of namespaces. */
 export const namespaces: Reader<readonly string[]> = (text) => {
   const names = text.split(',').filter((name) => name !== '');
-  if (!names.every((name) => NAMESPACE.test(name))) throw new ValueError('names of namespaces with commas between them');
+  if (names.length === 0 || !names.every((name) => NAMESPACE.test(name)))
+    throw new ValueError('names of namespaces with commas between them');
   return names;
 };
 

@@ -4,9 +4,9 @@
 import { DefaultNamespace } from '../api/names.ts';
 import { Clusters, ManagedTokens, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { applyAll, applyMissing, readManifests } from '../kube/manifests.ts';
 import { untilServed } from '../kube/served.ts';
 import { systemClock } from '../std/clock.ts';
-import { applyAll, applyMissing, readManifests } from './manifests.ts';
 import type { LocalServer } from './servers.ts';
 
 /** Installs Purser's custom resources on the hub and waits until they are served. */

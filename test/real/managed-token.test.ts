@@ -17,7 +17,7 @@ import {
 } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/api/status.ts';
 import { type App, startApp } from '../../src/app.ts';
-import { applyAll, readManifests } from '../../src/dev/manifests.ts';
+import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';

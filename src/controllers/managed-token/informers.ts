@@ -11,8 +11,10 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../../api/resources.ts';
+import type { Selection } from '../../kube/calls.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { createInformer, createReducedInformer } from '../../kube/informer.ts';
+import { unionOf } from '../../kube/informer-union.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { TokenInformers } from './hub-view.ts';
 import { reduceSecret } from './reduce-secret.ts';
@@ -23,20 +25,32 @@ export interface InformersOptions {
   readonly random: () => number;
   /** Where Clusters may have their credentials. */
   readonly credentialNamespaces: readonly string[];
+  /** Where ManagedTokens count; everywhere by default. */
+  readonly namespaces?: readonly string[] | undefined;
 }
 
 /** Makes the informers; they start when somebody listens. */
-export function createTokenInformers({ credentialNamespaces, ...options }: InformersOptions): TokenInformers {
+export function createTokenInformers({ credentialNamespaces, namespaces, ...options }: InformersOptions): TokenInformers {
+  const everywhere: readonly Selection[] = [{}];
+  const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
-    tokens: createInformer({ ...options, resource: ManagedTokens }),
+    tokens: unionOf(places.map((selection) => createInformer({ ...options, resource: ManagedTokens, selection }))),
     clusters: createInformer({ ...options, resource: Clusters }),
-    secrets: createReducedInformer({ ...options, resource: Secrets, selection: { labelSelector: ours } }, reduceSecret),
+    secrets: unionOf(
+      places.map((place) =>
+        createReducedInformer({ ...options, resource: Secrets, selection: { ...place, labelSelector: ours } }, reduceSecret),
+      ),
+    ),
     credentials: credentialNamespaces.map((namespace) =>
       createReducedInformer({ ...options, resource: Secrets, selection: { namespace, labelSelector: others } }, credentialOf),
     ),
-    requesters: createReducedInformer({ ...options, resource: ServiceAccounts }, ({ metadata }) => ({ metadata: identityOf(metadata) })),
+    requesters: unionOf(
+      places.map((selection) =>
+        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({ metadata: identityOf(metadata) })),
+      ),
+    ),
     roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
       metadata: identityOf(metadata),
       rules,

@@ -10,7 +10,7 @@ import {
   Namespaces,
   Secrets,
 } from '../../../src/api/resources.ts';
-import { applyAll, readManifests } from '../../../src/dev/manifests.ts';
+import { applyAll, readManifests } from '../../../src/kube/manifests.ts';
 import { startRelay } from './relay.ts';
 import { base64, TokenWorld } from './token-world.ts';
 

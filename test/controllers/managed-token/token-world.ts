@@ -25,11 +25,11 @@ import { createClusterController } from '../../../src/controllers/cluster-status
 import { createTokenController } from '../../../src/controllers/managed-token/controller.ts';
 import type { TokenSettings } from '../../../src/controllers/managed-token/deps.ts';
 import { createTokenInformers } from '../../../src/controllers/managed-token/informers.ts';
-import { applyAll, readManifests } from '../../../src/dev/manifests.ts';
 import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
 import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { fixed } from '../../../src/kube/kube-config.ts';
+import { applyAll, readManifests } from '../../../src/kube/manifests.ts';
 import { Recorder } from '../../../src/kube/recorder.ts';
 import { TokenReviews } from '../../../src/kube/reviews.ts';
 import { untilServed } from '../../../src/kube/served.ts';

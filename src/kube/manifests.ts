@@ -14,8 +14,8 @@ import {
   ServiceAccounts,
 } from '../api/resources.ts';
 import { hasReason } from '../api/status.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { nameOf } from '../kube/paths.ts';
+import type { KubeClient } from './client.ts';
+import { nameOf } from './paths.ts';
 
 /** The objects of a YAML file, or of all of a folder's, by their path in the repository. */
 export async function readManifests(path: string): Promise<readonly ApiObject[]> {
@@ -58,7 +58,7 @@ const RESOURCES: readonly Resource<ApiObject>[] = [
 
 function resourceOf({ kind, metadata }: ApiObject): Resource<ApiObject> {
   const resource = RESOURCES.find((each) => each.kind === kind);
-  if (resource === undefined) throw new Error(`a manifest holds the ${kind} ${metadata.name}, which the local run does not know`);
+  if (resource === undefined) throw new Error(`a manifest holds the ${kind} ${metadata.name}, whose kind is not known here`);
   return resource;
 }
 
