@@ -41,9 +41,9 @@ export interface InformerOptions<T extends ApiObject> {
   readonly idleMs?: number;
 }
 
-/** Makes an informer of whole objects. */
+/** Makes an informer of objects without their managedFields, which nobody here reads and which are as large as the rest. */
 export function createInformer<T extends ApiObject>(options: InformerOptions<T>): Informer<T> {
-  return createReducedInformer(options, (object) => object);
+  return createReducedInformer(options, withoutManagedFields);
 }
 
 /** Makes an informer that keeps of each object only what `transform` returns, which must include the metadata. */
@@ -69,6 +69,12 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
     synced$: synced$.pipe(distinctUntilChanged()),
     problems$: problems$.asObservable(),
   };
+}
+
+/** A write without them leaves them as they are. */
+function withoutManagedFields<T extends ApiObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 type EventsOptions<T extends ApiObject, S> = InformerOptions<T> & { readonly transform: (object: T) => S };

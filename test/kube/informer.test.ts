@@ -52,6 +52,15 @@ describe('createInformer', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('keeps no managedFields', async () => {
+    collection.put('a', '1', { managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
+    const informer = inform();
+    follow(informer);
+    await eventually(() => expect(informer.synced).toBe(true));
+    expect(informer.store.get('ns/a')?.metadata).toMatchObject({ name: 'a' });
+    expect(informer.store.get('ns/a')?.metadata).not.toHaveProperty('managedFields');
+  });
+
   it.each([1, 2])('leaves nothing behind when its subscriber leaves at change %d', async (changes) => {
     collection.put('a', '1');
     let seen = 0;

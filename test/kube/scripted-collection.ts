@@ -1,6 +1,7 @@
 // A collection behind the wire: lists in pages, watches, WatchList, bookmarks, compaction, and any fault on demand.
 
 import type { ConfigMap } from '../../src/api/resources.ts';
+import type { ObjectMeta } from '../../src/api/wire.ts';
 import type { WireHandler, WireReply, WireRequest } from '../support/wire-server.ts';
 
 interface Entry {
@@ -37,11 +38,11 @@ export class ScriptedCollection {
     return [...this.#watchers].filter((watcher) => watcher.isOpen).length;
   }
 
-  put(name: string, value: string): void {
+  put(name: string, value: string, more: ObjectMeta = {}): void {
     const previous = this.objects.get(name);
     this.#revision += 1;
     const uid = previous?.metadata.uid ?? `uid-${(this.#uids += 1)}`;
-    const object = configMap(name, { uid, resourceVersion: String(this.#revision) }, value);
+    const object = configMap(name, { uid, resourceVersion: String(this.#revision), ...more }, value);
     this.objects.set(name, object);
     this.#emit({ revision: this.#revision, type: previous === undefined ? 'ADDED' : 'MODIFIED', object });
   }
@@ -126,7 +127,7 @@ export const reset: Fault = (_, reply) => reply.reset();
 /** Accepts the request and says nothing, ever. */
 export const freeze: Fault = () => undefined;
 
-function configMap(name: string, metadata: { readonly uid: string; readonly resourceVersion: string }, value: string): ConfigMap {
+function configMap(name: string, metadata: ObjectMeta, value: string): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'ns', ...metadata }, data: { value } };
 }
 
