@@ -1,23 +1,40 @@
-# Purser on a cluster. The first stage compiles, the second holds what runs and nothing else:
-# no compiler, no tests, and not the embedded API server of the local run.
+# Purser on a cluster, for any architecture that Node has an image for:
+#   docker buildx build --platform linux/amd64,linux/arm64 -t purser:0.1.0 .
+# What runs is Node, the libraries that it is linked to, and Purser: no shell, no package manager, no compiler, and not the
+# API server of the local run. Pin the base to a digest of yours with --build-arg NODE_IMAGE=node@sha256:…
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
-FROM node:24-bookworm-slim AS build
+# JavaScript is the same everywhere, so it is made on the machine that builds.
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /purser
 COPY package.json package-lock.json ./
-RUN npm ci
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build \
  && rm -r dist/apiserver dist/dev dist/dev.js \
- && npm prune --omit=dev
+ && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.tsbuildinfo' -o -name '*.md' \) -delete
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE} AS runtime
+WORKDIR /runtime
+RUN mkdir -p root/usr/bin root/etc \
+ && cp "$(command -v node)" root/usr/bin/node \
+ && ldd root/usr/bin/node | grep -o '/[^ ]*' | xargs -I {} cp --parents --dereference {} root \
+ && echo 'purser:x:65532:65532:purser:/purser:/none' > root/etc/passwd \
+ && echo 'hosts: files dns' > root/etc/nsswitch.conf
+
+FROM scratch
+COPY --from=runtime /runtime/root /
 WORKDIR /purser
-ENV NODE_ENV=production
 COPY --from=build /purser/package.json ./
 COPY --from=build /purser/node_modules ./node_modules
 COPY --from=build /purser/dist ./dist
-# No name, no shell, no right to write: the process needs none of them.
+COPY crds ./crds
+COPY deploy/target ./deploy/target
+ENV NODE_ENV=production
 USER 65532:65532
-# SIGUSR1 must not open a debugger, nor a fatal error write tokens to disk.
-CMD ["node", "--disable-sigusr1", "--report-exclude-env", "dist/main.js"]
+EXPOSE 7444 7445
+# SIGUSR1 must not open a debugger, nor a fatal error write tokens to disk, and no input reaches the prototype of all objects.
+ENTRYPOINT ["/usr/bin/node", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "dist/main.js"]
+CMD ["run"]

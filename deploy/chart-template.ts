@@ -92,6 +92,10 @@ type Point = (document: Document, holes: Holes, object: Manifest) => void;
 const POINTS: Readonly<Record<string, Point>> = {
   // Without its definition every ManagedToken would go, and every Secret with it.
   CustomResourceDefinition: (document) => document.setIn(['metadata', 'annotations', 'helm.sh/resource-policy'], 'keep'),
+  ClusterRoleBinding: (document, holes) => {
+    if (document.getIn(['subjects', 0, 'kind']) !== 'Group') return;
+    document.setIn(['subjects', 0, 'name'], holes.value('system:serviceaccounts:{{ $.Values.monitoring.namespace }}'));
+  },
   RoleBinding: (document, holes, { metadata }) => {
     if (metadata.namespace === OWN_NAMESPACE) return;
     document.setIn(['subjects', 0, 'name'], holes.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));

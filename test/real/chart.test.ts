@@ -66,6 +66,7 @@ describe('the Helm chart', () => {
       tolerations: [{ key: 'infra', operator: 'Exists' }],
       podAnnotations: { 'team.test/owner': 'platform' },
       networkPolicy: { clusterPorts: [8443] },
+      monitoring: { enabled: true, namespace: 'watchers' },
       facade: { tlsSecretName: 'ours' },
     };
     const objects = await charted(values, 'tokens');
@@ -86,6 +87,10 @@ describe('the Helm chart', () => {
       },
     });
     expect(objects.get('NetworkPolicy/tokens/purser')).toHaveProperty('spec.egress.1.ports', [{ port: 8443 }]);
+    expect(objects.get('NetworkPolicy/tokens/purser')).toHaveProperty('spec.ingress.1.from.0.namespaceSelector.matchLabels', {
+      'kubernetes.io/metadata.name': 'watchers',
+    });
+    expect(objects.get('ClusterRoleBinding//purser-metrics-reader')).toHaveProperty('subjects.0.name', 'system:serviceaccounts:watchers');
     expect([...objects.keys()].filter((key) => key.includes('purser-system'))).toEqual([]);
   });
 

@@ -1,0 +1,43 @@
+// What the Dockerfile promises, read from its text. It is carried out in test/real/image.test.ts.
+
+import { describe, expect, it } from '@jest/globals';
+import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { readText } from '../support/repository.ts';
+
+const { args, stages } = readDockerfile(readText('Dockerfile'));
+const final = stages.at(-1) as Stage;
+const textsOf = ({ steps }: Stage, instruction: string) => steps.filter((step) => step.instruction === instruction).map(({ text }) => text);
+
+describe('the Dockerfile', () => {
+  it('begins every stage with an image that is an argument, the last one with nothing', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: an argument of the Dockerfile
+    expect(stages.map(({ from }) => from)).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}', 'scratch']);
+  });
+
+  it('takes the Node that the tests run on', () => {
+    const { packages } = JSON.parse(readText('package-lock.json')) as { packages: Record<string, { version: string }> };
+    expect(args.get('NODE_IMAGE')).toBe(`node:${packages['node_modules/node']?.version}-bookworm-slim`);
+  });
+
+  it('runs nothing in its last stage, and as nobody', () => {
+    expect([textsOf(final, 'RUN'), textsOf(final, 'USER')]).toEqual([[], ['65532:65532']]);
+  });
+
+  it('opens no debugger and writes no environment into reports', () => {
+    expect(wordsOf(final, 'ENTRYPOINT')).toEqual(
+      expect.arrayContaining(['--disable-sigusr1', '--disable-proto=delete', '--report-exclude-env']),
+    );
+    expect(wordsOf(final, 'ENTRYPOINT').join(' ')).not.toContain('inspect');
+  });
+
+  it('is given what it copies, and nothing else', () => {
+    const copied = stages.flatMap((stage) => textsOf(stage, 'COPY')).filter((text) => !text.startsWith('--from'));
+    const allowed = readText('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
+
+    expect(readText('.dockerignore').startsWith('*\n')).toBe(true);
+    expect(new Set(copied.flatMap((text) => text.split(' ').slice(0, -1)))).toEqual(new Set(allowed));
+  });
+});

@@ -1,0 +1,221 @@
+// The manifests on a real hub: it takes all of them, and Purser does its work with what they grant, and uses all of that.
+
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Program } from '../support/processes.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { type DeployedObject, type Deployment, kubectl, kubectlDone, kustomized, startDeployed } from './deploy-world.ts';
+import { type AccountUse, grantedBy, type Rule, useOf } from './granted.ts';
+
+jest.setTimeout(240_000);
+
+let hub: RealCluster;
+let target: RealCluster;
+let purser: Program;
+
+beforeAll(async () => {
+  [hub, target] = await Promise.all([
+    startRealCluster({ audit: true, controllers: true }),
+    startRealCluster({ audit: true, controllers: true }),
+  ]);
+  await kubectlDone(hub, 'apply', '--server-side', '-k', 'REPO/deploy/base');
+  await kubectlDone(hub, 'wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+});
+
+afterAll(async () => {
+  await purser?.stop();
+  await Promise.all([hub?.stop(), target?.stop()]);
+});
+
+/** Kinds that other projects define. */
+const FOREIGN = new Set(['Certificate', 'Issuer', 'PrometheusRule', 'ServiceMonitor']);
+
+describe('the manifests', () => {
+  it.each(['base', 'overlays/apart', 'overlays/namespaces', 'components/monitoring'])(
+    'of %s are taken by the server without a warning',
+    async (path) => {
+      const objects = (await kustomized(path)).filter(({ kind }) => !FOREIGN.has(kind));
+      await kubectlDone(hub, 'create', 'namespace', 'team-a').catch(ignoreExisting);
+      const file = await written(objects);
+
+      expect(await kubectl(hub, 'apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', file)).toMatchObject({
+        code: 0,
+        complaints: '',
+      });
+    },
+  );
+
+  it.each(['base', 'overlays/apart'])('of %s make pods that restricted pod security lets pass', async (path) => {
+    const deployments = (await kustomized(path)).filter(isDeployment);
+    const pods = deployments.map(({ metadata, spec }) => ({ apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }));
+    expect(await kubectl(hub, 'create', '--dry-run=server', '-f', await written(pods))).toMatchObject({ code: 0, complaints: '' });
+
+    const lax = pods.map((pod) => ({ ...pod, spec: { ...pod.spec, hostNetwork: true } }));
+    expect((await kubectl(hub, 'create', '--dry-run=server', '-f', await written(lax))).complaints).toContain(
+      'violates PodSecurity "restricted:latest"',
+    );
+  });
+});
+
+describe('with what the manifests grant, Purser', () => {
+  beforeAll(async () => {
+    for (const file of ['access.yaml', 'deployer.yaml']) await kubectlDone(target, 'apply', '-f', `REPO/deploy/target/${file}`);
+    const deployment = (await kustomized('base')).find(isDeployment);
+    purser = await startDeployed(
+      hub,
+      deployment as Deployment,
+      '--allow-loopback',
+      '--verify-interval=2s',
+      '--bind-address=127.0.0.1',
+      `--ready-file=${readyFile()}`,
+    );
+    await register('target-1');
+  });
+
+  it('issues the tokens of all samples', async () => {
+    for (const name of ['ci-deployer', 'flux', 'argo-cd', 'revocable'])
+      await kubectlDone(hub, 'apply', '-f', `REPO/deploy/samples/${name}.yaml`);
+    await until('mt', '-A', '--all', '--for=condition=Ready');
+    await until('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
+  });
+
+  it('rotates, repairs, moves and gives way', async () => {
+    for (const round of [1, 2, 3]) {
+      await kubectlDone(hub, 'annotate', '-n', 'team-a', 'mt/ci-deployer', `tokens.purser.dev/rotate=${round}`, '--overwrite');
+      await until('-n', 'team-a', 'mt/ci-deployer', `--for=jsonpath={.status.lastRotateRequest}=${round}`);
+    }
+    await kubectlDone(hub, 'delete', '-n', 'team-b', 'secret', 'target-1-kubeconfig');
+    await until('-n', 'team-b', 'secret/target-1-kubeconfig', '--for=create');
+    await kubectlDone(hub, 'create', '-n', 'team-a', 'secret', 'generic', 'taken');
+    await kubectlDone(hub, 'patch', '-n', 'team-a', 'mt/ci-deployer', '--type=merge', '-p', '{"spec":{"secret":{"name":"taken"}}}');
+    await until('-n', 'team-a', 'mt/ci-deployer', '--for=jsonpath={.status.conditions[0].reason}=SecretConflict');
+    await kubectlDone(hub, 'patch', '-n', 'team-a', 'mt/ci-deployer', '--type=merge', '-p', '{"spec":{"secret":{"name":"free"}}}');
+    await until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
+    await until('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
+  });
+
+  it('revokes, and lets go', async () => {
+    await kubectlDone(hub, 'annotate', '-n', 'team-c', 'mt/contractor', 'tokens.purser.dev/revoke=1');
+    await until('-n', 'team-c', 'mt/contractor', '--for=jsonpath={.status.lastRevokeRequest}=1');
+    await kubectlDone(hub, 'delete', '-n', 'team-c', 'mt/contractor', '--timeout=60s');
+    const left = await kubectlDone(target, 'get', 'secrets', '-n', 'deploy', '-o', 'name');
+    expect(left).toBe('');
+  });
+
+  it('tells its metrics to whoever may read them', async () => {
+    await kubectlDone(hub, 'create', 'serviceaccount', 'prometheus', '-n', 'default');
+    const token = (await kubectlDone(hub, 'create', 'token', 'prometheus', '-n', 'default')).trim();
+    const { metrics } = JSON.parse(await readFile(readyFile(), 'utf8')) as { metrics: string };
+    const ask = (authorization: string) => fetch(`${metrics}/metrics`, { headers: { authorization } });
+
+    expect((await ask('')).status).toBe(401);
+    expect((await ask(`Bearer ${token}`)).status).toBe(403);
+    await kubectlDone(
+      hub,
+      'create',
+      'clusterrolebinding',
+      'scrape',
+      '--clusterrole=purser-metrics-reader',
+      '--serviceaccount=default:prometheus',
+    );
+    await eventually(async () => (await ask(`Bearer ${token}`)).status === 200);
+  });
+
+  it('is refused nothing on the hub, and has nothing that it does not use', async () => {
+    const use = await useOf(hub.auditLog, 'system:serviceaccount:purser-system:purser');
+    const granted = grantedBy(rulesOf((await kustomized('base')).filter(({ metadata }) => OWN_ROLES.has(metadata.name))));
+    expect(use.refused).toEqual([]);
+    expect(unused(granted, use)).toEqual(HUB_UNUSED);
+  });
+
+  it('is refused nothing on the target, and has nothing there that it does not use', async () => {
+    const use = await useOf(target.auditLog, 'system:serviceaccount:purser-system:purser');
+    const { rules } = JSON.parse(await kubectlDone(target, 'get', 'clusterrole', 'purser', '-o', 'json')) as { rules: readonly Rule[] };
+    expect(use.refused).toEqual([]);
+    expect(unused(grantedBy(rules), use)).toEqual(TARGET_UNUSED);
+  });
+});
+
+/** The roles that are Purser's own, not for people. */
+const OWN_ROLES: ReadonlySet<string> = new Set(['purser-controller', 'purser-controller-tokens', 'purser-facade', 'purser-credentials']);
+
+/** What the hub grants for cases that do not come up here. */
+const HUB_UNUSED: readonly string[] = [
+  // Hubs that do not stream lists in watches (before 1.34), and all hubs when such a watch is refused.
+  'list clusterrolebindings',
+  'list clusterroles',
+  'list clusters',
+  'list managedtokens',
+  'list secrets',
+  'list serviceaccounts',
+  // An event that comes again within minutes.
+  'patch events',
+];
+
+/** The same for a target. */
+const TARGET_UNUSED: readonly string[] = [
+  // Whether the Pod exists that a token is to be bound to, for a dry run at the façade.
+  'get pods',
+];
+
+function unused(granted: ReadonlySet<string>, { used }: AccountUse): readonly string[] {
+  return [...granted].filter((each) => !used.has(each)).sort();
+}
+
+function rulesOf(objects: readonly DeployedObject[]): readonly Rule[] {
+  return objects.flatMap((object) => ('rules' in object ? (object.rules as readonly Rule[]) : []));
+}
+
+function isDeployment(object: DeployedObject): object is Deployment {
+  return object.kind === 'Deployment';
+}
+
+async function register(name: string): Promise<void> {
+  const token = (await kubectlDone(target, 'create', 'token', 'purser', '-n', 'purser-system', '--duration=1h')).trim();
+  const credential = { namespace: 'purser-system', name: `${name}-credential` };
+  const orchestratorApiEndpoints = {
+    caBundle: Buffer.from(target.ca).toString('base64'),
+    serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: target.url }],
+  };
+  const objects = [
+    { apiVersion: 'v1', kind: 'Secret', metadata: credential, stringData: { token, server: target.url } },
+    {
+      apiVersion: 'registry.purser.dev/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name },
+      spec: { orchestratorApiEndpoints, authInfo: { controller: { kind: 'Secret', ...credential } } },
+    },
+  ];
+  await kubectlDone(hub, 'apply', '-f', await written(objects));
+}
+
+/** Waits as `kubectl wait` does, and tells what Purser said when it waits in vain. */
+async function until(...args: readonly string[]): Promise<void> {
+  const { code, complaints } = await kubectl(hub, 'wait', ...args, '--timeout=60s');
+  if (code !== 0) throw new Error(`${complaints}\n${(await purser.output()).split('\n').slice(-20).join('\n')}`);
+}
+
+function readyFile(): string {
+  return join(hub.folder, 'ready.json');
+}
+
+/** An answer about rights is kept for ten seconds. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 30_000;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error('it did not happen');
+    await delay(100);
+  }
+}
+
+async function written(objects: readonly object[]): Promise<string> {
+  const file = join(await mkdtemp(join(hub.folder, 'objects-')), 'list.json');
+  await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+  return file;
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!String(error).includes('already exists')) throw error;
+}

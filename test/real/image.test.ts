@@ -1,0 +1,66 @@
+// The image, built by Docker where its daemon answers, and otherwise step by step on this machine.
+
+import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { buildByHand, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { newFolder } from '../support/folders.ts';
+import { readText } from '../support/repository.ts';
+import { type RunResult, run } from '../support/run.ts';
+
+jest.setTimeout(600_000);
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+const file = readDockerfile(readText('Dockerfile'));
+const final = file.stages.at(-1) as Stage;
+const hasDocker = spawnSync('docker', ['info']).status === 0;
+/** Without a shell in it, the image's own programs are all that can be run there. */
+const inside = process.getuid?.() === 0 ? it : it.skip;
+let purser: (...args: readonly string[]) => Promise<RunResult>;
+let paths: readonly string[];
+let bytes: number;
+
+beforeAll(async () => {
+  const folder = await newFolder();
+  const root = hasDocker ? await built(folder) : await buildByHand(file, REPOSITORY, folder);
+  paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  bytes = paths.map((path) => statSync(join(root, path))).reduce((sum, { size }) => sum + size, 0);
+  const [node = '', ...words] = wordsOf(final, 'ENTRYPOINT');
+  const command = words.map((word) => (word.endsWith('.js') ? `/purser/${word}` : word));
+  purser = (...args) =>
+    run('chroot', ['--userspec=65532:65532', root, node, ...command, ...args], { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '' });
+});
+
+describe('the image', () => {
+  it('holds Node, Purser and nothing to make or change programs with', () => {
+    const programs = paths.filter((path) => /(^|\/)(sh|bash|npm|npx|tsc|apt|dpkg|perl|python3?|go)$/.test(path));
+    const unwanted = paths.filter((path) =>
+      /^purser\/(dist\/(apiserver|dev)|node_modules\/(typescript|jest|node|@jest|@types))(\/|\.js|$)/.test(path),
+    );
+
+    expect([programs, unwanted]).toEqual([[], []]);
+    expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/main.js']));
+    expect(bytes / 2 ** 20).toBeLessThan(220);
+  });
+
+  inside('runs without a shell and without rights, as its entry point says', async () => {
+    expect(await purser('run', '--help')).toMatchObject({ code: 0, output: expect.stringContaining('Usage: purser run') });
+  });
+
+  inside('says what is wrong with an option, and ends with 2', async () => {
+    expect(await purser('run', '--replicas=2')).toMatchObject({
+      code: 2,
+      complaints: expect.stringContaining('unknown option --replicas'),
+    });
+  });
+});
+
+/** Has Docker build the image and puts what is in it into a folder. */
+async function built(folder: string): Promise<string> {
+  const root = join(folder, 'root');
+  const command = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${root} && docker export purser-test-$$ | tar -x -C ${root}; code=$?; docker rm purser-test-$$; exit $code`;
+  const { code, complaints } = await run('sh', ['-c', command]);
+  if (code !== 0) throw new Error(complaints);
+  return root;
+}

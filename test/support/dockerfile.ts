@@ -1,0 +1,98 @@
+// A Dockerfile, read and carried out step by step on this machine: each stage is a folder, which its commands start in.
+// It stands in for a builder of images where there is none; commands must name files relative to their WORKDIR.
+
+import { cp, mkdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { run } from './run.ts';
+
+export interface Step {
+  /** Such as `COPY`. */
+  readonly instruction: string;
+  readonly text: string;
+}
+
+export interface Stage {
+  readonly name: string;
+  /** The image that it begins with, or another stage. */
+  readonly from: string;
+  readonly steps: readonly Step[];
+}
+
+export interface Dockerfile {
+  /** Arguments before the first stage, with their defaults. */
+  readonly args: ReadonlyMap<string, string>;
+  readonly stages: readonly Stage[];
+}
+
+/** Reads the text of a Dockerfile. */
+export function readDockerfile(text: string): Dockerfile {
+  const args = new Map<string, string>();
+  const stages: { name: string; from: string; steps: Step[] }[] = [];
+  for (const step of stepsOf(text)) {
+    const stage = stages.at(-1);
+    if (step.instruction === 'FROM') stages.push(stageOf(step.text, stages.length));
+    else if (stage !== undefined) stage.steps.push(step);
+    else args.set(...(step.text.split('=') as [string, string]));
+  }
+  return { args, stages };
+}
+
+/** Carries out all stages below `folder` and returns the root of the last one. */
+export async function buildByHand({ stages }: Dockerfile, context: string, folder: string): Promise<string> {
+  const rootOf = (name: string) => join(folder, name);
+  for (const { name, steps } of stages) {
+    let workdir = '/';
+    for (const { instruction, text } of steps) {
+      if (instruction === 'WORKDIR') workdir = text;
+      const place = join(rootOf(name), workdir);
+      await mkdir(place, { recursive: true });
+      if (instruction === 'COPY') await copy(text, { place, root: rootOf(name), rootOf, context });
+      if (instruction === 'RUN') await command(text, place);
+    }
+  }
+  return rootOf(stages.at(-1)?.name ?? '');
+}
+
+/** The words of an instruction in the form of a JSON array, such as `ENTRYPOINT ["node"]`. */
+export function wordsOf({ steps }: Stage, instruction: string): readonly string[] {
+  return JSON.parse(steps.find((step) => step.instruction === instruction)?.text ?? '[]') as readonly string[];
+}
+
+function stepsOf(text: string): readonly Step[] {
+  const lines = text
+    .replace(/^#.*\n/gm, '')
+    .replaceAll('\\\n', '')
+    .split('\n');
+  return lines.filter((line) => line !== '').map((line) => ({ instruction: line.replace(/ .*/, ''), text: line.replace(/^\S+ +/, '') }));
+}
+
+function stageOf(text: string, index: number) {
+  const [from = '', , name = `stage-${index}`] = text.split(' ').filter((word) => !word.startsWith('--'));
+  return { name, from, steps: [] };
+}
+
+interface CopyPlace {
+  readonly place: string;
+  readonly root: string;
+  readonly rootOf: (stage: string) => string;
+  readonly context: string;
+}
+
+/** What is copied to a path that ends with a slash keeps its name; a folder is always copied with what is in it alone. */
+async function copy(text: string, { place, root, rootOf, context }: CopyPlace): Promise<void> {
+  const words = text.split(' ');
+  const stage = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined;
+  const to = words.pop() ?? '';
+  const target = to.startsWith('/') ? join(root, to) : join(place, to);
+  for (const word of words) {
+    const path = to.endsWith('./') ? join(target, basename(word)) : target;
+    await mkdir(dirname(path), { recursive: true });
+    await cp(join(stage === undefined ? context : rootOf(stage), word), path, { recursive: true, verbatimSymlinks: true });
+  }
+}
+
+async function command(text: string, cwd: string): Promise<void> {
+  const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
+  const { code, output, complaints } = await run('sh', ['-c', `cd '${cwd}' && ${text}`], { PATH: path, NODE_OPTIONS: '' });
+  if (code !== 0) throw new Error(`RUN ${text}\nended with ${code}:\n${output}${complaints}`);
+}
