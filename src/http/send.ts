@@ -1,6 +1,6 @@
 // An answer on its way out: with the headers that every answer has, and an end for callers who go on sending.
 
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { internalError, StatusError } from '../api/status.ts';
 import { errorReply, isStream, type Reply } from '../apimachinery/reply.ts';
@@ -13,15 +13,21 @@ import type { FacadeReply } from './request.ts';
 export async function send(exchange: Exchange, reply: FacadeReply): Promise<void> {
   const { message, response } = exchange;
   if (response.destroyed || response.headersSent) return;
+  const isLast = !message.complete && !isShort(message);
+  if (isLast) response.setHeader('connection', 'close');
   try {
-    // A body that nobody read would be taken for the next request.
-    const isUnread = !message.complete;
-    if (isUnread) response.setHeader('connection', 'close');
     await write(exchange, reply);
-    if (isUnread) discard(exchange);
   } catch {
     response.destroy();
   }
+  if (isLast) discard(message);
+}
+
+/** Whether what is left of a body is worth reading for the sake of the connection. */
+function isShort({ headers }: IncomingMessage): boolean {
+  // Without a go-ahead, what follows may as well be the next request.
+  if (headers.expect !== undefined) return false;
+  return Number(headers['content-length'] ?? Number.NaN) <= MAX_LEFT_BYTES;
 }
 
 /** Anything that was thrown, as the caller is told. What nobody expected is given a number instead of a reason. */
@@ -31,7 +37,8 @@ export function errorAnswer(error: unknown, preferences: Preferences, requestId:
   return known.code === 401 ? { ...reply, headers: { ...reply.headers, 'www-authenticate': 'Bearer' } } : reply;
 }
 
-/** How much of an unread body is taken, so that the answer gets through before the connection ends. */
+const MAX_LEFT_BYTES = 256 << 10;
+/** How much of a long body is taken, so that the answer gets through before the connection ends. */
 const MAX_DISCARDED_BYTES = 1 << 20;
 
 async function write(exchange: Exchange, reply: FacadeReply): Promise<void> {
@@ -60,7 +67,7 @@ function headersOf({ requestId, warnings }: Exchange, { headers }: FacadeReply):
   return all as OutgoingHttpHeaders;
 }
 
-function discard({ message }: Exchange): void {
+function discard(message: IncomingMessage): void {
   let bytes = 0;
   message.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

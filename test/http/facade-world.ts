@@ -158,6 +158,46 @@ function authenticated({ spec }: Review): object {
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
 }
 
+export interface RawRequest {
+  readonly method?: string;
+  readonly target?: string;
+  readonly version?: string;
+  /** Lines of the head, instead of those of a good request. */
+  readonly lines?: readonly string[];
+  /** Lines besides those. */
+  readonly more?: readonly string[];
+  readonly body?: string | Buffer;
+}
+
+/** The lines of a good request. */
+export const GOOD_LINES: readonly string[] = ['Host: facade.test', `Authorization: Bearer ${GOOD}`, 'Content-Type: application/json'];
+
+/** The bytes of a request: a good one, but for what is said otherwise. */
+export function bytesOf(request: RawRequest = {}): Buffer {
+  const {
+    method = 'POST',
+    target = TOKEN_PATH,
+    version = '1.1',
+    lines = GOOD_LINES,
+    more = [],
+    body = JSON.stringify(TOKEN_REQUEST),
+  } = request;
+  const isFramed = [...lines, ...more].some((line) => /^(content-length|transfer-encoding)/i.test(line));
+  const framing = isFramed ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+  const head = [`${method} ${target} HTTP/${version}`, ...lines, ...more, ...framing, '', ''].join('\r\n');
+  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
+}
+
+/** The status of an answer on the wire; 0 when there is none. */
+export function statusOf({ text }: RawAnswer): number {
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0);
+}
+
+/** The Status of an answer on the wire. */
+export function failureOf({ text }: RawAnswer): { readonly message?: string; readonly reason?: string; readonly code?: number } {
+  return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as object;
+}
+
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
