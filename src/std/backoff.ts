@@ -1,23 +1,27 @@
-// Ever longer pauses between failures, forgotten only after a time without any.
+// Ever longer pauses between failures, forgotten only when something has worked for a while.
 
 /** How pauses grow, and when growth is forgotten. */
 export interface BackoffOptions {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** So long after the last failure, the next one counts as the first. */
+  /** What has lasted so long after a pause was no failure from the start: the next pause is the first again. */
   readonly calmMs: number;
   /** A number in [0, 1): each pause is longer by up to itself times this. */
   readonly random: () => number;
 }
 
-/** The pauses of client-go's reflectors. */
-export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 30_000, calmMs: 120_000 };
+/**
+ * The first pauses are those of client-go's reflectors. The longest are shorter: whoever waits for a minute after an outage
+ * is late with everything that was changed or withdrawn meanwhile.
+ */
+export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 10_000, calmMs: 15_000 };
 
-/** Counts failures by the time at which they happen. Success in between does not reset it: only calm does. */
+/** Counts failures by the time at which they happen. Success in between does not reset it, unless it lasts. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
-  #failedAt = -Infinity;
+  /** When the last pause was over. */
+  #goesOnAt = -Infinity;
 
   constructor(options: BackoffOptions) {
     this.#options = options;
@@ -26,9 +30,10 @@ export class Backoff {
   /** How long to wait after a failure that happens `now`, on a clock that is never set. */
   nextMs(now: number): number {
     const { calmMs, random } = this.#options;
-    if (now - this.#failedAt > calmMs) this.#failures = 0;
-    this.#failedAt = now;
-    return doubledMs(this.#failures++, this.#options) * (1 + random());
+    if (now - this.#goesOnAt > calmMs) this.#failures = 0;
+    const pauseMs = doubledMs(this.#failures++, this.#options) * (1 + random());
+    this.#goesOnAt = now + pauseMs;
+    return pauseMs;
   }
 }
 
