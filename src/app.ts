@@ -29,7 +29,8 @@ export interface App {
 
 /** Where Purser itself is served. */
 export interface Served {
-  readonly facade: string;
+  /** Undefined where this process has no façade. */
+  readonly facade?: string;
   readonly metrics: string;
 }
 
@@ -39,7 +40,7 @@ export function startApp(options: AppOptions): App {
   const transport = createTransport(hub, { clock, ...(execEnv && { execEnv }) });
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
-  const served = { facade: '', metrics: '' };
+  const served = { metrics: '' };
   const lifecycle = new Lifecycle(componentsOf(options, { client, state, served }), clock);
   const ready = lifecycle.start().then((): Served => {
     state.started();
@@ -60,26 +61,28 @@ interface Made {
   readonly client: KubeClient;
   readonly state: ProcessState;
   /** Filled in as parts begin to listen. */
-  readonly served: { facade: string; metrics: string };
+  readonly served: { facade?: string; metrics: string };
 }
 
 /** In the order in which they start; they stop in the reverse one. */
 function componentsOf(options: AppOptions, { client, state, served }: Made): readonly Component[] {
   const { clock, random, log, settings } = options;
-  const { credentialNamespaces, namespaces } = settings;
+  const { credentialNamespaces, namespaces, components = ['controller', 'facade'] } = settings;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
   const clients = clusterClients(options, client);
   const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
   };
+  const { tokens: _, secrets: __, requesters: ___, ...facadeInformers } = informers;
+  const leads = components.includes('controller');
   return [
     operations(options, { hub: client, metrics, health: state.health, onListening: onListening('metrics') }),
     installed(options, client),
-    watches(informers, client, log),
+    watches(leads ? informers : facadeInformers, client, log),
     { name: 'target clusters', start: async () => {}, stop: () => clients.close(), stopMs: CLOSE_MS },
-    facade(options, { hub: client, clients, informers, onListening: onListening('facade') }),
-    ...leaderWork(options, { hub: client, informers, clients, metrics }),
+    ...(components.includes('facade') ? [facade(options, { hub: client, clients, informers, onListening: onListening('facade') })] : []),
+    ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
   ];
 }
 

@@ -56,8 +56,11 @@ type Means = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
 const PAUSES = { initialMs: 100, maxMs: 5_000, calmMs: 60_000 };
 
+/** Without the controller, ManagedTokens and what belongs to them are none of our business. */
+type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers>;
+
 /** What the hub has, kept in memory whether we lead or not. */
-export function watches({ credentials, ...others }: TokenInformers, client: KubeClient, log: Logger): Component {
+export function watches({ credentials, ...others }: Watched, client: KubeClient, log: Logger): Component {
   const informers: readonly Informer<unknown>[] = [...Object.values(others), ...credentials];
   const running = new Subscription();
   return {
@@ -72,7 +75,7 @@ export function watches({ credentials, ...others }: TokenInformers, client: Kube
         running.unsubscribe();
         throw error;
       });
-      const known = { clusters: others.clusters.store.size, managedTokens: others.tokens.store.size };
+      const known = { clusters: others.clusters.store.size, managedTokens: others.tokens?.store.size };
       log.info({ hub: client.transport.server, ...known }, 'Purser knows the hub');
     },
     stop: async () => running.unsubscribe(),

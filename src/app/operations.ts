@@ -1,6 +1,7 @@
 // How the process is looked at from outside: its health, and its metrics.
 
 import { Authenticator } from '../http/authenticate.ts';
+import { type CertificateSource, certificateSource } from '../http/certificate.ts';
 import type { Health } from '../http/operations/health.ts';
 import { listenForOperations, type Operations } from '../http/operations/listener.ts';
 import { metricsAccess } from '../http/operations/metrics-access.ts';
@@ -37,7 +38,8 @@ export interface Observed {
 }
 
 /** Probes come first and go last. */
-export function operations({ clock, log, settings }: AppOptions, { hub, metrics, health, onListening }: Observed): Component {
+export function operations(options: AppOptions, { hub, metrics, health, onListening }: Observed): Component {
+  const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
   const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
@@ -46,7 +48,7 @@ export function operations({ clock, log, settings }: AppOptions, { hub, metrics,
     name: 'metrics and health',
     stopMs: STOP_MS,
     async start() {
-      listening = await listenForOperations({ host, port, health, metrics, admit, clock, log });
+      listening = await listenForOperations({ host, port, health, metrics, admit, certificate: certificateOf(options), clock, log });
       onListening(listening.url);
     },
     stop: async () => listening?.close(),
@@ -54,3 +56,8 @@ export function operations({ clock, log, settings }: AppOptions, { hub, metrics,
 }
 
 const STOP_MS = 1_000;
+
+function certificateOf({ clock, settings, facadeCertificate }: AppOptions): CertificateSource | undefined {
+  const files = { certFile: settings.facadeTlsCert, keyFile: settings.facadeTlsKey };
+  return settings.metricsTls ? certificateSource(files, facadeCertificate, clock.now()) : undefined;
+}

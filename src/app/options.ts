@@ -45,6 +45,8 @@ export interface AppSettings extends FacadeSettings {
   readonly ownAddress?: string | undefined;
   /** Whether clusters may be on this machine. */
   readonly allowLoopback: boolean;
+  /** What this process does; everything by default. */
+  readonly components?: readonly ('controller' | 'facade')[];
   /** Whether to install our custom resources on the hub. */
   readonly installCrds?: boolean;
   /** Where ManagedTokens count; everywhere by default. */
@@ -55,4 +57,6 @@ export interface AppSettings extends FacadeSettings {
   readonly metricsPort: number;
   /** Who may read the metrics: whoever the hub lets, or everybody. */
   readonly metricsAuth: 'token' | 'none';
+  /** Whether the metrics are served with the certificate of the façade, or in plain text. */
+  readonly metricsTls?: boolean;
 }

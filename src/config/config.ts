@@ -28,6 +28,8 @@ export interface Config {
   readonly metricsPort: number;
   /** Who may read the metrics; undefined for what suits the command. */
   readonly metricsAuth: Value<'metrics-auth'>;
+  /** Whether the metrics are served with the certificate of the façade. */
+  readonly metricsTls: boolean;
   /** Where to listen; undefined for what suits the command. */
   readonly bindAddress: string | undefined;
   /** How many target clusters the local run plays. */
@@ -40,6 +42,8 @@ export interface Config {
   /** Where ManagedTokens count; undefined for everywhere. */
   readonly namespaces: readonly string[] | undefined;
   readonly installCrds: boolean;
+  /** What this process does. */
+  readonly components: Value<'components'>;
   /** Where credentials for clusters are read from. */
   readonly credentialNamespaces: readonly string[];
   /** Namespaces whose accounts must be named in a rule. */
@@ -85,6 +89,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     facadeTlsKey: read('facade-tls-key'),
     metricsPort: read('metrics-port'),
     metricsAuth: read('metrics-auth'),
+    metricsTls: read('metrics-tls'),
     bindAddress: read('bind-address'),
     clusters: read('clusters'),
     samples: !read('no-samples'),
@@ -93,6 +98,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     namespace,
     namespaces: read('namespaces'),
     installCrds: read('install-crds'),
+    components: read('components'),
     credentialNamespaces: read('credential-namespaces') ?? [namespace],
     protectedNamespaces: read('protected-namespaces'),
     maxExpirationSeconds: read('max-token-lifetime'),

@@ -11,6 +11,7 @@ import {
   pathSegment,
   port,
   type Reader,
+  someOf,
   texts,
   tokenLifetime,
   whole,
@@ -81,6 +82,7 @@ export const OPTIONS = {
     read: oneOf(['token', 'none']),
     text: 'who may read /metrics: token = whoever the hub lets get that path, none = everybody',
   },
+  'metrics-tls': { read: flag, text: 'serves metrics and health with the certificate of the façade' },
   'bind-address': {
     value: 'ADDRESS',
     otherwise: '127.0.0.1 on this machine, all on a cluster',
@@ -94,6 +96,12 @@ export const OPTIONS = {
     otherwise: 'all',
     read: namespaces,
     text: 'where ManagedTokens count; in others Purser reads and writes nothing',
+  },
+  components: {
+    value: 'PART,PART',
+    initial: 'controller,facade',
+    read: someOf(['controller', 'facade']),
+    text: 'what this process does: on a cluster the parts can run apart, each with an account of its own',
   },
   'install-crds': { read: flag, text: 'installs the custom resources of Purser on the hub, and updates them, at every start' },
   'credential-namespaces': {

@@ -67,6 +67,16 @@ export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
   };
 }
 
+/** Reads some of the words. */
+export function someOf<const T extends string>(words: readonly T[]): Reader<readonly T[]> {
+  return (text) => {
+    const given = text.split(',');
+    if (!given.every((each) => words.some((word) => word === each)))
+      throw new ValueError(`${words.join(' or ')}, with commas between them`);
+    return words.filter((word) => given.includes(word));
+  };
+}
+
 /** Reads a duration; 0 stands for never. */
 export const durationOrNever: Reader<number> = (text) => {
   const ms = durationMs(text);

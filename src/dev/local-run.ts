@@ -35,8 +35,8 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
   await furnish(servers, folder, config, stopped);
 
-  const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
-  const settings = { ...config, allowLoopback: true, ownAddress: LOOPBACK, bindAddress, metricsAuth, drainMs: DRAIN_MS };
+  const { components: _, bindAddress = LOOPBACK, metricsAuth = 'none', ...rest } = config;
+  const settings = { ...rest, allowLoopback: true, ownAddress: LOOPBACK, bindAddress, metricsAuth, drainMs: DRAIN_MS };
   const { certificate: cert, key } = servers.hub.issueServing();
   const facadeCertificate = { cert, key };
   const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings, facadeCertificate });

@@ -10,6 +10,7 @@ import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
 
 /** The ready file of a local run. */
 export interface Ready extends Place {
+  readonly facade: string;
   readonly metrics: string;
   readonly clusters: Readonly<Record<string, Place>>;
 }

@@ -40,6 +40,7 @@ describe('npm start', () => {
       });
       expect(ready).toEqual({
         ...place('', ['admin', 'alice', 'bob']),
+        facade: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
         metrics: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
         clusters: { 'target-1': place('target-1.', ['admin']) },
       });
