@@ -1,0 +1,149 @@
+// What a fleet of healthy clusters costs while nothing happens: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`.
+// Hub, targets and Purser are processes of their own, so that what is counted is Purser's. Prints figures as JSON.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import { Clusters, Namespaces, Secrets } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { createInformer } from '../../src/kube/informer.ts';
+import { parseKubeConfig } from '../../src/kube/kube-config.ts';
+import { applyAll, readManifests } from '../../src/kube/manifests.ts';
+import { untilServed } from '../../src/kube/served.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { measureUsage, rounded } from './process-usage.ts';
+
+const NAMESPACE = 'purser-system';
+const READY_MS = 300_000;
+
+interface Bench {
+  readonly folder: string;
+  readonly children: ChildProcess[];
+}
+
+interface Fleet {
+  readonly urls: readonly string[];
+  readonly ca: string;
+}
+
+async function bench(clusters: number, seconds: number): Promise<object> {
+  const world: Bench = { folder: await mkdtemp(join(tmpdir(), 'purser-bench-')), children: [] };
+  try {
+    const [hub, fleet] = await Promise.all([
+      started<{ readonly url: string; readonly ca: string }>(world, 'test/support/api-server-process.ts', [join(world.folder, 'hub')]),
+      started<Fleet>(world, 'test/support/stub-targets-process.ts', [String(clusters)]),
+    ]);
+    const kubeconfig = kubeconfigOf(hub);
+    const client = new KubeClient(createTransport(parseKubeConfig(kubeconfig, world.folder), { clock }), 'bench');
+    await furnish(client, fleet);
+    const path = join(world.folder, 'kubeconfig');
+    await writeFile(path, kubeconfig);
+    const figures = await measure(client, await startPurser(world, path), { clusters, seconds });
+    await client.transport.close();
+    return figures;
+  } finally {
+    await end(world);
+  }
+}
+
+async function started<T>({ children }: Bench, program: string, args: readonly string[]): Promise<T> {
+  const child = fork(program, args);
+  children.push(child);
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended`)));
+  const [message] = (await Promise.race([once(child, 'message'), ended])) as [T];
+  ended.catch(() => {});
+  return message;
+}
+
+/** As `npm start` does, with further options of Node, such as `--cpu-prof`, if there are any. */
+async function startPurser({ children }: Bench, kubeconfig: string): Promise<ChildProcess> {
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
+  const more = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
+  const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'error' };
+  const options = ['run', '--allow-loopback', '--facade-port', '0', '--metrics-port', '0'];
+  const child = fork('src/start.mjs', options, { env, execArgv: [...(scripts.start.match(/--\S+/g) ?? []), ...more] });
+  children.push(child);
+  return child;
+}
+
+async function end({ children, folder }: Bench): Promise<void> {
+  // Purser first, which would miss the others.
+  for (const child of children.toReversed().filter(({ exitCode }) => exitCode === null)) {
+    const ended = once(child, 'exit');
+    child.kill();
+    await ended;
+  }
+  await rm(folder, { recursive: true, force: true });
+}
+
+function kubeconfigOf({ url, ca }: { readonly url: string; readonly ca: string }): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'hub', cluster: { server: url, 'certificate-authority-data': base64(ca) } }],
+    users: [{ name: 'admin', user: { token: 'admintoken' } }],
+    contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'admin' } }],
+    'current-context': 'hub',
+  });
+}
+
+async function furnish(client: KubeClient, { urls, ca }: Fleet): Promise<void> {
+  await applyAll(client, await readManifests('crds'));
+  await client.create(Namespaces, { metadata: { name: NAMESPACE } });
+  await untilServed(client, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(20_000) });
+  for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
+}
+
+async function register(client: KubeClient, name: string, serverAddress: string, ca: string): Promise<void> {
+  const data = { token: base64(`credential-of-${name}`), server: base64(serverAddress) };
+  await client.create(Secrets, { metadata: { namespace: NAMESPACE, name }, type: 'Opaque', data });
+  const cluster: Cluster = {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name },
+    spec: {
+      orchestratorApiEndpoints: { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress }] },
+      authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name } },
+    },
+  };
+  await client.create(Clusters, cluster);
+}
+
+async function measure(client: KubeClient, purser: ChildProcess, { clusters, seconds }: { clusters: number; seconds: number }) {
+  const informer = createInformer({ client, resource: Clusters, clock, random: Math.random });
+  const writes: number[] = [];
+  const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
+  const startedAt = performance.now();
+  const notReady = () => informer.store.list().filter(({ status }) => status?.conditions?.[0]?.status !== 'True').length;
+  while (informer.store.size < clusters || notReady() > 0) {
+    if (purser.exitCode !== null) throw new Error(`Purser ended with ${purser.exitCode}`);
+    if (performance.now() - startedAt > READY_MS) throw new Error(`${notReady()} clusters do not get ready`);
+    await delay(100);
+  }
+  const readySeconds = rounded((performance.now() - startedAt) / 1_000);
+  // The memory that the first probes took becomes free meanwhile.
+  await delay(Math.min(seconds, 90) * 1_000);
+  writes.length = 0;
+  const usage = await measureUsage(purser.pid as number);
+  await delay(seconds * 1_000);
+  const used = await usage();
+  watching.unsubscribe();
+  const figures = { statusWritesPerSecond: rounded(writes.length / seconds), mostWritesInTenSeconds: mostWithin(writes, 10_000), ...used };
+  return { clusters, seconds, readySeconds, ...figures, notReadyAtTheEnd: notReady() };
+}
+
+function mostWithin(instants: readonly number[], windowMs: number): number {
+  return Math.max(0, ...instants.map((start) => instants.filter((at) => at >= start && at < start + windowMs).length));
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+const [clusters = '1000', seconds = '300'] = process.argv.slice(2);
+console.log(JSON.stringify(await bench(Number(clusters), Number(seconds)), null, 2));
