@@ -88,6 +88,9 @@ export class Exchange implements FacadeRequest {
   checkTarget(params: Readonly<Record<string, string>>): void {
     const { url = '', httpVersionMinor, headers } = this.message;
     if (httpVersionMinor === 0 && headers.host === undefined) throw badRequest('the request names no host');
+    // Node takes what ends in chunked for chunked; others may read it otherwise, and find another request in the body.
+    if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
+      throw badRequest('the body is in an unknown encoding');
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
       throw badRequest('the path has control characters');

@@ -20,7 +20,7 @@ export function connectRefusal(): string {
 function refusalOf(code: string): StatusError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return unnamed(408, 'the request did not arrive in time');
   if (code === 'HPE_HEADER_OVERFLOW') return unnamed(431, 'the headers of the request are too large');
-  return statusError('BadRequest', 'the request is not one of HTTP/1.1');
+  return statusError('BadRequest', 'the request is malformed');
 }
 
 function unnamed(code: number, message: string): StatusError {

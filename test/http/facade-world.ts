@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { registered, settings as targetSettings } from '../issuers/registration.ts';
-import { authority, grants, startTarget } from '../issuers/wire-target.ts';
+import { ACCOUNT_UID, authority, grant, startTarget } from '../issuers/wire-target.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 
@@ -52,7 +52,7 @@ export class FacadeWorld {
   }
 
   static async start({ hub, target, settings, clock = systemClock }: FacadeWorldOptions = {}): Promise<FacadeWorld> {
-    const world = new FacadeWorld(await startWireServer(hub ?? allows()), await startTarget(target ?? grants()), clock);
+    const world = new FacadeWorld(await startWireServer(hub ?? allows()), await startTarget(target ?? issues()), clock);
     const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
     const transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
     world.#closing.push(() => transport.close());
@@ -156,6 +156,15 @@ function authenticated({ spec }: Review): object {
   const username = { [GOOD]: 'alice', [POOR]: 'bob' }[spec.token];
   if (username === undefined) return { user: {}, error: 'invalid bearer token' };
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
+}
+
+/** A target that issues what it is asked for, and has every object that somebody looks for. */
+export function issues(): WireHandler {
+  return (request, reply) => {
+    if (request.method !== 'GET') return grant(request, reply);
+    const spec = { serviceAccountName: 'deployer' };
+    reply.json(200, { apiVersion: 'v1', kind: 'Object', metadata: { name: request.path.split('/').at(-1), uid: ACCOUNT_UID }, spec });
+  };
 }
 
 export interface RawRequest {
