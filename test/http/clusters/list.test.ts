@@ -1,0 +1,247 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { versionOf } from '../../../src/domain/facade-version.ts';
+import { callerOf, HandHub, Replica, requestOf, settled, viewerRule } from './replica.ts';
+
+const ALICE = callerOf('alice', 'team');
+const ADMIN = callerOf('admin');
+const NOBODY = callerOf('nobody');
+
+let hub: HandHub;
+let replica: Replica;
+
+beforeEach(() => {
+  hub = new HandHub();
+  for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) hub.putCluster(name, { env: index % 2 === 0 ? 'prod' : 'dev' });
+  hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+  hub.grant('alice', ['a', 'c', 'd', 'gone'], { kind: 'User', name: 'alice' });
+  replica = new Replica(hub);
+});
+
+async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]> {
+  return (await replica.get(query, caller)).body.items.map(({ metadata }) => metadata.name);
+}
+
+describe('a list', () => {
+  it('is a ClusterList of what the caller may see, each item with its type', async () => {
+    const { text } = await replica.get('fieldSelector=metadata.name%3Da', ADMIN);
+    expect(text).toBe(
+      '{"apiVersion":"registry.purser.dev/v1alpha1","items":[{"apiVersion":"registry.purser.dev/v1alpha1","kind":"Cluster",' +
+        '"metadata":{"labels":{"env":"prod"},"name":"a","resourceVersion":"101","uid":"uid-101"},' +
+        '"spec":{"orchestratorApiEndpoints":{"serverEndpoints":[{"clientCIDR":"0.0.0.0/0","serverAddress":"https://10.0.0.1"}]}}}],' +
+        '"kind":"ClusterList","metadata":{"continue":"","resourceVersion":"109","selfLink":"/auth/v1/clusters"}}\n',
+    );
+    expect(await namesOf('', ALICE)).toEqual(['a', 'c', 'd']);
+  });
+
+  it('is empty for those who may see nothing', async () => {
+    const { status, text } = await replica.get('', NOBODY);
+    expect(status).toBe(200);
+    expect(text).toMatch(/"items":\[\],"kind":"ClusterList","metadata":\{"continue":"","resourceVersion":"\d+","selfLink"/);
+  });
+
+  it.each([
+    ['labelSelector=env%3Ddev', ['b', 'd'], ['d']],
+    ['labelSelector=env!%3Ddev', ['a', 'c', 'e'], ['a', 'c']],
+    ['fieldSelector=metadata.name!%3Da', ['b', 'c', 'd', 'e'], ['c', 'd']],
+    ['fieldSelector=metadata.name%3Db', ['b'], []],
+  ])('selects by %s among what the caller may see', async (query, admins, alices) => {
+    expect(await namesOf(query)).toEqual(admins);
+    expect(await namesOf(query, ALICE)).toEqual(alices);
+  });
+
+  it('has the same content whole and item by item', async () => {
+    const whole = await replica.get('', ADMIN);
+    const single = await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN);
+    expect(single.text).toBe(whole.text);
+    hub.putCluster('b', { env: 'test' });
+    hub.clusters.delete('c');
+    await replica.catchUp();
+    expect((await replica.get('', ADMIN)).text).toBe((await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN)).text);
+  });
+
+  it('carries the hub’s numbers for those who see everything, and the same pair everywhere for others', async () => {
+    const { body } = await replica.get('', ALICE);
+    const { fingerprint } = versionOf(BigInt(body.metadata.resourceVersion));
+    expect(fingerprint).toBeGreaterThan(1);
+    expect(body.items.map(({ metadata }) => versionOf(BigInt(metadata.resourceVersion)))).toEqual([
+      { revision: 101, fingerprint },
+      { revision: 103, fingerprint },
+      { revision: 104, fingerprint },
+    ]);
+    expect((await new Replica(hub).get('', ALICE)).text).toBe((await replica.get('', ALICE)).text);
+  });
+
+  it('is refused with 503 while the hub does not say who may list', async () => {
+    hub.isDown = true;
+    expect(await replica.get('', ALICE)).toMatchObject({ status: 503 });
+    expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+    hub.isDown = false;
+    expect(await replica.get('', ALICE)).toMatchObject({ status: 200 });
+  });
+
+  it('is refused with 503 before anything is known', async () => {
+    const { createClusterEndpoints } = await import('../../../src/http/clusters/endpoints.ts');
+    const { silentLog: log } = await import('../../support/silent-log.ts');
+    const { clusters, roles, bindings } = new Replica(hub);
+    const endpoints = createClusterEndpoints({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
+    await expect(endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 503 });
+  });
+
+  it('asks other authorisers once in ten seconds', async () => {
+    hub.listers.add('alice');
+    expect(await namesOf('', ALICE)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await namesOf('', ALICE);
+    expect(hub.reviews).toBe(1);
+    hub.listers.delete('alice');
+    replica.clock.advance(10_000);
+    expect(await namesOf('', ALICE)).toEqual(['a', 'c', 'd']);
+    expect(hub.reviews).toBe(2);
+  });
+});
+
+describe('pages', () => {
+  it('show one version, whatever happens meanwhile', async () => {
+    const first = await replica.get('limit=2', ADMIN);
+    expect(first.body.metadata).toMatchObject({ remainingItemCount: 3 });
+    hub.putCluster('c', { env: 'later' });
+    hub.clusters.delete('d');
+    hub.putCluster('f');
+    await replica.catchUp();
+    const second = await replica.get(`limit=2&continue=${first.body.metadata.continue}`, ADMIN);
+    const third = await replica.get(`limit=2&continue=${second.body.metadata.continue}`, ADMIN);
+    expect(
+      [first, second, third].flatMap(({ body }) => body.items.map(({ metadata }) => `${metadata.name} ${metadata.labels?.['env']}`)),
+    ).toEqual(['a prod', 'b dev', 'c prod', 'd dev', 'e prod']);
+    expect(new Set([first, second, third].map(({ body }) => body.metadata.resourceVersion)).size).toBe(1);
+    expect(third.body.metadata).toMatchObject({ continue: '' });
+    expect(third.body.metadata.remainingItemCount).toBeUndefined();
+  });
+
+  it('count what the caller may see, and nothing with a selector (case 107)', async () => {
+    expect((await replica.get('limit=1', ALICE)).body.metadata.remainingItemCount).toBe(2);
+    expect((await replica.get('limit=1&labelSelector=env%3Dprod', ALICE)).body.metadata).toMatchObject({ continue: expect.any(String) });
+    expect((await replica.get('limit=1&labelSelector=env%3Dprod', ALICE)).body.metadata.remainingItemCount).toBeUndefined();
+    expect((await replica.get('limit=3', ALICE)).body.metadata).toMatchObject({ continue: '' });
+  });
+
+  it('are refused under other rights than the first page had, with an offer to go on (case 105)', async () => {
+    const first = await replica.get('limit=1', ALICE);
+    hub.roles.put('alice', { rules: [viewerRule(['a', 'e'])] });
+    await replica.catchUp();
+    const second = await replica.get(`limit=5&continue=${first.body.metadata.continue}`, ALICE);
+    expect(second).toMatchObject({ status: 410, body: { reason: 'Expired' } });
+    const rest = await replica.get(`continue=${second.body.metadata.continue}`, ALICE);
+    expect(rest.body.items.map(({ metadata }) => metadata.name)).toEqual(['e']);
+    const others = await replica.get(`continue=${first.body.metadata.continue}`, NOBODY);
+    expect(others.status).toBe(410);
+  });
+
+  it.each([
+    ['continue=abc', 400, /^invalid continue token: continue key is not valid: /],
+    ['continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIuLi94In0', 400, /\.\.\/x$/],
+    ['continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhXHUwMDAwIn0', 410, /too old to display a consistent list/],
+  ])('are refused with a token that we did not make: %s (case 105)', async (query, status, message) => {
+    expect(await replica.get(query, ADMIN)).toMatchObject({ status, body: { message: expect.stringMatching(message) } });
+  });
+
+  it('of any size are served (case 104)', async () => {
+    expect(await namesOf('limit=-1')).toHaveLength(5);
+    expect(await namesOf('limit=1000000000')).toHaveLength(5);
+    expect(await replica.get('limit=abc', ADMIN)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a version that is asked for', () => {
+  it('is shown exactly while the log reaches back to it', async () => {
+    const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
+    hub.clusters.delete('a');
+    await replica.catchUp();
+    const exact = `resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`;
+    expect(await namesOf(exact)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(await namesOf(exact, ALICE)).toEqual(['a', 'c', 'd']);
+    expect(await namesOf(`resourceVersion=${resourceVersion}`)).toEqual(['b', 'c', 'd', 'e']);
+    expect(await namesOf(`resourceVersion=${resourceVersion}&limit=2`)).toEqual(['a', 'b']);
+    expect(await replica.get('resourceVersion=1&resourceVersionMatch=Exact', ADMIN)).toMatchObject({
+      status: 410,
+      body: { reason: 'Expired' },
+    });
+  });
+
+  it('is waited for, but not long', async () => {
+    const ahead = Number(hub.revision) + 1;
+    const waiting = replica.get(`resourceVersion=${ahead}`, ADMIN);
+    await settled();
+    hub.putCluster('f');
+    await replica.catchUp();
+    expect((await waiting).body.items).toHaveLength(6);
+    const late = replica.get(`resourceVersion=${ahead + 5}`, ADMIN);
+    await settled();
+    replica.clock.advance(3_000);
+    expect(await late).toMatchObject({
+      status: 504,
+      body: { message: `Timeout: Too large resource version: ${ahead + 5}, current: ${ahead}` },
+    });
+    const hurried = replica.get(`resourceVersion=${ahead + 5}&timeoutSeconds=1`, ADMIN);
+    await settled();
+    replica.clock.advance(1_000);
+    expect((await hurried).status).toBe(504);
+  });
+
+  it('of other rights is as good as one of ours: only the hub’s part counts', async () => {
+    const { resourceVersion } = (await replica.get('', ALICE)).body.metadata;
+    expect(await namesOf(`resourceVersion=${resourceVersion}`)).toHaveLength(5);
+  });
+
+  it.each(['abc', '-1', '18446744073709551616'])('must be a number: %s (case 106)', async (version) => {
+    expect(await replica.get(`resourceVersion=${version}`, ADMIN)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('one cluster', () => {
+  it('is shown as in the list', async () => {
+    const { body } = await replica.get('', ALICE);
+    expect(JSON.parse((await replica.getOne('c', ALICE)).text)).toEqual(body.items[1]);
+  });
+
+  it('that is hidden and one that is missing are the same', async () => {
+    const hidden = await replica.getOne('b', ALICE);
+    const missing = await replica.getOne('x', ALICE);
+    expect(hidden.status).toBe(404);
+    expect(hidden.text.replaceAll('"b', '"x').replaceAll('\\"b', '\\"x')).toBe(missing.text);
+  });
+});
+
+describe('what many clusters cost', () => {
+  it('is no review for each of them (case 118)', async () => {
+    for (let index = 0; index < 1_000; index++) hub.putCluster(`many-${index}`);
+    hub.roles.put('alice', { rules: [viewerRule(['many-1', 'many-7'])] });
+    await replica.catchUp();
+    expect(await namesOf('', ALICE)).toEqual(['many-1', 'many-7']);
+    expect((await replica.get('', ALICE)).body.metadata.remainingItemCount).toBeUndefined();
+    expect(hub.reviews).toBe(1);
+  });
+});
+
+describe('selectors that are not right', () => {
+  it.each([
+    ['an open bracket', 'a in (b'],
+    ['a megabyte', 'x'.repeat(1 << 20)],
+    ['many brackets', '('.repeat(100_000)],
+    ['a hundred thousand terms with a bad end', `${'a=b,'.repeat(100_000)}=`],
+  ])('are refused in no time: %s (case 102)', async (_, selector) => {
+    const startedAt = performance.now();
+    const { status } = await replica.get(`labelSelector=${encodeURIComponent(selector)}`, ADMIN);
+    expect(status).toBe(400);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it.each(['spec.x=1', 'metadata.namespace=a', 'status.version!=1'])(
+    'are refused where a field cannot be selected by: %s (case 103)',
+    async (selector) => {
+      expect(await replica.get(`fieldSelector=${encodeURIComponent(selector)}`, ADMIN)).toMatchObject({
+        status: 400,
+        body: { message: expect.stringMatching(/^field label not supported: /) },
+      });
+    },
+  );
+});

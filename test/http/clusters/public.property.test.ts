@@ -1,0 +1,145 @@
+// Whatever a Cluster holds, only what is public comes out: in lists, watches, tables, single objects and errors.
+
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import { callerOf, HandHub, Replica, requestOf } from './replica.ts';
+
+const SECRET = 'hidden-canary';
+const ADMIN = callerOf('admin');
+
+/** Paths that may come out; `*` stands for a name or an index. */
+const PUBLIC = [
+  /^(apiVersion|kind)$/,
+  /^metadata\.(name|uid|resourceVersion|generation|creationTimestamp|deletionTimestamp)$/,
+  /^metadata\.labels\.[^.]+$/,
+  /^spec\.orchestratorApiEndpoints\.caBundle$/,
+  /^spec\.orchestratorApiEndpoints\.serverEndpoints\.\d+\.(clientCIDR|serverAddress)$/,
+  /^status\.(type|version)$/,
+  /^status\.conditions\.\d+\.(type|status|reason|message|lastHeartbeatTime|lastTransitionTime)$/,
+];
+
+const key = fc.oneof(
+  fc.constantFrom(
+    'authInfo',
+    'token',
+    'data',
+    'type',
+    'caBundle',
+    'activeEndpoint',
+    'managedFields',
+    'annotations',
+    'conditions',
+    '__proto__',
+    'constructor',
+  ),
+  fc.stringMatching(/^[a-z]{1,6}$/),
+);
+const anything = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constant(SECRET),
+    fc.integer(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+const fields = fc.dictionary(key, anything, { maxKeys: 5 });
+
+/** An object that may hold anything anywhere, with a secret in every place that is not public. */
+const cluster = fc
+  .record({ metadata: fields, spec: fields, status: fields, endpoints: fields, condition: fields, rest: fields })
+  .map(({ metadata, spec, status, endpoints, condition, rest }) => ({
+    ...rest,
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: {
+      ...metadata,
+      labels: { env: 'prod' },
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': SECRET },
+      managedFields: [{ manager: SECRET }],
+      finalizers: [SECRET],
+      generation: 1,
+      creationTimestamp: '2026-03-01T12:00:00Z',
+      deletionTimestamp: undefined,
+    },
+    spec: {
+      ...spec,
+      authInfo: { controller: { name: SECRET }, user: { name: SECRET } },
+      orchestratorApiEndpoints: {
+        ...endpoints,
+        caBundle: 'Y2E=',
+        serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://a', [SECRET]: SECRET }],
+      },
+    },
+    status: {
+      ...status,
+      type: 'K3s',
+      version: 'v1',
+      activeEndpoint: SECRET,
+      conditions: [{ ...condition, type: 'Ready', status: 'True', reason: 'R', message: 'm' }],
+    },
+  }));
+
+/** The paths of all values; an object or a list without any is a value itself. */
+function pathsOf(value: unknown, path = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  return Object.entries(value).flatMap(([name, field]) => pathsOf(field, path === '' ? name : `${path}.${name}`));
+}
+
+function expectPublic(object: unknown): void {
+  expect(pathsOf(object).filter((path) => !PUBLIC.some((pattern) => pattern.test(path)))).toEqual([]);
+}
+
+async function textOf(replica: Replica, accept: string, query = ''): Promise<string> {
+  const request = requestOf(query, ADMIN);
+  const reply = await replica.endpoints.list({ ...request, preferences: { ...request.preferences, accept } });
+  if ('write' in reply || typeof reply.body !== 'string') throw new Error('not a text');
+  return reply.body;
+}
+
+describe('what is not public', () => {
+  it('never leaves, whatever a Cluster holds (case 115)', async () => {
+    await fc.assert(
+      fc.asyncProperty(cluster, async (object) => {
+        const hub = new HandHub();
+        hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+        hub.clusters.put('a', object as unknown as Cluster);
+        const replica = new Replica(hub);
+        const stream = await replica.watch('', ADMIN);
+        hub.clusters.put('a', object as unknown as Cluster);
+        hub.clusters.delete('a');
+        hub.clusters.put('a', object as unknown as Cluster);
+        await replica.catchUp();
+        const list = await replica.get('', ADMIN);
+        const events = stream.take();
+        expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
+        for (const shown of [...events.map((event) => event.object), ...list.body.items]) expectPublic(shown);
+        expectPublic(JSON.parse((await replica.getOne('a', ADMIN)).text));
+        const texts = [
+          list.text,
+          stream.text,
+          await textOf(replica, 'application/json;as=Table;v=v1;g=meta.k8s.io', 'includeObject=Object'),
+          await textOf(replica, 'application/json;as=Table;v=v1;g=meta.k8s.io'),
+          await textOf(replica, 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'),
+          await textOf(replica, 'application/yaml'),
+          (await replica.getOne('a', callerOf('nobody'))).text,
+          (await replica.get('fieldSelector=spec.authInfo%3Dx', ADMIN)).text,
+        ];
+        for (const text of texts) expect(text).not.toContain(SECRET);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('stays so for annotations, but for those under a prefix that is public', async () => {
+    const hub = new HandHub();
+    hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+    const annotations = { 'public.example.com/team': 'a', 'example.com/secret': SECRET };
+    hub.clusters.put('a', { metadata: { annotations }, spec: {} } as unknown as Cluster);
+    const { text } = await new Replica(hub, undefined, { annotationPrefixes: ['public.example.com/'] }).get('', ADMIN);
+    expect(text).toContain('"annotations":{"public.example.com/team":"a"}');
+    expect(text).not.toContain(SECRET);
+  });
+});
