@@ -18,10 +18,23 @@ export interface Program {
   readonly output: () => Promise<string>;
 }
 
+/** How a program is started, where that matters. */
+export interface ProgramSetting {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** What it complains of goes into a pipe that nobody reads. */
+  readonly isUnread?: boolean;
+}
+
 /** Starts a program whose output goes to `logFile`. */
-export async function startProgram(path: string, args: readonly string[], logFile: string): Promise<Program> {
+export async function startProgram(
+  path: string,
+  args: readonly string[],
+  logFile: string,
+  { isUnread = false, ...setting }: ProgramSetting = {},
+): Promise<Program> {
   const log = await open(logFile, 'a');
-  const child = spawn(path, args, { stdio: ['ignore', log.fd, log.fd] });
+  const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, isUnread ? 'pipe' : log.fd] });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   child.once('exit', () => resolve());
   try {

@@ -49,6 +49,13 @@ export interface RealCluster {
   readonly resume: () => void;
   /** Ends the API server with SIGKILL; `restart` brings it back. */
   readonly kill: () => Promise<void>;
+  /** The same for etcd: the API server answers, and whatever needs its storage does not. */
+  readonly pauseStorage: () => void;
+  readonly resumeStorage: () => void;
+  /** Lets etcd refuse writes as if its disk were full, or no longer. */
+  readonly fillStorage: (isFull: boolean) => Promise<void>;
+  /** Starts again with another key for service-account tokens; those of the old key are worth nothing. */
+  readonly rotateSigningKey: () => Promise<void>;
   /** Starts again with another certificate, of the same authority or of a new one. */
   readonly rotateCertificate: (by: 'same authority' | 'new authority') => Promise<void>;
   /** Ends all programs and starts them again on the same ports and data. `kill` ends them with SIGKILL. */
@@ -126,6 +133,16 @@ function clusterOf(plan: Plan, started: Running): RealCluster {
       running.apiserver.signal('SIGKILL');
       await running.apiserver.ended;
     },
+    pauseStorage: () => running.etcd.signal('SIGSTOP'),
+    resumeStorage: () => running.etcd.signal('SIGCONT'),
+    fillStorage: async (isFull) => {
+      const alarm = { action: isFull ? 'ACTIVATE' : 'DEACTIVATE', alarm: 'NOSPACE' };
+      await callEtcd(running.ports.etcd, 'maintenance/alarm', alarm);
+    },
+    rotateSigningKey: async () => {
+      await writeFiles(plan.folder, { 'service-account.key': await generateSigningKey() });
+      await restart('kill');
+    },
     rotateCertificate: async (by) => {
       if (by === 'new authority') plan.authority = createAuthority(Date.now());
       await writeFiles(plan.folder, certificateFiles(plan.authority));
@@ -141,13 +158,14 @@ function clusterOf(plan: Plan, started: Running): RealCluster {
 }
 
 async function compact(port: number): Promise<void> {
-  const call = async (method: string, body: object) => {
-    const response = await fetch(`http://127.0.0.1:${port}/v3/kv/${method}`, { method: 'POST', body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`etcd ${method} answered ${response.status}`);
-    return (await response.json()) as { readonly header: { readonly revision: string } };
-  };
-  const { header } = await call('range', { key: Buffer.from('/').toString('base64') });
-  await call('compaction', { revision: header.revision });
+  const { header } = await callEtcd(port, 'kv/range', { key: Buffer.from('/').toString('base64') });
+  await callEtcd(port, 'kv/compaction', { revision: header.revision });
+}
+
+async function callEtcd(port: number, method: string, body: object): Promise<{ readonly header: { readonly revision: string } }> {
+  const response = await fetch(`http://127.0.0.1:${port}/v3/${method}`, { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`etcd ${method} answered ${response.status}`);
+  return (await response.json()) as { readonly header: { readonly revision: string } };
 }
 
 async function startOnFreePorts(plan: Plan): Promise<Running> {

@@ -1,0 +1,162 @@
+// The bench's own client, which shares no code with Purser: one request, one answer, with a deadline.
+
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+
+/** An object, as far as the bench looks at it. */
+export interface KubeObject {
+  readonly kind?: string;
+  readonly metadata: Metadata;
+  readonly type?: string;
+  readonly immutable?: boolean;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: ObjectStatus;
+}
+
+export interface Metadata {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly deletionTimestamp?: string;
+}
+
+export interface ObjectStatus {
+  readonly observedGeneration?: number;
+  readonly rotations?: number;
+  readonly expirationTimestamp?: string;
+  readonly token?: string;
+  readonly authenticated?: boolean;
+  readonly user?: { readonly username?: string };
+  readonly conditions?: readonly Condition[];
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** An answer that is an error. */
+export class ApiError extends Error {
+  readonly code: number;
+
+  constructor(code: number, body: string) {
+    super(`${code}: ${body.slice(0, 200)}`);
+    this.code = code;
+  }
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** One API server, as an administrator. */
+export class Api {
+  readonly #port: number;
+  readonly #ca: () => string;
+  #agent: Agent;
+
+  constructor(port: number, ca: () => string) {
+    this.#port = port;
+    this.#ca = ca;
+    this.#agent = this.#newAgent();
+  }
+
+  get(path: string): Promise<KubeObject> {
+    return this.#json('GET', path);
+  }
+
+  async list(path: string): Promise<readonly KubeObject[]> {
+    return (await this.#json<{ readonly items: readonly KubeObject[] }>('GET', path)).items;
+  }
+
+  /** Undefined when it is not there. */
+  find(path: string): Promise<KubeObject | undefined> {
+    return this.get(path).catch((error: unknown) => absent(error));
+  }
+
+  create(path: string, body: object): Promise<KubeObject> {
+    return this.#json('POST', path, body);
+  }
+
+  update(path: string, body: object): Promise<KubeObject> {
+    return this.#json('PUT', path, body);
+  }
+
+  patch(path: string, body: object): Promise<KubeObject> {
+    return this.#json('PATCH', path, body, 'application/merge-patch+json');
+  }
+
+  apply(path: string, body: object): Promise<KubeObject> {
+    return this.#json('PATCH', `${path}?fieldManager=bench&force=true`, body, 'application/apply-patch+yaml');
+  }
+
+  async delete(path: string, body: object = {}): Promise<void> {
+    await this.#json('DELETE', path, body).catch(absent);
+  }
+
+  /** After a restart of the server. */
+  reconnect(): void {
+    this.#agent.destroy();
+    this.#agent = this.#newAgent();
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #newAgent(): Agent {
+    return new Agent({ keepAlive: true, ca: this.#ca() });
+  }
+
+  async #json<T = KubeObject>(method: string, path: string, body?: object, type = 'application/json'): Promise<T> {
+    const sent = body && JSON.stringify(body);
+    const length = sent && { 'content-type': type, 'content-length': Buffer.byteLength(sent) };
+    const headers = { authorization: 'Bearer admintoken', ...length };
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const outgoing = httpsRequest({ host: '127.0.0.1', port: this.#port, agent: this.#agent, method, path, headers, signal }, resolve);
+    outgoing.on('error', reject);
+    outgoing.end(sent);
+    const answer = await promise;
+    const read = await text(answer);
+    if ((answer.statusCode ?? 0) >= 300) throw new ApiError(answer.statusCode ?? 0, read);
+    return JSON.parse(read) as T;
+  }
+}
+
+function absent(error: unknown): undefined {
+  if (!(error instanceof ApiError && error.code === 404)) throw error as Error;
+}
+
+/** Where objects are. */
+export const paths = {
+  tokens: (namespace: string, name = '') => under(`/apis/tokens.purser.dev/v1alpha1/namespaces/${namespace}/managedtokens`, name),
+  clusters: (name = '') => under('/apis/registry.purser.dev/v1alpha1/clusters', name),
+  secrets: (namespace: string, name = '') => under(`/api/v1/namespaces/${namespace}/secrets`, name),
+  accounts: (namespace: string, name = '') => under(`/api/v1/namespaces/${namespace}/serviceaccounts`, name),
+  namespaces: (name = '') => under('/api/v1/namespaces', name),
+  pods: (namespace: string, name = '') => under(`/api/v1/namespaces/${namespace}/pods`, name),
+  rbac: (plural: string, name = '') => under(`/apis/rbac.authorization.k8s.io/v1/${plural}`, name),
+  crds: (name = '') => under('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', name),
+  lease: '/apis/coordination.k8s.io/v1/namespaces/purser-system/leases/purser',
+  reviews: '/apis/authentication.k8s.io/v1/tokenreviews',
+} as const;
+
+function under(collection: string, name: string): string {
+  return name === '' ? collection : `${collection}/${name}`;
+}
+
+export function base64(value: string): string {
+  return Buffer.from(value).toString('base64');
+}
+
+/** Status and reason of a condition, such as `True/Issued`; empty when there is none. */
+export function conditionOf({ status }: KubeObject, type: string): string {
+  const condition = status?.conditions?.find((each) => each.type === type);
+  return condition === undefined ? '' : `${condition.status}/${condition.reason ?? ''}`;
+}

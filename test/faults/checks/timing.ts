@@ -1,0 +1,97 @@
+// Checks of time and size: I5 isolation, I8 bounds, I11 withdrawal; and how late renewals are.
+
+import { type Of, ofType, type Recorded } from '../history.ts';
+import { byToken, type Check, excuses, type Violation } from './violation.ts';
+
+/** What Purser keeps on the hub goes this soon after a permission was withdrawn, and a sample later it is seen. */
+const WITHDRAWN_MS = 42_000;
+const ELSEWHERE_LATE_MS = 5_000;
+const MAX_MEGABYTES = 350;
+const MAX_HANDLES = 150;
+const MAX_GROWTH = 1.3;
+const SOAK_MS = 600_000;
+
+/** A renewal, and how late it came. */
+export interface Renewal {
+  readonly at: number;
+  readonly token: string;
+  readonly cluster: string;
+  readonly lateMs: number;
+}
+
+/** Every renewal that was due, those that have not come yet included. */
+export function renewals(history: readonly Recorded[]): readonly Renewal[] {
+  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) => {
+    const seen = samples.filter(({ secret }) => secret?.digest !== undefined);
+    return seen.flatMap((now, index) => renewalOf(now, seen[index + 1]));
+  });
+}
+
+function renewalOf(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly Renewal[] {
+  const { digest, renewAt = 0 } = now.secret ?? {};
+  if (next !== undefined && (next.secret?.digest === digest || next.uid !== now.uid)) return [];
+  const lateMs = (next?.secret?.issuedAt ?? now.at) - renewAt;
+  return lateMs > -1_000 ? [{ at: (next ?? now).at, token: now.token, cluster: now.cluster, lateMs: Math.max(0, lateMs) }] : [];
+}
+
+/** What one target suffers makes nothing late on another. */
+export const isolation: Check = (history) => {
+  const excused = excuses(history, 'I5');
+  const faults = ofType(history, 'begin').filter(({ on }) => on === 'one' || on === 'two');
+  const ends = ofType(history, 'end');
+  const late = renewals(history).filter(({ lateMs }) => lateMs > ELSEWHERE_LATE_MS);
+  return faults.flatMap((begin) => {
+    const endAt = ends.find((end) => end.fault === begin.fault && end.at >= begin.at)?.at ?? Infinity;
+    return late
+      .filter(
+        ({ at, lateMs, cluster, token }) => !cluster.startsWith(begin.on) && at - lateMs > begin.at && at < endAt && !excused(token, at),
+      )
+      .map(
+        ({ at, token, lateMs }): Violation => ({
+          invariant: 'I5',
+          at,
+          token,
+          message: `late by ${lateMs / 1_000} s for a fault elsewhere`,
+        }),
+      );
+  });
+};
+
+/** What is withdrawn is gone in time. */
+export const withdrawal: Check = (history) => {
+  const samples = byToken(ofType(history, 'sample'));
+  const grants = byToken(ofType(history, 'grant'));
+  return [...grants].flatMap(([token, given]) =>
+    given.flatMap((grant, index): readonly Violation[] => {
+      const untilAt = given[index + 1]?.at ?? Infinity;
+      const kept = samples
+        .get(token)
+        ?.find(
+          ({ at, ready, secret }) => ready !== 'unknown' && secret?.digest !== undefined && at > grant.at + WITHDRAWN_MS && at < untilAt,
+        );
+      if (grant.allowed || kept === undefined) return [];
+      return [{ invariant: 'I11', at: kept.at, token, message: 'the Secret outlived its permission' }];
+    }),
+  );
+};
+
+/** Memory and connections have bounds, and do not grow. */
+export const bounds: Check = (history) => {
+  const usage = ofType(history, 'usage');
+  const above = usage.filter(({ rssMegabytes, handles }) => rssMegabytes > MAX_MEGABYTES || handles > MAX_HANDLES);
+  const found = above.map(
+    ({ at, rssMegabytes, handles }): Violation => ({ invariant: 'I8', at, message: `${rssMegabytes} MB, ${handles} handles` }),
+  );
+  return [...found, ...[...Map.groupBy(usage, ({ pid }) => pid).values()].flatMap(growth)];
+};
+
+function growth(usage: readonly Of<'usage'>[]): readonly Violation[] {
+  const [first, last] = [usage[0], usage.at(-1)];
+  if (first === undefined || last === undefined || last.at - first.at < SOAK_MS) return [];
+  const quarter = Math.floor(usage.length / 4);
+  const mean = (some: readonly Of<'usage'>[]) => some.reduce((sum, { rssMegabytes }) => sum + rssMegabytes, 0) / some.length;
+  const [early, late] = [mean(usage.slice(quarter, 2 * quarter)), mean(usage.slice(-quarter))];
+  return late > early * MAX_GROWTH
+    ? [{ invariant: 'I8', at: last.at, message: `memory grew from ${early.toFixed(0)} to ${late.toFixed(0)} MB` }]
+    : [];
+}

@@ -1,0 +1,101 @@
+// What happened in a run, as JSON lines: faults, requests, samples of every token. Checked when the run is over.
+
+import { createWriteStream, type WriteStream } from 'node:fs';
+import type { Relayed } from './proxy/http-relay.ts';
+
+/** What TokenReview on the target said of the token in a Secret. */
+export type Verdict = 'accepted' | 'refused' | 'unreachable' | 'none';
+
+/** A ManagedToken and its Secret at one moment. Token texts are never recorded. */
+export interface Sample {
+  readonly type: 'sample';
+  readonly token: string;
+  readonly uid: string;
+  readonly cluster: string;
+  readonly generation: number;
+  readonly observedGeneration: number;
+  /** Status of the condition Ready; `unknown` while the hub does not say. */
+  readonly ready: string;
+  readonly reason: string;
+  readonly readySince: string;
+  readonly failing: string;
+  readonly verdict: Verdict;
+  readonly secret?: SecretSample;
+}
+
+export interface SecretSample {
+  readonly uid: string;
+  /** The beginning of a digest of the token; absent when there is no token. */
+  readonly digest?: string;
+  /** From the token itself. */
+  readonly expiresAt: number;
+  readonly issuedAt: number;
+  /** When Purser means to renew it. */
+  readonly renewAt: number;
+}
+
+export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
+
+/** What a run records; `at` is added. */
+export type Entry =
+  | Sample
+  | ({ readonly type: 'request' } & Relayed)
+  /** A fault begins, on the hub, on a target or on Purser itself. */
+  | { readonly type: 'begin'; readonly fault: string; readonly on: string }
+  /** A fault is over; everything is well again; its row is complete. */
+  | { readonly type: 'heal'; readonly fault: string }
+  | { readonly type: 'recovered'; readonly fault: string }
+  | { readonly type: 'end'; readonly fault: string }
+  /** What the random schedule does next. */
+  | { readonly type: 'step'; readonly what: string }
+  /** A proxy treats connections or bytes otherwise from now on. */
+  | { readonly type: 'wire'; readonly server: string; readonly isFaulty: boolean }
+  /** Somebody did something that asks for a new token, once; `*` is all of them. */
+  | { readonly type: 'cause'; readonly token: string; readonly why: string }
+  /** What happens to the token until then is the fault's doing, not Purser's. */
+  | {
+      readonly type: 'excuse';
+      readonly token: string;
+      readonly invariants: readonly Invariant[];
+      readonly untilAt: number;
+      readonly why: string;
+    }
+  /** Whether the token is allowed from now on. */
+  | { readonly type: 'grant'; readonly token: string; readonly allowed: boolean }
+  /** Between these two Purser has nothing to write. */
+  | { readonly type: 'quiet'; readonly begins: boolean }
+  /** A process of Purser starts or ends; `crash` may cost one issuance of each token. */
+  | { readonly type: 'process'; readonly what: 'start' | 'crash' | 'stop' | 'pause' | 'resume'; readonly pid: number }
+  | { readonly type: 'usage'; readonly pid: number; readonly rssMegabytes: number; readonly handles: number }
+  /** What a scenario expected did not come. */
+  | { readonly type: 'violation'; readonly invariant: Invariant; readonly token?: string; readonly message: string };
+
+export type Recorded = Entry & { readonly at: number };
+
+/** Entries of one type. */
+export type Of<T extends Entry['type']> = Extract<Recorded, { readonly type: T }>;
+
+/** Keeps a history in memory and on disk. */
+export class History {
+  readonly entries: Recorded[] = [];
+  readonly #file: WriteStream;
+
+  constructor(path: string) {
+    this.#file = createWriteStream(path);
+  }
+
+  add(entry: Entry): void {
+    const recorded: Recorded = { at: Date.now(), ...entry };
+    this.entries.push(recorded);
+    this.#file.write(`${JSON.stringify(recorded)}\n`);
+  }
+
+  async close(): Promise<void> {
+    await new Promise((resolve) => this.#file.end(resolve));
+  }
+}
+
+/** The entries of a type, in order. */
+export function ofType<T extends Entry['type']>(history: readonly Recorded[], type: T): readonly Of<T>[] {
+  return history.filter((entry): entry is Of<T> => entry.type === type);
+}

@@ -1,0 +1,65 @@
+// `npm run faults`: every fault of the matrix on real clusters, then faults by chance; a table at the end.
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { Bench } from './bench.ts';
+import { scanForTokens } from './leak-scan.ts';
+import { type FaultOptions, HELP, parseOptions } from './options.ts';
+import { headingLine, lineOf, markdownOf, type Row, rowsOf, violationLines } from './report.ts';
+import { runScenario } from './run-scenario.ts';
+import type { Scenario } from './scenario.ts';
+import { NOT_TRIED, SCENARIOS } from './scenarios/all.ts';
+import { randomFaults } from './scenarios/schedule.ts';
+
+const FLEET = 4;
+const FIRST_TOKENS_MS = 60_000;
+
+async function main({ seed, minutes, only, runs, out }: FaultOptions): Promise<boolean> {
+  await mkdir(out, { recursive: true });
+  const historyFile = join(out, 'history.jsonl');
+  const chosen = [...SCENARIOS, randomFaults(minutes)].filter(
+    ({ id }) => only.length === 0 || id.split(', ').some((each) => only.includes(each)),
+  );
+  console.log(`seed ${seed}, ${chosen.length} faults; starting a hub and two targets`);
+  const bench = await Bench.start({ seed, historyFile, fleet: FLEET });
+  try {
+    await bench.startPurser();
+    bench.prober.start();
+    await bench.settled(FIRST_TOKENS_MS);
+    console.log(headingLine());
+    for (const scenario of chosen) for (let run = 0; run < runs; run += 1) await runAndTell(bench, scenario);
+    await scanForTokens(bench, historyFile);
+    const rows = rowsOf(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
+    await writeReport(out, { seed, rows, all: only.length === 0 });
+    return rows.every(({ violations }) => violations.length === 0) && !bench.history.entries.some(({ type }) => type === 'violation');
+  } finally {
+    await bench.stop();
+  }
+}
+
+async function runAndTell(bench: Bench, scenario: Scenario): Promise<void> {
+  if (process.stdout.isTTY) process.stdout.write(`${scenario.id} …`);
+  await runScenario(bench, scenario);
+  const row = rowsOf(bench.history.entries, new Map([[scenario.id, scenario.title]])).find(({ id }) => id === scenario.id);
+  if (row === undefined) return;
+  console.log(`${process.stdout.isTTY ? '\r' : ''}${lineOf(row)}`);
+  for (const line of violationLines(row.violations)) console.log(`    ${line}`);
+}
+
+async function writeReport(out: string, { seed, rows, all }: { seed: number; rows: readonly Row[]; all: boolean }): Promise<void> {
+  const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, ${cpus()[0]?.model.trim()}`;
+  const skipped = NOT_TRIED.map(
+    (each): Row => ({ ...each, runs: 0, samples: 0, issued: 0, violations: [], worstLateMs: 0, recoveryMs: 0 }),
+  );
+  const shown = all ? [...rows, ...skipped] : rows;
+  const samples = rows.reduce((sum, row) => sum + row.samples, 0);
+  const violations = rows.flatMap((row) => row.violations);
+  await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, rows: shown }, null, 2)}\n`);
+  await writeFile(join(out, 'faults.md'), `${markdownOf(shown)}\n`);
+  console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
+}
+
+const options = parseOptions(process.argv.slice(2));
+if (options === undefined) process.stdout.write(HELP);
+else process.exit((await main(options)) ? 0 : 1);

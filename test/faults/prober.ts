@@ -1,0 +1,173 @@
+// The independent observer: reads every ManagedToken and Secret from the hub, and puts every token to its target, all along
+// and past all proxies. What it sees goes into the history.
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Annotation, Label } from '../../src/api/names.ts';
+import { conditionOf, type KubeObject, paths } from './api.ts';
+import type { History, Sample, SecretSample, Verdict } from './history.ts';
+import type { Place } from './place.ts';
+import type { Purser } from './purser.ts';
+
+export interface ProberOptions {
+  readonly history: History;
+  readonly hub: Place;
+  /** The target of a cluster of this name. */
+  readonly targetOf: (clusterName: string) => Place;
+  readonly pursers: () => readonly Purser[];
+}
+
+const EVERY_MS = 700;
+const USAGE_EVERY_MS = 5_000;
+
+/** Samples until it is stopped. */
+export class Prober {
+  /** The texts of all tokens that were seen; they stay in memory. */
+  readonly seen = new Set<string>();
+  readonly #options: ProberOptions;
+  #known: readonly Pair[] = [];
+  #isStopped = false;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running = Promise.all([this.#samples(), this.#usage()]);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  async #samples(): Promise<void> {
+    while (!this.#isStopped) {
+      const [startedAt, pairs] = [performance.now(), await this.#pairs()];
+      await Promise.all((pairs ?? this.#known).map((pair) => this.#sample(pair, pairs !== undefined)));
+      this.#known = pairs ?? this.#known;
+      await delay(Math.max(50, EVERY_MS - (performance.now() - startedAt)));
+    }
+  }
+
+  /** Every ManagedToken with its Secret; undefined while the hub does not answer. */
+  async #pairs(): Promise<readonly Pair[] | undefined> {
+    const { api } = this.#options.hub;
+    try {
+      const tokens = await api.list('/apis/tokens.purser.dev/v1alpha1/managedtokens');
+      const secrets = await api.list(`/api/v1/secrets?labelSelector=${Label.managedBy}`);
+      const byKey = new Map(secrets.map((secret) => [keyOf(secret), secret]));
+      return tokens
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map((token) => ({ token, secret: byKey.get(keyOf(token)) }));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #sample({ token, secret }: Pair, isFresh: boolean): Promise<void> {
+    const text = textOf(secret);
+    const verdict = await this.#verdict(token, text);
+    // Something may have changed between the readings: only what is the same before and after counts.
+    if (verdict === 'refused' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
+    const told = tokenSample(token);
+    const ready = isFresh ? told.ready : 'unknown';
+    this.#options.history.add({ ...told, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
+  }
+
+  async #verdict(token: KubeObject, text: string): Promise<Verdict> {
+    if (text === '') return 'none';
+    this.seen.add(text);
+    const { clusterName, serviceAccount, audiences } = token.spec as unknown as TokenSpec;
+    try {
+      const { status } = await this.#options.targetOf(clusterName).api.create(paths.reviews, { spec: { token: text, audiences } });
+      const name = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;
+      return status?.authenticated === true && status.user?.username === name ? 'accepted' : 'refused';
+    } catch {
+      return 'unreachable';
+    }
+  }
+
+  async #isUnchanged({ token, secret }: Pair): Promise<boolean> {
+    const { api } = this.#options.hub;
+    const { namespace = '', name, resourceVersion } = token.metadata;
+    const now = await Promise.all([api.find(paths.tokens(namespace, name)), api.find(paths.secrets(namespace, name))]).catch(() => []);
+    return now[0]?.metadata.resourceVersion === resourceVersion && now[1]?.metadata.resourceVersion === secret?.metadata.resourceVersion;
+  }
+
+  async #usage(): Promise<void> {
+    while (!this.#isStopped) {
+      for (const { pid, isRunning } of this.#options.pursers()) if (isRunning) await this.#usageOf(pid).catch(() => {});
+      for (let waited = 0; waited < USAGE_EVERY_MS && !this.#isStopped; waited += 250) await delay(250);
+    }
+  }
+
+  async #usageOf(pid: number): Promise<void> {
+    const [status, handles] = await Promise.all([readFile(`/proc/${pid}/status`, 'utf8'), readdir(`/proc/${pid}/fd`)]);
+    const rssMegabytes = Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1_024);
+    this.#options.history.add({ type: 'usage', pid, rssMegabytes, handles: handles.length });
+  }
+}
+
+interface Pair {
+  readonly token: KubeObject;
+  readonly secret: KubeObject | undefined;
+}
+
+interface TokenSpec {
+  readonly clusterName: string;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+  readonly audiences: readonly string[];
+}
+
+function keyOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** The text of the token in a Secret; empty when there is none. */
+export function textOf(secret: KubeObject | undefined): string {
+  return Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString();
+}
+
+/** What may be told of a token. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
+function tokenSample(token: KubeObject): Omit<Sample, 'verdict' | 'secret'> {
+  const { metadata, spec, status } = token;
+  const [ready = '', reason = ''] = conditionOf(token, 'Ready').split('/');
+  return {
+    type: 'sample',
+    token: metadata.name,
+    uid: metadata.uid ?? '',
+    cluster: String(spec?.['clusterName']),
+    generation: metadata.generation ?? 0,
+    observedGeneration: status?.observedGeneration ?? 0,
+    ready,
+    reason,
+    readySince: status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '',
+    failing: conditionOf(token, 'RotationFailing'),
+  };
+}
+
+function secretSample({ metadata }: KubeObject, text: string): SecretSample {
+  const { exp = 0, iat = 0 } = claimsOf(text);
+  return {
+    uid: metadata.uid ?? '',
+    ...(text !== '' && { digest: digestOf(text) }),
+    expiresAt: exp * 1_000,
+    issuedAt: iat * 1_000,
+    renewAt: Date.parse(metadata.annotations?.[Annotation.renewAt] ?? '') || 0,
+  };
+}
+
+function claimsOf(text: string): { readonly exp?: number; readonly iat?: number } {
+  try {
+    return JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString()) as { readonly exp?: number };
+  } catch {
+    return {};
+  }
+}

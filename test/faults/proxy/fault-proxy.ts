@@ -1,0 +1,91 @@
+// A fault proxy in front of one API server: TCP faults on the outside, HTTP faults behind them.
+
+import type { Certificate } from '../../../src/std/x509/certificates.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
+import { HttpRelay, type Relayed, type RelayOptions } from './http-relay.ts';
+import { type Action, type Matcher, type Rule, Rules } from './rules.ts';
+import { TcpFront, type TcpMode, type TcpQuality } from './tcp-front.ts';
+
+export interface ProxyOptions {
+  readonly name: string;
+  readonly upstream: RelayOptions['upstream'];
+  readonly onRelayed: (relayed: Relayed) => void;
+  /** Told when connections or bytes are treated otherwise. */
+  readonly onWire: (isFaulty: boolean) => void;
+}
+
+/** Controlled while it runs; whoever connects must trust `ca`. */
+export class FaultProxy {
+  readonly #front: TcpFront;
+  readonly #relay: HttpRelay;
+  readonly #rules: Rules;
+  readonly #options: RelayOptions & ProxyOptions;
+  #authority: Certificate;
+
+  private constructor(parts: { front: TcpFront; relay: HttpRelay; options: RelayOptions & ProxyOptions; authority: Certificate }) {
+    this.#front = parts.front;
+    this.#relay = parts.relay;
+    this.#options = parts.options;
+    this.#rules = parts.options.rules;
+    this.#authority = parts.authority;
+  }
+
+  static async start(proxy: ProxyOptions): Promise<FaultProxy> {
+    const authority = createAuthority(Date.now());
+    const options = { ...proxy, rules: new Rules(), certificate: issueServerCertificate(authority, LOOPBACK_NAMES, Date.now()) };
+    const relay = await HttpRelay.listen(options);
+    return new FaultProxy({ front: await TcpFront.listen(relay.port), relay, options, authority });
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.#front.port}`;
+  }
+
+  get port(): number {
+    return this.#front.port;
+  }
+
+  get ca(): string {
+    return this.#authority.certificate;
+  }
+
+  /** What happens to connections from now on. */
+  tcp(mode: TcpMode): Promise<void> {
+    this.#options.onWire(mode !== 'pass');
+    return this.#front.mode(mode);
+  }
+
+  /** What happens to bytes from now on. */
+  line(quality: TcpQuality): void {
+    this.#options.onWire(Object.keys(quality).length > 0);
+    this.#front.quality(quality);
+  }
+
+  /** What happens to requests that match, so many times. */
+  rule(match: Matcher, action: Action, times?: number): Rule {
+    return this.#rules.add(match, action, times);
+  }
+
+  /** Shows another certificate, of the same authority or of a new one. */
+  rotateCertificate(by: 'same authority' | 'new authority'): void {
+    if (by === 'new authority') this.#authority = createAuthority(Date.now());
+    this.#relay.present(issueServerCertificate(this.#authority, LOOPBACK_NAMES, Date.now()));
+  }
+
+  /** The API server behind was started anew. */
+  upstreamRestarted(): void {
+    this.#relay.renew(this.#options);
+  }
+
+  /** Everything passes again. */
+  async heal(): Promise<void> {
+    this.#rules.clear();
+    this.line({});
+    await this.tcp('pass');
+  }
+
+  async close(): Promise<void> {
+    await this.#front.close();
+    await this.#relay.close();
+  }
+}

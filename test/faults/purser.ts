@@ -1,0 +1,101 @@
+// Purser as a process of its own, as it runs on a cluster, with its clock and its event loop in the bench's hands.
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Program, startProgram } from '../support/processes.ts';
+import type { History } from './history.ts';
+
+export interface PurserOptions {
+  readonly kubeconfig: string;
+  /** For its log and for what it is told. */
+  readonly folder: string;
+  readonly history: History;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** By how much its clock is wrong. */
+  readonly skewMs?: number;
+  /** A program that starts it, such as a shell that sets limits first. */
+  readonly through?: readonly string[];
+  /** Nobody reads what it logs. */
+  readonly blockedLog?: boolean;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+const PRELOAD = join(import.meta.dirname, '../support/shifted-clock-process.ts');
+const SETTINGS = ['--allow-loopback', '--verify-interval', '20s', '--facade-port', '0', '--metrics-port', '0'];
+/** Longer than Purser allows itself. */
+const STOP_MS = 40_000;
+let started = 0;
+
+/** One process of Purser. */
+export class Purser {
+  readonly log: string;
+  readonly #program: Program;
+  readonly #orders: string;
+  readonly #history: History;
+
+  private constructor(program: Program, files: { log: string; orders: string }, history: History) {
+    this.#program = program;
+    this.log = files.log;
+    this.#orders = files.orders;
+    this.#history = history;
+    history.add({ type: 'process', what: 'start', pid: program.pid });
+  }
+
+  static async start(options: PurserOptions): Promise<Purser> {
+    const { folder, history, kubeconfig, args = [], through = [], blockedLog = false, skewMs = 0 } = options;
+    started += 1;
+    const files = { log: join(folder, `purser-${started}.log`), orders: join(folder, `purser-${started}.orders`) };
+    await writeFile(files.orders, JSON.stringify({ skewMs }));
+    const { NODE_OPTIONS: _, ...inherited } = process.env;
+    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', PURSER_TEST_ORDERS: files.orders, ...options.env };
+    const command = [...through, process.execPath, '--import', PRELOAD, join(ROOT, 'src/main.ts'), 'run', ...SETTINGS, ...args];
+    const program = await startProgram(command[0] ?? '', command.slice(1), files.log, { env, cwd: folder, isUnread: blockedLog });
+    return new Purser(program, files, history);
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.#program.isRunning();
+  }
+
+  /** Ends it without warning. */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return;
+    this.#history.add({ type: 'process', what: 'crash', pid: this.pid });
+    this.#program.signal('SIGKILL');
+    await this.#program.ended;
+  }
+
+  /** Asks it to end; returns how long that took. */
+  async stop(): Promise<number> {
+    const askedAt = performance.now();
+    if (this.isRunning) this.#history.add({ type: 'process', what: 'stop', pid: this.pid });
+    await this.#program.stop(STOP_MS);
+    return performance.now() - askedAt;
+  }
+
+  pause(): void {
+    this.#history.add({ type: 'process', what: 'pause', pid: this.pid });
+    this.#program.signal('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#history.add({ type: 'process', what: 'resume', pid: this.pid });
+    this.#program.signal('SIGCONT');
+  }
+
+  /** Sets its clock wrong by so much, or blocks its event loop for a while. */
+  async order(order: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
+    await writeFile(this.#orders, JSON.stringify(order));
+    this.#program.signal('SIGUSR2');
+  }
+
+  /** What it has logged. */
+  output(): Promise<string> {
+    return this.#program.output();
+  }
+}

@@ -1,0 +1,129 @@
+// F32: SIGKILL before and after every request that a token's life takes, each followed by a new process.
+
+import { Annotation } from '../../../src/api/names.ts';
+import { paths } from '../api.ts';
+import type { Bench } from '../bench.ts';
+import { TEAM } from '../furnish.ts';
+import { isTokenWork, type Matcher } from '../proxy/rules.ts';
+import type { Scenario } from '../scenario.ts';
+
+/** A part of a token's life: what sets it off, and what it comes to. */
+interface Chapter {
+  readonly name: string;
+  readonly begin: (bench: Bench, token: string) => Promise<void>;
+  readonly isOver: (bench: Bench, token: string) => Promise<boolean>;
+}
+
+const isWell = async (bench: Bench, token: string) =>
+  (await bench.tokens()).includes(token) && (await bench.unwell()).every((text) => !text.startsWith(`${token}:`));
+
+const CHAPTERS: readonly Chapter[] = [
+  {
+    name: 'issue',
+    begin: async (bench, token) => void (await bench.createToken(token, 'two', { revocation: 'BoundSecret' })),
+    isOver: isWell,
+  },
+  { name: 'rotate', begin: (bench, token) => bench.rotate(token), isOver: isWell },
+  {
+    name: 'repair',
+    begin: async (bench, token) => {
+      bench.cause(token, 'Secret deleted');
+      bench.excuse(token, ['I1', 'I12'], 30_000, 'Secret deleted');
+      await bench.hub.api.delete(paths.secrets(TEAM, token));
+    },
+    isOver: isWell,
+  },
+  {
+    name: 'revoke',
+    begin: async (bench, token) => {
+      bench.excuse(token, ['I1', 'I9', 'I12'], 30_000, 'revoked');
+      await bench.annotate(token, Annotation.revoke);
+    },
+    isOver: isWell,
+  },
+  {
+    name: 'delete',
+    begin: (bench, token) => bench.deleteToken(token),
+    isOver: async (bench, token) => !(await bench.tokens()).includes(token) && (await bench.tokenText(token)) === '',
+  },
+];
+
+const POINT_MS = 40_000;
+/** No chapter needs more requests. */
+const MOST = 20;
+
+/** Kills at each request of each chapter, or at so many of them that are drawn. */
+export function crashPoints(drawn = Infinity): (bench: Bench) => Promise<void> {
+  return async (bench) => {
+    if (drawn !== Infinity) return await someCrashes(bench, drawn);
+    const sides = CHAPTERS.flatMap((chapter) => (['before', 'after'] as const).map((when) => ({ chapter, when })));
+    for (const { chapter, when } of sides) {
+      for (let at = 1; at <= MOST; at += 1) if (!(await crash(bench, chapter, { at, when }))) break;
+    }
+  };
+}
+
+async function someCrashes(bench: Bench, drawn: number): Promise<void> {
+  for (let n = 0; n < drawn; n += 1) {
+    const chapter = CHAPTERS[n % CHAPTERS.length] as Chapter;
+    await crash(bench, chapter, { at: 1 + Math.floor(bench.random() * 4), when: bench.random() < 0.5 ? 'before' : 'after' });
+  }
+}
+
+interface Point {
+  /** Which request of the chapter. */
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+let crashes = 0;
+
+/** Kills at one point, starts anew and sees to the end of the chapter. Tells whether there was such a request. */
+async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promise<boolean> {
+  crashes += 1;
+  const token = `two-crash-${crashes}`;
+  const [first] = CHAPTERS;
+  if (first !== undefined && first !== chapter) await lived(bench, first, token);
+  const { promise: killed, resolve } = Promise.withResolvers<void>();
+  const purser = bench.purser;
+  let count = 0;
+  const isPoint: Matcher = (request) => isTokenWork(request) && concerns(request.path, token) && ++count === at;
+  const act = async () => {
+    await purser.kill();
+    resolve();
+  };
+  for (const { proxy } of [bench.hub, ...bench.targets]) proxy.rule(isPoint, { type: 'stop', when, act });
+  await chapter.begin(bench, token);
+  const over = bench.expect(
+    'I10',
+    `${chapter.name} of ${token}, killed ${when} request ${at}`,
+    POINT_MS,
+    async () => !purser.isRunning || (await chapter.isOver(bench, token)),
+  );
+  await Promise.race([killed, over]);
+  await bench.heal();
+  const wasKilled = !purser.isRunning;
+  if (wasKilled) {
+    await bench.freeLease();
+    await bench.startPurser();
+  }
+  await bench.expect('I10', `${chapter.name} of ${token}, killed ${when} request ${at}`, POINT_MS, () => chapter.isOver(bench, token));
+  if (chapter.name !== 'delete') await bench.deleteToken(token);
+  return wasKilled;
+}
+
+/** Whatever is created names nobody in its path, and reviews do not either; the fleet's are few. */
+function concerns(path: string, token: string): boolean {
+  return path.includes(token) || /subjectaccessreviews|\/secrets(\?|$|\/purser-)|\/events(\?|$)/.test(path);
+}
+
+async function lived(bench: Bench, { name, begin, isOver }: Chapter, token: string): Promise<void> {
+  await begin(bench, token);
+  await bench.expect('I10', `${name} of ${token}`, POINT_MS, () => isOver(bench, token));
+  // Two issuances on request are two seconds apart.
+  await bench.pass(2_000);
+}
+
+export const crashFaults: readonly Scenario[] = [
+  { id: 'F32', title: 'SIGKILL before and after every request of issue, rotate, repair, revoke, delete', on: 'purser', run: crashPoints() },
+];
