@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { merge } from 'rxjs';
+import { merge, tap } from 'rxjs';
 import { FieldManager } from '../api/names.ts';
 import { createClusterController } from '../controllers/cluster-status/controller.ts';
 import { createTokenController } from '../controllers/managed-token/controller.ts';
@@ -40,7 +40,10 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const told = (controller: string) => report({ controller, log, metrics });
   const work$ = (stopping: AbortSignal) =>
     merge(tokens(stopping).pipe(told('managed-token')), clusters(stopping).pipe(told('cluster-status')));
-  const run = (stopping: AbortSignal) => whileLeading({ leads$: election.leads$, work$: work$(stopping), stopping });
+  const leads$ = election.leads$.pipe(
+    tap((leads) => log.info({ leads }, leads ? 'this process leads' : 'this process does not lead, and is ready to take over')),
+  );
+  const run = (stopping: AbortSignal) => whileLeading({ leads$, work$: work$(stopping), stopping });
   return [
     { name: 'events', start: done, stop: () => recorder.flush(), stopMs: FLUSH_MS },
     { name: 'leadership', start: done, stop: () => election.release(), stopMs: FLUSH_MS },

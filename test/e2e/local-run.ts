@@ -59,6 +59,8 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
 export interface ClusterRun {
   /** Waits until a text is logged. */
   logged(text: string): Promise<void>;
+  /** Sends a signal that ends nothing. */
+  signal(signal: NodeJS.Signals): void;
   end(signal: NodeJS.Signals): Promise<Ended>;
 }
 
@@ -75,6 +77,7 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
         if (early !== undefined) throw new Error(`Purser ended with ${early.code}: ${early.stderr}`);
       }
     },
+    signal: (signal) => void child.kill(signal),
     end: (signal) => endBy(child, ended, signal),
   };
 }

@@ -1,0 +1,152 @@
+// Two processes of Purser on one hub: one leads, the other takes over.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { join } from 'node:path';
+import { scheduler } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { sendRequest } from '../support/api-request.ts';
+import { parseExposition } from '../support/exposition.ts';
+import { newFolder } from '../support/folders.ts';
+import { type ClusterRun, startOnCluster } from './local-run.ts';
+
+jest.setTimeout(120_000);
+
+/** How soon another replica leads after the leader died, and after it stopped in good order. */
+const TAKEOVER_MS = 15_000;
+const HANDOVER_MS = 5_000;
+
+interface Replica {
+  readonly run: ClusterRun;
+  readonly metrics: string;
+}
+
+let hub: ChildProcess;
+let kubeconfig: string;
+const running = new Set<Replica>();
+
+beforeAll(async () => {
+  const folder = await newFolder();
+  hub = fork(join(import.meta.dirname, '../support/api-server-process.ts'), [join(folder, 'hub')], {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  const [{ url, ca }] = (await once(hub, 'message')) as [{ url: string; ca: string }];
+  kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, kubeConfigOf(url, ca));
+  const agent = new Agent({ ca });
+  const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
+  const body = JSON.stringify({ metadata: { name: 'purser-system' } });
+  expect((await sendRequest({ url, agent }, 'POST', '/api/v1/namespaces', { headers, body })).status).toBe(201);
+  agent.destroy();
+  await Promise.all([start(), start()]);
+});
+
+afterAll(async () => {
+  await Promise.all([...running].map(({ run }) => run.end('SIGKILL')));
+  hub.kill();
+});
+
+function kubeConfigOf(server: string, ca: string): string {
+  return JSON.stringify({
+    clusters: [{ name: 'hub', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'admin', user: { token: 'admintoken' } }],
+    contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'admin' } }],
+    'current-context': 'hub',
+  });
+}
+
+async function start(): Promise<Replica> {
+  const readyFile = join(await newFolder(), 'ready.json');
+  const run = startOnCluster(kubeconfig, 'run', '--install-crds', '--bind-address', '127.0.0.1', '--ready-file', readyFile);
+  await run.logged('this process does not lead');
+  const { metrics } = await untilFound(async () => JSON.parse(await readFile(readyFile, 'utf8')) as { metrics: string });
+  const replica = { run, metrics };
+  running.add(replica);
+  return replica;
+}
+
+function scrape({ metrics }: Replica, token?: string): Promise<Response> {
+  return fetch(`${metrics}/metrics`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+}
+
+async function leads(replica: Replica): Promise<boolean> {
+  const text = await (await scrape(replica, 'admintoken')).text();
+  return parseExposition(text).get('purser_leader')?.samples.get('[]') === 1;
+}
+
+/** Those of the replicas that lead. */
+async function leaders(): Promise<readonly Replica[]> {
+  const found = await Promise.all([...running].map(async (replica) => ((await leads(replica)) ? [replica] : [])));
+  return found.flat();
+}
+
+/** Waits for the only leader. */
+async function leader(): Promise<Replica> {
+  return await untilFound(async () => {
+    const [first, ...others] = await leaders();
+    if (first === undefined || others.length > 0) throw new Error(`${others.length + (first ? 1 : 0)} replicas lead`);
+    return first;
+  });
+}
+
+async function untilFound<T>(look: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + 60_000;
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (performance.now() > giveUpAt) throw error;
+      await scheduler.wait(100);
+    }
+  }
+}
+
+describe('Two replicas', () => {
+  it('have one leader, and show metrics to those whom the hub lets', async () => {
+    const { metrics } = await leader();
+
+    expect(await leaders()).toHaveLength(1);
+    expect((await scrape({ metrics } as Replica)).status).toBe(401);
+    expect((await scrape({ metrics } as Replica, 'alicetoken')).status).toBe(403);
+    expect((await fetch(`${metrics}/readyz`)).status).toBe(200);
+  });
+
+  it('hand over at once when the leader is told to stop', async () => {
+    const first = await leader();
+    await start();
+    running.delete(first);
+    const { code } = await first.run.end('SIGTERM');
+    const stoppedAt = performance.now();
+    const next = await leader();
+
+    expect(code).toBe(0);
+    expect(next).not.toBe(first);
+    expect(performance.now() - stoppedAt).toBeLessThan(HANDOVER_MS);
+  });
+
+  it('have another leader within fifteen seconds when the leader dies', async () => {
+    const first = await leader();
+    running.delete(first);
+    await first.run.end('SIGKILL');
+    const diedAt = performance.now();
+    await leader();
+
+    expect(performance.now() - diedAt).toBeLessThan(TAKEOVER_MS);
+  });
+
+  it('have one leader again when one that was frozen wakes up', async () => {
+    const frozen = await leader();
+    await start();
+    frozen.run.signal('SIGSTOP');
+    running.delete(frozen);
+    const frozenAt = performance.now();
+    const next = await leader();
+    expect(performance.now() - frozenAt).toBeLessThan(TAKEOVER_MS);
+    frozen.run.signal('SIGCONT');
+    running.add(frozen);
+
+    expect(await leaders()).toEqual([next]);
+  });
+});
