@@ -9,11 +9,12 @@ import type { Logger } from '../telemetry/logger.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
-import { certificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
+import { certificateSource, followCertificate, type GivenCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
 import { createTokenEndpoint } from './tokens/endpoint.ts';
+import type { TokenRules } from './tokens/read-request.ts';
 
 /** What an operator can set. */
 export interface FacadeSettings {
@@ -33,6 +34,9 @@ export interface FacadeSettings {
   readonly facadeTlsKey?: string | undefined;
   /** Namespaces of clusters whose accounts must be named in a rule. */
   readonly protectedNamespaces?: readonly string[];
+  /** The longest lifetime of tokens, and the audiences that they may be for; all by default. */
+  readonly maxExpirationSeconds?: number | undefined;
+  readonly allowedAudiences?: readonly string[] | undefined;
 }
 
 export interface FacadeOptions {
@@ -41,7 +45,7 @@ export interface FacadeOptions {
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
   /** Where the settings name no files; without it, one is made. */
-  readonly certificate?: ServingCertificate;
+  readonly certificate?: GivenCertificate;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
@@ -102,8 +106,18 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
 }
 
 function tokenRoute({ hub, clients, registered, clock, log, settings }: FacadeOptions): Route {
-  const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, facadeDefaultAudiences: defaultAudiences = [] } = settings;
+  const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const endpoint = createTokenEndpoint({ authorizer, clients, registered, defaultAudiences, audit: new Audit(log) });
+  const endpoint = createTokenEndpoint({ authorizer, clients, registered, rules: rulesOf(settings), audit: new Audit(log) });
   return { method: 'POST', path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
+}
+
+function rulesOf({
+  facadeDefaultAudiences = [],
+  facadeAudiences = [],
+  maxExpirationSeconds,
+  allowedAudiences,
+}: FacadeSettings): TokenRules {
+  const limits = { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
+  return { defaultAudiences: facadeDefaultAudiences, ownAudiences: facadeAudiences, limits };
 }

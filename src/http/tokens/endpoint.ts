@@ -12,7 +12,7 @@ import type { Asked, Audit } from '../audit.ts';
 import type { Authorizer } from '../authorize.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
 import { issue } from './issue.ts';
-import { type PostedTokenRequest, readTokenRequest } from './read-request.ts';
+import { type PostedTokenRequest, readTokenRequest, type TokenRules } from './read-request.ts';
 import { refusalOf } from './refusal.ts';
 import { rehearse } from './rehearse.ts';
 
@@ -21,8 +21,7 @@ export interface TokenEndpointOptions {
   readonly clients: ClusterClients;
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
-  /** Those of requests that name none; such requests are refused when it is empty. */
-  readonly defaultAudiences: readonly string[];
+  readonly rules: TokenRules;
   readonly audit: Audit;
 }
 
@@ -58,12 +57,12 @@ class Issuance {
   }
 
   async reply(): Promise<Reply> {
-    const { authorizer, defaultAudiences } = this.#options;
+    const { authorizer, rules } = this.#options;
     const { caller, preferences, signal } = this.#request;
     // Before anything is looked up: who may not know a cluster cannot tell whether it exists.
     await authorizer.authorize(caller.user, this.#target, signal);
     const representation = negotiate(preferences, { builtIn: true, tables: false });
-    const posted = await readTokenRequest(this.#request, this.#account, defaultAudiences);
+    const posted = await readTokenRequest(this.#request, this.#account, rules);
     this.asked = { target: this.#target, ...summary(posted) };
     return textReply(201, objectText(await this.#answer(posted), TOKEN_REQUEST), representation);
   }

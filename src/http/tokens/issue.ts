@@ -19,13 +19,13 @@ export interface Issued {
 
 /** Has the target issue a token. Throws an IssueError, or 409 for another account of the same name. */
 export async function issue(target: Target, posted: PostedTokenRequest, account: PostedAccount, signal: AbortSignal): Promise<Issued> {
-  const { request, audiences, manager } = posted;
+  const { request, audiences, manager, expirationSeconds } = posted;
   const token = await exchange(target, posted, account, signal);
   const now = target.clock.now();
   const added = {
     account: { ...account, uid: token.accountUID },
     audiences,
-    expirationSeconds: token.expirationSeconds ?? request.spec.expirationSeconds,
+    expirationSeconds: token.expirationSeconds ?? expirationSeconds,
     status: { token: token.token.reveal(), expirationTimestamp: rfc3339(token.statedExpiryAt) },
   };
   return { token, answer: answeredTokenRequest(trackedTokenRequest(request, manager, now), added, now) };
@@ -43,14 +43,14 @@ async function exchange(target: Target, posted: PostedTokenRequest, account: Pos
 }
 
 /** What the answer is checked against. */
-function requestOf({ request, audiences }: PostedTokenRequest, { namespace, name }: PostedAccount): TokenRequest {
+function requestOf({ request, audiences, expirationSeconds }: PostedTokenRequest, { namespace, name }: PostedAccount): TokenRequest {
   const { uid: accountUID } = request.metadata;
   const boundObject = boundObjectOf(request.spec.boundObjectRef);
   return {
     namespace,
     name,
     audiences,
-    expirationSeconds: Number(request.spec.expirationSeconds),
+    expirationSeconds: Number(expirationSeconds),
     ...(boundObject && { boundObject }),
     ...(accountUID && { accountUID }),
   };
@@ -62,10 +62,10 @@ function boundObjectOf(reference: PostedTokenRequest['request']['spec']['boundOb
   return { kind: kind as BoundObject['kind'], name, ...(uid && { uid }) };
 }
 
-function bodyOf({ request, audiences }: PostedTokenRequest): string {
+function bodyOf({ request, audiences, expirationSeconds }: PostedTokenRequest): string {
   const { apiVersion, kind } = request;
   const { name, uid } = request.metadata;
-  const { expirationSeconds, boundObjectRef } = request.spec;
+  const { boundObjectRef } = request.spec;
   const metadata = { ...(name && { name }), ...(uid && { uid }) };
   return objectText({ apiVersion, kind, metadata, spec: { audiences, expirationSeconds, boundObjectRef } }, TOKEN_REQUEST);
 }

@@ -1,7 +1,7 @@
 // The TokenRequest of a caller: read as kube-apiserver reads it, and refused where it asks for what the façade does not give.
 
-import { invalidValue, requiredValue } from '../../api/field-error.ts';
-import { invalid } from '../../api/status.ts';
+import { invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
+import { forbidden, invalid } from '../../api/status.ts';
 import { checkBoundKind } from '../../apimachinery/bound-object.ts';
 import { reviewKinds } from '../../apimachinery/reviews.ts';
 import {
@@ -15,12 +15,24 @@ import {
 import { plainBodyMediaType } from '../../apimachinery/wire/content-type.ts';
 import { decodeObject } from '../../apimachinery/wire/decode.ts';
 import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
-import { type BoundObject, isSilentlyExtended } from '../../domain/token-request.ts';
+import { type BoundObject, isSilentlyExtended, type TokenLimits } from '../../domain/token-request.ts';
+import { goQuote } from '../../std/go-text.ts';
 import type { FacadeRequest } from '../request.ts';
+
+/** What the installation makes of requests. */
+export interface TokenRules {
+  /** Those of requests that name none; without any, such requests are refused. */
+  readonly defaultAudiences: readonly string[];
+  /** Those that the façade demands of its callers: nobody gets a token that begets others. */
+  readonly ownAudiences: readonly string[];
+  readonly limits: TokenLimits;
+}
 
 /** What a caller asks for. */
 export interface PostedTokenRequest {
   readonly request: TokenRequest;
+  /** What is asked of the target, which is never more than what the request says. */
+  readonly expirationSeconds: number | bigint;
   /** Those of the request, or the installation's own. */
   readonly audiences: readonly string[];
   /** Whom its fields belong to. */
@@ -29,12 +41,8 @@ export interface PostedTokenRequest {
   readonly dryRun: boolean;
 }
 
-/** Reads the body and the options. Throws 400, 413, 415 or 422. */
-export async function readTokenRequest(
-  incoming: FacadeRequest,
-  account: PostedAccount,
-  defaultAudiences: readonly string[],
-): Promise<PostedTokenRequest> {
+/** Reads the body and the options. Throws 400, 403, 413, 415 or 422. */
+export async function readTokenRequest(incoming: FacadeRequest, account: PostedAccount, rules: TokenRules): Promise<PostedTokenRequest> {
   const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
   const body = await incoming.body();
   const { dryRun, fieldManager, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
@@ -44,26 +52,50 @@ export async function readTokenRequest(
   const request = defaultedTokenRequest(object);
   checkNamespace(request, account);
   const asked = request.spec.audiences ?? [];
-  const audiences = asked.length === 0 ? defaultAudiences : asked;
-  check(request, audiences);
-  return { request, audiences, manager: fieldManagerName(fieldManager, incoming.userAgent), dryRun };
+  const audiences = asked.length === 0 ? rules.defaultAudiences : asked;
+  checkAudiences(audiences, account, rules);
+  checkBinding(request);
+  const expirationSeconds = shortened(request.spec.expirationSeconds, rules.limits, incoming.warn);
+  return { request, expirationSeconds, audiences, manager: fieldManagerName(fieldManager, incoming.userAgent), dryRun };
 }
 
 /** Fewer than 128. */
 const MAX_FIELD_MANAGER = 127;
+const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
 
 function isRegistered(group: string, version: string, kind: string): boolean {
   return version === 'v1' && reviewKinds.some((each) => each.group === group && each.kind === kind);
 }
 
-/** Only what protects; the rest is left to the target, so that its order and its words hold. */
-function check({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest, audiences: readonly string[]): void {
+function checkAudiences(audiences: readonly string[], { name }: PostedAccount, { ownAudiences, limits }: TokenRules): void {
   if (audiences.length === 0) throw invalid(KIND, '', [requiredValue('spec.audiences')]);
+  const own = audiences.find((audience) => ownAudiences.includes(audience));
+  if (own !== undefined)
+    throw forbidden(SERVICE_ACCOUNTS, name, `no token is issued here for the audience ${goQuote(own)}, which is this façade's own`);
+  const { allowedAudiences = audiences } = limits;
+  const others = audiences.filter((audience) => !allowedAudiences.includes(audience));
+  if (others.length > 0)
+    throw invalid(
+      KIND,
+      '',
+      others.map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
+    );
+}
+
+/** Only what protects; the rest is left to the target, so that its order and its words hold. */
+function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
   if (boundObjectRef === undefined) return;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);
   if (kind === undefined) return checkBoundKind(boundObjectRef, BOUND_KINDS);
   if (!isSilentlyExtended({ expirationSeconds: Number(expirationSeconds), boundObject: { kind, name: '' } })) return;
   const why = 'for a token that is bound to a Pod, Kubernetes takes this for a year; ask for another number of seconds';
   throw invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
+}
+
+/** As a server shortens what exceeds its own limit. */
+function shortened(seconds: number | bigint, { maxExpirationSeconds: max }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
+  if (max === undefined || seconds <= max) return seconds;
+  warn(`requested expiration of ${seconds} seconds shortened to ${max} seconds`);
+  return max;
 }

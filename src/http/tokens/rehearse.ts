@@ -27,7 +27,7 @@ export interface Stage {
 }
 
 /** The answer to a dry run. Throws an IssueError, or a StatusError for what the target would refuse. */
-export async function rehearse({ request, audiences, manager }: PostedTokenRequest, stage: Stage): Promise<KubeObject> {
+export async function rehearse({ request, audiences, manager, expirationSeconds }: PostedTokenRequest, stage: Stage): Promise<KubeObject> {
   const { target, account, signal } = stage;
   await rejectOwnAccount(target, account, signal);
   checkName(request, account);
@@ -36,7 +36,6 @@ export async function rehearse({ request, audiences, manager }: PostedTokenReque
   checkExpiration(request);
   await checkBound(request.spec.boundObjectRef, stage);
   const now = target.clock.now();
-  const { expirationSeconds } = request.spec;
   const added = { account: { ...account, uid }, audiences, expirationSeconds, status: { token: '' } };
   return answeredTokenRequest(trackedTokenRequest(request, manager, now), added, now);
 }
