@@ -1,6 +1,7 @@
 // The composition root: builds Purser on one hub, and owns the order in which its parts start and stop.
 
 import { FieldManager } from './api/names.ts';
+import { certificateUpkeep } from './app/certificate.ts';
 import { facade } from './app/facade.ts';
 import { installed, watches } from './app/hub.ts';
 import { leaderWork } from './app/leader-work.ts';
@@ -75,13 +76,14 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
     served[part] = url;
   };
   const { tokens: _, secrets: __, requesters: ___, ...facadeInformers } = informers;
-  const leads = components.includes('controller');
+  const [leads, serves] = [components.includes('controller'), components.includes('facade')];
   return [
     operations(options, { hub: client, metrics, health: state.health, onListening: onListening('metrics') }),
     installed(options, client),
     watches(leads ? informers : facadeInformers, client, log),
     { name: 'target clusters', start: async () => {}, stop: () => clients.close(), stopMs: CLOSE_MS },
-    ...(components.includes('facade') ? [facade(options, { hub: client, clients, informers, onListening: onListening('facade') })] : []),
+    ...(serves ? [facade(options, { hub: client, clients, informers, metrics, onListening: onListening('facade') })] : []),
+    ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, client)] : []),
     ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
   ];
 }

@@ -8,29 +8,35 @@ import type { ClusterClients } from '../issuers/cluster-clients.ts';
 
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { servingCertificate, untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
 export interface FacadeParts {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   readonly informers: Pick<TokenInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'>;
+  readonly metrics: Metrics;
   readonly onListening: (url: string) => void;
 }
 
 /** Listens as long as Purser knows the hub. */
-export function facade(options: AppOptions, { hub, clients, informers, onListening }: FacadeParts): Component {
-  const { clock, random, log, settings, facadeCertificate: certificate } = options;
+export function facade(options: AppOptions, { hub, clients, informers, metrics, onListening }: FacadeParts): Component {
+  const { clock, random, log, settings } = options;
+  const certificate = servingCertificate(options, hub);
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
   const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log });
   const routes = clusterRoutes(endpoints);
-  const served = createFacade({ hub, clients, registered, clock, log, settings, routes, ...(certificate && { certificate }) });
+  metrics.watching = () => endpoints.watching();
+  const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;
   return {
     name: 'façade',
     stopMs: graceMs + CLOSE_MS,
-    async start() {
+    async start(signal) {
+      if (settings.facadeTlsSecret !== undefined) await untilFound(certificate, options, signal);
       following.add(endpoints.run());
       onListening(await served.listen());
     },

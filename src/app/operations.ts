@@ -1,13 +1,13 @@
 // How the process is looked at from outside: its health, and its metrics.
 
 import { Authenticator } from '../http/authenticate.ts';
-import { type CertificateSource, certificateSource } from '../http/certificate.ts';
 import type { Health } from '../http/operations/health.ts';
 import { listenForOperations, type Operations } from '../http/operations/listener.ts';
 import { metricsAccess } from '../http/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { servingCertificate, withoutWaiting } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
 /** How far the process is, as its probes tell it. The hub may be away: answers from memory are better than none. */
@@ -43,12 +43,13 @@ export function operations(options: AppOptions, { hub, metrics, health, onListen
   const { bindAddress: host, metricsPort: port } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
   const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
+  const certificate = settings.metricsTls ? withoutWaiting(servingCertificate(options, hub), clock.now()) : undefined;
   let listening: Operations | undefined;
   return {
     name: 'metrics and health',
     stopMs: STOP_MS,
     async start() {
-      listening = await listenForOperations({ host, port, health, metrics, admit, certificate: certificateOf(options), clock, log });
+      listening = await listenForOperations({ host, port, health, metrics, admit, certificate, clock, log });
       onListening(listening.url);
     },
     stop: async () => listening?.close(),
@@ -56,8 +57,3 @@ export function operations(options: AppOptions, { hub, metrics, health, onListen
 }
 
 const STOP_MS = 1_000;
-
-function certificateOf({ clock, settings, facadeCertificate }: AppOptions): CertificateSource | undefined {
-  const files = { certFile: settings.facadeTlsCert, keyFile: settings.facadeTlsKey };
-  return settings.metricsTls ? certificateSource(files, facadeCertificate, clock.now()) : undefined;
-}

@@ -47,6 +47,8 @@ export interface AppSettings extends FacadeSettings {
   readonly allowLoopback: boolean;
   /** What this process does; everything by default. */
   readonly components?: readonly ('controller' | 'facade')[];
+  /** The Secret in our namespace that has the certificate of the façade, and is made where it is missing. */
+  readonly facadeTlsSecret?: string | undefined;
   /** Whether to install our custom resources on the hub. */
   readonly installCrds?: boolean;
   /** Where ManagedTokens count; everywhere by default. */

@@ -25,6 +25,8 @@ export interface Config {
   readonly facadeRate: number;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
+  /** The Secret that has them instead. */
+  readonly facadeTlsSecret: string | undefined;
   readonly metricsPort: number;
   /** Who may read the metrics; undefined for what suits the command. */
   readonly metricsAuth: Value<'metrics-auth'>;
@@ -87,6 +89,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     facadeRate: read('facade-rate'),
     facadeTlsCert: read('facade-tls-cert'),
     facadeTlsKey: read('facade-tls-key'),
+    facadeTlsSecret: read('facade-tls-secret'),
     metricsPort: read('metrics-port'),
     metricsAuth: read('metrics-auth'),
     metricsTls: read('metrics-tls'),
@@ -155,8 +158,10 @@ function reader(options: ReadonlyMap<OptionName, GivenOption>): {
   return { read: <N extends OptionName>(name: N) => valueOf(name) as Value<N>, problems };
 }
 
-function halfCertificate({ facadeTlsCert, facadeTlsKey }: Config): readonly string[] {
-  return (facadeTlsCert === undefined) === (facadeTlsKey === undefined) ? [] : ['--facade-tls-cert and --facade-tls-key belong together'];
+function halfCertificate({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: Config): readonly string[] {
+  if ((facadeTlsCert === undefined) !== (facadeTlsKey === undefined)) return ['--facade-tls-cert and --facade-tls-key belong together'];
+  const isTwice = facadeTlsCert !== undefined && facadeTlsSecret !== undefined;
+  return isTwice ? ['--facade-tls-secret takes the place of --facade-tls-cert and --facade-tls-key'] : [];
 }
 
 function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {

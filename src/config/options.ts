@@ -75,6 +75,11 @@ export const OPTIONS = {
     text: 'certificate of the façade with its chain, PEM; read again when it changes',
   },
   'facade-tls-key': { value: 'FILE', otherwise: 'self-made', read: anyText, text: 'private key of that certificate, PEM' },
+  'facade-tls-secret': {
+    value: 'NAME',
+    read: anyText,
+    text: 'Secret in the namespace of Purser with that certificate for all replicas; made, and renewed, where there is none',
+  },
   'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of /metrics, /livez and /readyz' },
   'metrics-auth': {
     value: 'WHO',

@@ -15,11 +15,15 @@ export interface ServingCertificate {
 export type CertificateSource = () => Promise<ServingCertificate>;
 
 /** Where the certificate comes from: files, or else one that is given, or else one that is made now. */
-export function certificateSource(files: CertificateFiles, given: ServingCertificate | undefined, now: number): CertificateSource {
+export function certificateSource(files: CertificateFiles, given: GivenCertificate | undefined, now: number): CertificateSource {
   const { certFile, keyFile } = files;
   if (certFile !== undefined && keyFile !== undefined) return certificateFiles(certFile, keyFile);
-  return given === undefined ? selfMadeCertificate([], now) : async () => given;
+  if (given === undefined) return selfMadeCertificate([], now);
+  return typeof given === 'function' ? given : async () => given;
 }
+
+/** A certificate that stays, or where that of the day is found. */
+export type GivenCertificate = ServingCertificate | CertificateSource;
 
 export interface CertificateFiles {
   readonly certFile: string | undefined;

@@ -1,0 +1,121 @@
+// The certificate of the façade on a cluster: in one Secret for all replicas, given by somebody else, or made by Purser.
+// One that Purser made has its authority beside it: new certificates are by the same one, so that callers need not be told.
+
+import { X509Certificate } from 'node:crypto';
+import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
+import { hasReason } from '../api/status.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../std/clock.ts';
+import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import type { CertificateSource, ServingCertificate } from './certificate.ts';
+
+export interface HubCertificateOptions {
+  readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
+  /** Where Purser is installed. */
+  readonly namespace: string;
+  /** The Secret with the certificate. */
+  readonly name: string;
+  /** Whether to make it where it is missing, and to renew what was made. */
+  readonly mayMake: boolean;
+  readonly clock: Clock;
+}
+
+/** The ConfigMap, and the key in it, under which the authority of a certificate that Purser made is published. */
+export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
+
+/** The certificate in the Secret. Rejects while there is none, and none may be made. The Secret is read now and then. */
+export function hubCertificate(options: HubCertificateOptions): CertificateSource {
+  let known: { readonly certificate: ServingCertificate; readonly at: number } | undefined;
+  return async () => {
+    const now = options.clock.monotonic();
+    if (known === undefined || now - known.at >= KEEP_MS) known = { certificate: await look(options), at: now };
+    return known.certificate;
+  };
+}
+
+const KEEP_MS = 600_000;
+const DAY_MS = 86_400_000;
+/** Certificates are made for a year. */
+const RENEW_BEFORE_MS = 90 * DAY_MS;
+const SERVICE = 'purser';
+const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
+
+async function look(options: HubCertificateOptions): Promise<ServingCertificate> {
+  const { hub, namespace, name, mayMake, clock } = options;
+  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignored(error, 'NotFound'));
+  if (!mayMake || (found !== undefined && !isOurs(found))) return servingCertificate(found, options);
+  const kept = found !== undefined && isFresh(found, clock.now()) ? found : await made(options, found);
+  await publish(options, textOf(kept, 'ca.crt'));
+  return servingCertificate(kept, options);
+}
+
+/** Writes a new certificate, unless another replica was faster. */
+async function made(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
+  const { hub, namespace, name, clock } = options;
+  const data = newData(namespace, old, clock.now());
+  const written =
+    old === undefined
+      ? hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data })
+      : hub.update(Secrets, { ...old, data });
+  return (
+    (await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'))) ?? (await hub.get(Secrets, { namespace, name }))
+  );
+}
+
+const LABELS = { 'app.kubernetes.io/name': 'purser' };
+
+function newData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
+  const authority = authorityIn(old, now) ?? createAuthority(now);
+  const names = ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
+  const { certificate, key } = issueServerCertificate(authority, [...names, ...LOCAL_NAMES], now);
+  const texts = {
+    'tls.crt': `${certificate}${authority.certificate}`,
+    'tls.key': key,
+    'ca.crt': authority.certificate,
+    'ca.key': authority.key,
+  };
+  return Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text).toString('base64')]));
+}
+
+/** The authority that was used, if it outlives the certificates that it is to issue. */
+function authorityIn(secret: Secret | undefined, now: number): Certificate | undefined {
+  if (secret === undefined) return undefined;
+  const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
+  const expiresAt = new X509Certificate(certificate).validToDate.getTime();
+  return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
+}
+
+async function publish({ hub, namespace }: HubCertificateOptions, authority: string): Promise<void> {
+  const metadata = { namespace, name: AUTHORITY_CONFIG_MAP };
+  const data = { 'ca.crt': authority };
+  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignored(error, 'NotFound'));
+  if (found?.data?.['ca.crt'] === authority) return;
+  const written =
+    found === undefined
+      ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
+      : hub.update(ConfigMaps, { ...found, data });
+  // Whoever was faster published the same.
+  await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'));
+}
+
+/** Nobody else puts the key of an authority into it. */
+function isOurs(secret: Secret): boolean {
+  return secret.data?.['ca.key'] !== undefined;
+}
+
+function isFresh(secret: Secret, now: number): boolean {
+  return new X509Certificate(textOf(secret, 'tls.crt')).validToDate.getTime() - now > RENEW_BEFORE_MS;
+}
+
+function servingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
+  if (secret === undefined) throw new Error(`there is no Secret ${namespace}/${name} with a certificate yet`);
+  return { cert: textOf(secret, 'tls.crt'), key: textOf(secret, 'tls.key') };
+}
+
+function textOf({ data }: Secret, key: string): string {
+  return Buffer.from(data?.[key] ?? '', 'base64').toString();
+}
+
+function ignored(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
+  if (!hasReason(error, ...reasons)) throw error;
+}
