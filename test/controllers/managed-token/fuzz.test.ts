@@ -11,16 +11,18 @@ import { FakeClock } from '../../support/clock.ts';
 import type { WireHandler, WireServer } from '../../support/wire-server.ts';
 import { Looker } from './looker.ts';
 import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
+import { ScriptedTarget } from './scripted-target.ts';
 
 jest.setTimeout(300_000);
 
 const SPACING_MS = 2_000;
+const VERIFY_MS = 900_000;
 const SUBJECT_UID = 'an-owner-that-is-not-ours';
 
 let clock = new FakeClock(Date.now());
 let hub = new ScriptedHub(aToken().build());
 let answer: WireHandler;
-let issuedAt: number[] = [];
+let cluster = new ScriptedTarget(clock);
 let hubWorld: WireWorld;
 let target: WireServer;
 
@@ -88,13 +90,21 @@ const wish: fc.Arbitrary<Act> = fc
     fc.constantFrom('ci', 'renamed').map((name) => ({ secret: { name, outputs: ['Token', 'Kubeconfig'] as const } })),
     fc.constantFrom(0, 599, 600, 86_400).map((expirationSeconds) => ({ expirationSeconds })),
     fc.constantFrom('prod-eu', 'gone').map((clusterName) => ({ clusterName })),
+    fc.constantFrom('None' as const, 'BoundSecret' as const).map((revocation) => ({ revocation })),
   )
   .map((spec) => () => hub.change((token) => ({ ...token, spec: { ...token.spec, ...spec } })));
 
-const request: fc.Arbitrary<Act> = fc.string({ minLength: 1 }).map((value) => () => {
-  const annotations = { 'tokens.purser.dev/rotate': value };
-  hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations } }));
-});
+const request: fc.Arbitrary<Act> = fc
+  .tuple(fc.constantFrom('tokens.purser.dev/rotate', 'tokens.purser.dev/revoke'), fc.string({ minLength: 1 }))
+  .map(([name, value]) => () => {
+    hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { ...token.metadata.annotations, [name]: value } } }));
+  });
+
+/** What happens on the target without us. */
+const upheaval: fc.Arbitrary<Act> = fc.constantFrom<Act>(
+  () => cluster.recreateAccount(),
+  () => cluster.anchors.clear(),
+);
 
 const permission: fc.Arbitrary<Act> = fc.boolean().map((isAllowed) => () => (hub.isAllowed = isAllowed));
 
@@ -115,7 +125,7 @@ const hubFault: fc.Arbitrary<Fault> = fc.oneof(
 const hubFaults: fc.Arbitrary<Act> = fc.array(hubFault, { maxLength: 4 }).map((faults) => () => void hub.faults.push(...faults));
 
 const answers: fc.Arbitrary<WireHandler> = fc.oneof(
-  { arbitrary: fc.constant<WireHandler>((sent, reply) => grants(sent, reply)), weight: 4 },
+  { arbitrary: fc.constant<WireHandler>((sent, reply) => cluster.handler(sent, reply)), weight: 6 },
   fc.constantFrom(400, 401, 403, 404, 409, 422, 429, 500, 502, 503).map(
     (code): WireHandler =>
       (_, reply) =>
@@ -144,23 +154,21 @@ const acts = fc.array(
     { arbitrary: look, weight: 10 },
     { arbitrary: news, weight: 6 },
     { arbitrary: passing, weight: 5 },
-    ...[damage, removal, foreign, wish, request, permission, hubFaults, targetAnswers].map((arbitrary) => ({ arbitrary, weight: 2 })),
+    ...[damage, removal, foreign, wish, request, permission, hubFaults, targetAnswers, upheaval].map((arbitrary) => ({
+      arbitrary,
+      weight: 2,
+    })),
   ),
   { minLength: 5, maxLength: 60 },
 );
 
-function grants(...[sent, reply]: Parameters<WireHandler>): void {
-  issuedAt.push(clock.now());
-  grant(sent, reply, { now: clock.now(), headers: { date: new Date(clock.now()).toUTCString() } });
-}
-
 /** Everything that was in the way is gone. */
-async function converge(looker: Looker): Promise<void> {
+async function converge(looker: Looker, revocation: 'None' | 'BoundSecret'): Promise<void> {
   hub.faults.length = 0;
   hub.isAllowed = true;
-  answer = grants;
+  answer = cluster.handler;
   for (const [name, { metadata }] of hub.secrets) if (metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) hub.secrets.delete(name);
-  const spec = { ...aToken().build().spec, audiences: ['api'], clusterName: 'prod-eu' };
+  const spec = { ...aToken().build().spec, audiences: ['api'], clusterName: 'prod-eu', revocation };
   hub.change((token) => ({ ...token, spec }));
   for (let looks = 0; looks < 40; looks++) {
     looker.sync();
@@ -174,31 +182,54 @@ async function converge(looker: Looker): Promise<void> {
 function isWell(): boolean {
   const { conditions = [], observedGeneration } = hub.token.status ?? {};
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-  return isReady && observedGeneration === hub.token.metadata.generation && hub.secrets.get('ci')?.data?.['token'] !== undefined;
+  return isReady && observedGeneration === hub.token.metadata.generation && cluster.accepts(storedToken());
+}
+
+function storedToken(): string {
+  return Buffer.from(hub.secrets.get('ci')?.data?.['token'] ?? '', 'base64').toString();
+}
+
+/** What is left of anchors: one where tokens are bound to it, and the finalizer with it. */
+function anchors(): readonly unknown[] {
+  return [cluster.anchors.size, hub.token.metadata.finalizers?.length ?? 0];
+}
+
+/** The ManagedToken is deleted, and nothing is in the way. */
+async function deleted(looker: Looker): Promise<void> {
+  const deletionTimestamp = new Date(clock.now()).toISOString();
+  hub.change((token) => ({ ...token, metadata: { ...token.metadata, deletionTimestamp } }));
+  for (let looks = 0; looks < 5; looks++) {
+    looker.sync();
+    await looker.look();
+    clock.advance(60_000);
+  }
 }
 
 describe('a reconcile', () => {
-  it('survives everything, touches nothing of others, issues in measure, and ends well', async () => {
+  it('survives everything, touches nothing of others, issues in measure, ends well, and leaves nothing behind', async () => {
     await fc.assert(
-      fc.asyncProperty(acts, async (sequence) => {
+      fc.asyncProperty(acts, fc.constantFrom('None', 'BoundSecret'), async (sequence, revocation) => {
         clock = new FakeClock(Date.now());
         hub = new ScriptedHub(
           aToken()
             .with({ audiences: ['api'] })
             .build(),
         );
-        answer = grants;
-        issuedAt = [];
-        const looker = new Looker({ clock, hub, client: hubWorld.client, server: target.url });
+        cluster = new ScriptedTarget(clock);
+        answer = cluster.handler;
+        const looker = new Looker({ clock, hub, client: hubWorld.client, server: target.url, verifyIntervalMs: VERIFY_MS });
         try {
           for (const act of sequence) await act(looker);
-          const gaps = issuedAt.slice(1).map((at, index) => at - (issuedAt[index] ?? 0));
+          const gaps = cluster.issuedAt.slice(1).map((at, index) => at - (cluster.issuedAt[index] ?? 0));
           expect(gaps.filter((gap) => gap < SPACING_MS)).toEqual([]);
-          await converge(looker);
+          await converge(looker, revocation);
           expect({ trespasses: hub.trespasses, status: hub.token.status, isWell: isWell() }).toMatchObject({
             trespasses: [],
             isWell: true,
           });
+          expect(anchors()).toEqual(revocation === 'BoundSecret' ? [1, 1] : [0, 0]);
+          await deleted(looker);
+          expect([anchors(), cluster.accepts(storedToken())]).toEqual([[0, 0], revocation === 'None']);
         } finally {
           await looker.close();
         }

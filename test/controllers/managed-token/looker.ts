@@ -32,6 +32,8 @@ export interface LookerOptions {
   readonly client: KubeClient;
   /** The address of the target. */
   readonly server: string;
+  /** How often tokens are put to it; never by default. */
+  readonly verifyIntervalMs?: number;
 }
 
 export class Looker {
@@ -43,7 +45,7 @@ export class Looker {
   readonly #reconcile: ReturnType<typeof createReconcile>;
 
   constructor(options: LookerOptions) {
-    const { clock, client: hub, server } = options;
+    const { clock, client: hub, server, verifyIntervalMs = 0 } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
     this.#tokens.changes$.subscribe();
@@ -60,7 +62,7 @@ export class Looker {
       startedAt: clock.now(),
       recorder: { record: () => {} },
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
-      settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1' },
+      settings: { verifyIntervalMs, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1' },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       withdrawals: new Withdrawals(memory),
     });
