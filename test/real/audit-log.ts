@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
+  readonly requestURI: string;
   readonly user: { readonly username: string };
   readonly objectRef?: ObjectRef;
 }
@@ -12,7 +13,6 @@ interface AuditEvent {
 interface ObjectRef {
   readonly resource?: string;
   readonly subresource?: string;
-  readonly namespace?: string;
 }
 
 /** Reads from where it was last read. */
@@ -32,16 +32,18 @@ export class AuditLog {
     this.#lines = (await this.#all()).length;
   }
 
-  /**
-   * What was asked for tokens since `skip`, such as `create serviceaccounts/token`: everything but lists, watches, the Lease
-   * and what is asked to know the health of clusters.
-   */
+  /** Everything that was asked since `skip`, such as `create serviceaccounts/token`, but for lists, watches and the Lease. */
   async requests(): Promise<readonly string[]> {
     const events = (await this.#all()).slice(this.#lines).map((line) => JSON.parse(line) as AuditEvent);
     return events
       .filter(({ stage, user }) => stage === 'ResponseComplete' && user.username === this.#user)
-      .filter(({ verb, objectRef }) => verb !== 'list' && verb !== 'watch' && objectRef !== undefined && !isOther(objectRef))
-      .map(({ verb, objectRef }) => `${verb} ${[objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')}`);
+      .filter(({ verb, objectRef }) => verb !== 'list' && verb !== 'watch' && objectRef?.resource !== 'leases')
+      .map(({ verb, objectRef, requestURI }) => `${verb} ${objectRef?.resource === undefined ? requestURI : nameOf(objectRef)}`);
+  }
+
+  /** Those of them that may change something. */
+  async writes(): Promise<readonly string[]> {
+    return (await this.requests()).filter((request) => !request.startsWith('get '));
   }
 
   async #all(): Promise<readonly string[]> {
@@ -49,9 +51,6 @@ export class AuditLog {
   }
 }
 
-const OTHER: ReadonlySet<string | undefined> = new Set(['leases', 'selfsubjectreviews', 'selfsubjectaccessreviews', 'clusters']);
-
-/** Events about clusters are in the namespace of all events about cluster-scoped objects. */
-function isOther({ resource, namespace }: ObjectRef): boolean {
-  return OTHER.has(resource) || (resource === 'events' && namespace === 'default');
+function nameOf({ resource, subresource }: ObjectRef): string {
+  return [resource, subresource].filter(Boolean).join('/');
 }
