@@ -1,11 +1,12 @@
 // One line in the log for every token that is issued or refused. It names the token by its id alone.
 
-import { StatusError } from '../api/status.ts';
+import { isStatusReason, StatusError } from '../api/status.ts';
 import { instantText } from '../domain/instant.ts';
 import type { IssueTarget } from '../domain/issue-names.ts';
 import type { IssuedToken } from '../issuers/token-exchange.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { FacadeRequest } from './request.ts';
 
 /** What a request was about, as far as it was read. */
@@ -16,11 +17,16 @@ export interface Asked {
   readonly boundObject?: string;
 }
 
+/** Where what is decided is counted. */
+export type IssuanceMetrics = Pick<Metrics, 'issued'>;
+
 /** Writes the lines. */
 export class Audit {
   readonly #log: Logger;
+  readonly #metrics: IssuanceMetrics | undefined;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, metrics?: IssuanceMetrics) {
+    this.#metrics = metrics;
     // What was decided is told at every level but that which tells nothing.
     this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info' });
   }
@@ -29,6 +35,7 @@ export class Audit {
     const { claims, statedExpiryAt } = token;
     const what = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
     this.#log.info({ ...line('issued', request, asked), ...what }, 'a token was issued');
+    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'success', reason: 'Requested' });
   }
 
   rehearsed(request: FacadeRequest, asked: Asked): void {
@@ -36,8 +43,12 @@ export class Audit {
   }
 
   refused(request: FacadeRequest, asked: Asked, error: unknown): void {
+    if (!(error instanceof StatusError) && request.signal.aborted) return this.#abandoned(request, asked);
     const { code, reason, message } = error instanceof StatusError ? error : { code: 500, reason: 'InternalError', message: '' };
     this.#log.info({ ...line('refused', request, asked), code, reason, message: shortened(message) }, 'a token was refused');
+    // Targets may invent reasons of their own.
+    const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
+    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'failure', reason: known });
   }
 }
 

@@ -6,6 +6,7 @@ import type { RegisteredCluster } from '../issuers/create-target.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
@@ -49,6 +50,7 @@ export interface FacadeOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
+  readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
   /** What else is served to callers. */
   readonly routes?: readonly Route[];
 }
@@ -101,14 +103,15 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
       rates.check(caller.user.username);
       return caller;
     },
+    answered: (answer) => options.metrics?.answered(answer),
     report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),
   });
 }
 
-function tokenRoute({ hub, clients, registered, clock, log, settings }: FacadeOptions): Route {
+function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }: FacadeOptions): Route {
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const endpoint = createTokenEndpoint({ authorizer, clients, registered, rules: rulesOf(settings), audit: new Audit(log) });
+  const endpoint = createTokenEndpoint({ authorizer, clients, registered, rules: rulesOf(settings), audit: new Audit(log, metrics) });
   return { method: 'POST', path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
 }
 

@@ -9,6 +9,7 @@ import { badRequest, serviceUnavailable } from '../api/status.ts';
 import { noMethod, noRoute } from '../apimachinery/refusals.ts';
 import { errorReply, type Reply } from '../apimachinery/reply.ts';
 import type { Clock } from '../std/clock.ts';
+import type { Answer } from '../telemetry/metrics.ts';
 import { Abandoned, Exchange } from './exchange.ts';
 import type { Caller, Endpoint, FacadeReply, FacadeRequest } from './request.ts';
 import { errorAnswer, send } from './send.ts';
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly authenticate: (rawHeaders: readonly string[], signal: AbortSignal) => Promise<Caller>;
   /** Told of errors that nobody expected. */
   readonly report: (error: unknown, requestId: string) => void;
+  /** Told of every answer, when it has been sent. */
+  readonly answered?: (answer: Answer) => void;
   readonly maxConnections?: number;
 }
 
@@ -91,7 +94,11 @@ export async function createFacadeServer(options: ServerOptions): Promise<Facade
     const exchange = new Exchange(request.raw, reply.raw);
     request.exchange = exchange;
     underWay.add(exchange);
-    reply.raw.on('close', () => underWay.delete(exchange));
+    const startedAt = options.clock.monotonic();
+    reply.raw.on('close', () => {
+      underWay.delete(exchange);
+      options.answered?.(answerOf(request, options.clock.monotonic() - startedAt));
+    });
     exchange.checkTarget(request.params as Record<string, string>);
     if (state.isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
     done();
@@ -105,6 +112,17 @@ export async function createFacadeServer(options: ServerOptions): Promise<Facade
   if (server === undefined) throw new Error('there is no server');
   return facadeServer(server, underWay, state);
 }
+
+/** What was answered, by the pattern of the path: paths that callers make up are all the same. */
+function answerOf({ exchange, routeOptions }: FastifyRequest, durationMs: number): Answer {
+  const { url = OTHER_PATHS } = routeOptions;
+  const { headersSent, statusCode } = exchange.response;
+  return { route: url, code: headersSent ? statusCode : GONE, durationMs: exchange.isStreaming ? undefined : durationMs };
+}
+
+const OTHER_PATHS = '*';
+/** Whoever asked has left before there was an answer. */
+const GONE = 499;
 
 function limits({ certificate }: ServerOptions) {
   return {

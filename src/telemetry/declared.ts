@@ -7,10 +7,16 @@ export interface Sources {
   /** How many keys of each controller are due and wait. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
+  /** How many watches are open at the façade. */
+  readonly watching: () => number;
 }
 
 /** Declares everything that is counted and measured by the process itself. */
-export function declareMetrics(registry: Registry, { depths, leads }: Sources) {
+export function declareMetrics(registry: Registry, sources: Sources) {
+  return { ...declareWork(registry, sources), ...declareFacade(registry, sources) };
+}
+
+function declareWork(registry: Registry, { depths, leads }: Sources) {
   const registers = [registry];
   return {
     build: gauge('build_info', 'What this process was built from.', { registers, labelNames: ['version', 'node'] }),
@@ -41,6 +47,17 @@ export function declareMetrics(registry: Registry, { depths, leads }: Sources) {
       registers,
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
+    orphans: counter('orphaned_anchors_total', 'Secrets left behind on clusters: tokens bound to them live to their expiry.', {
+      registers,
+      labelNames: ['cluster', 'namespace', 'name'],
+    }),
+    stops: counter('withdrawals_stopped_total', 'Removals of Secrets that were not carried out: too many at once.', { registers }),
+  };
+}
+
+function declareFacade(registry: Registry, { watching }: Sources) {
+  const registers = [registry];
+  return {
     answers: counter('http_requests_total', 'Requests to the façade by route and status code.', {
       registers,
       labelNames: ['route', 'code'],
@@ -50,12 +67,12 @@ export function declareMetrics(registry: Registry, { depths, leads }: Sources) {
       labelNames: ['route'],
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
-    watchers: gauge('watchers', 'Watches of clusters that are open at the façade.', { registers }),
-    orphans: counter('orphaned_anchors_total', 'Secrets left behind on clusters: tokens bound to them live to their expiry.', {
+    watchers: gauge('watchers', 'Watches of clusters that are open at the façade.', {
       registers,
-      labelNames: ['cluster', 'namespace', 'name'],
+      collect() {
+        this.set(watching());
+      },
     }),
-    stops: counter('withdrawals_stopped_total', 'Removals of Secrets that were not carried out: too many at once.', { registers }),
   };
 }
 

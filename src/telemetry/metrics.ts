@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Reason } from '../api/reasons.ts';
+import type { StatusReason } from '../api/status.ts';
 import { ClusterCounter } from './cluster-counter.ts';
 import { declareMetrics } from './declared.ts';
 import { exposition, type Family } from './exposition.ts';
@@ -21,8 +22,9 @@ export interface Issuance {
   readonly cluster: string;
   readonly result: 'success' | 'failure';
   /** Why a token was wanted, or why it could not be had; `Requested` where somebody asked the façade. */
-  readonly reason: Reason | 'Requested';
-  readonly durationMs: number;
+  readonly reason: Reason | StatusReason | 'Requested';
+  /** Where it was measured. */
+  readonly durationMs?: number;
 }
 
 /** One run of a reconcile; the texts are from closed sets. */
@@ -36,7 +38,8 @@ export interface Run {
 export interface Answer {
   readonly route: string;
   readonly code: number;
-  readonly durationMs: number;
+  /** How long the answer took; undefined for a watch. */
+  readonly durationMs: number | undefined;
 }
 
 /** An anchor that was left behind on a cluster. */
@@ -56,9 +59,15 @@ export class Metrics {
   readonly #orphans = new Set<string>();
   /** Whether this process leads. Set by who knows. */
   leads: () => boolean = () => false;
+  /** How many watches are open at the façade. Set by who knows. */
+  watching: () => number = () => 0;
 
   constructor({ build, tokens, clusters }: MetricsOptions) {
-    this.#declared = declareMetrics(this.#registry, { depths: this.#depths, leads: () => this.leads() });
+    this.#declared = declareMetrics(this.#registry, {
+      depths: this.#depths,
+      leads: () => this.leads(),
+      watching: () => this.watching(),
+    });
     this.#declared.build.set(build, 1);
     this.#issuances = new ClusterCounter({
       name: 'purser_token_issuances_total',
@@ -83,7 +92,7 @@ export class Metrics {
   /** Counts an attempt to issue a token. */
   issued({ cluster, result, reason, durationMs }: Issuance): void {
     this.#issuances.add(cluster, { result, reason });
-    if (result === 'success') this.#declared.issueDuration.observe(durationMs / 1_000);
+    if (result === 'success' && durationMs !== undefined) this.#declared.issueDuration.observe(durationMs / 1_000);
   }
 
   /** Counts a look at a cluster. */
@@ -107,17 +116,7 @@ export class Metrics {
   /** Counts an answer of the façade. */
   answered({ route, code, durationMs }: Answer): void {
     this.#declared.answers.inc({ route, code: String(code) });
-    this.#declared.answerDuration.observe({ route }, durationMs / 1_000);
-  }
-
-  /** Counts a watch at the façade that begins. */
-  watchStarted(): void {
-    this.#declared.watchers.inc();
-  }
-
-  /** Counts a watch at the façade that ends. */
-  watchEnded(): void {
-    this.#declared.watchers.dec();
+    if (durationMs !== undefined) this.#declared.answerDuration.observe({ route }, durationMs / 1_000);
   }
 
   /** Everything in the text format of Prometheus, in pieces between which others may work. */

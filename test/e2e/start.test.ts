@@ -180,6 +180,10 @@ describe('npm start', () => {
   });
 });
 
+async function scrape({ metrics }: LocalRun['ready']) {
+  return parseExposition(await (await fetch(`${metrics}/metrics`)).text());
+}
+
 describe('Metrics and health of a local run', () => {
   it('tell of its tokens, and that it is ready', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
@@ -187,7 +191,7 @@ describe('Metrics and health of a local run', () => {
       expect(await readyz.text()).toBe('[+]ping ok\n[+]informer-sync ok\n[+]shutdown ok\nreadyz check passed\n');
       const name = { namespace: 'team-a', name: 'ci-deployer', cluster: 'target-1' };
       for (;;) {
-        const metrics = parseExposition(await (await fetch(`${ready.metrics}/metrics`)).text());
+        const metrics = await scrape(ready);
         expect(metrics.get('purser_token_ready')?.samples.size).toBe(4);
         if (metrics.get('purser_token_ready')?.samples.get(labelsKey(name)) !== 1) continue;
         expect(metrics.get('purser_leader')?.samples.get('[]')).toBe(1);
@@ -196,6 +200,36 @@ describe('Metrics and health of a local run', () => {
         );
         break;
       }
+    });
+  });
+
+  it('count what the façade answers and issues', async () => {
+    await withLocalRun(await newFolder(), [], async ({ ready }) => {
+      const facade = { ...ready, api: ready.facade };
+      const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+      const token = { spec: { audiences: ['https://kubernetes.default.svc'] } };
+      expect((await ask(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
+      expect((await ask(facade, 'nobody', 'GET /auth/v1/clusters')).status).toBe(401);
+      expect((await ask(facade, 'nobody', 'GET /made/up')).status).toBe(401);
+      expect((await ask(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
+      expect((await ask(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
+      // An answer is counted when its last byte has left, which may be after it has arrived.
+      let metrics = await scrape(ready);
+      while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
+
+      const route = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
+      expect([...(metrics.get('purser_http_requests_total')?.samples ?? [])].toSorted()).toEqual(
+        [
+          [labelsKey({ route: '/auth/v1/clusters', code: '200' }), 1],
+          [labelsKey({ route: '/auth/v1/clusters', code: '401' }), 1],
+          [labelsKey({ route: '*', code: '401' }), 1],
+          [labelsKey({ route, code: '201' }), 1],
+          [labelsKey({ route, code: '403' }), 1],
+        ].toSorted(),
+      );
+      const issuances = metrics.get('purser_token_issuances_total')?.samples;
+      expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'success', reason: 'Requested' }))).toBe(1);
+      expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
     });
   });
 

@@ -25,6 +25,8 @@ export interface ClusterEndpointsDeps extends AccessOptions {
 export interface ClusterEndpoints {
   readonly list: Endpoint;
   readonly get: Endpoint;
+  /** How many watches are open. */
+  watching(): number;
   /** Follows the hub until unsubscribed; what the informers know already is taken at once. */
   run(): Subscription;
 }
@@ -52,6 +54,7 @@ export function createClusterEndpoints(deps: ClusterEndpointsDeps): ClusterEndpo
   return {
     list: (request) => (flag(request.query, 'watch') ? watchClusters(watches, request) : listClusters(reads, request)),
     get: (request) => getCluster(reads, request),
+    watching: () => watchers.size,
     run() {
       const running = new Subscription();
       running.add(access.run());

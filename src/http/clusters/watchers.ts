@@ -4,6 +4,11 @@ import type { SharedPieces, Watcher } from './watcher.ts';
 
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
   #isPlanned = false;
 
   add(watcher: Watcher): void {
