@@ -50,6 +50,10 @@ export class Audit {
     const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
     this.#metrics?.issued({ cluster: asked.target.cluster, result: 'failure', reason: known });
   }
+
+  #abandoned(request: FacadeRequest, asked: Asked): void {
+    this.#log.info(line('abandoned', request, asked), 'the caller left before there was a token');
+  }
 }
 
 const MAX_LISTED = 16;
