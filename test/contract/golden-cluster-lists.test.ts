@@ -3,6 +3,7 @@
 import { beforeAll, describe } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
 import { eventually } from './eventually.ts';
+import { cluster, definition } from './golden-clusters.ts';
 import { itAnswersAsRecorded } from './recorded.ts';
 import { contractServer } from './server.ts';
 import { create, isServed } from './world.ts';
@@ -20,33 +21,6 @@ describe('a list of clusters', () => {
 
   itAnswersAsRecorded(server, recordings('cluster-lists').map(asAdmin));
 });
-
-function definition(): object {
-  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const openAPIV3Schema = { type: 'object', properties: { spec: anything, status: anything } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'clusters.registry.purser.dev' },
-    spec: {
-      group: 'registry.purser.dev',
-      scope: 'Cluster',
-      names: { plural: 'clusters', singular: 'cluster', kind: 'Cluster', listKind: 'ClusterList' },
-      versions: [{ name: 'v1alpha1', served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema } }],
-    },
-  };
-}
-
-function cluster(number: number): object {
-  const labels = { env: number % 2 === 0 ? 'prod' : 'dev', region: `r${number % 3}` };
-  const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: `https://10.0.0.${number}` }];
-  return {
-    apiVersion: 'registry.purser.dev/v1alpha1',
-    kind: 'Cluster',
-    metadata: { name: `c${String(number).padStart(2, '0')}`, labels },
-    spec: { orchestratorApiEndpoints: { serverEndpoints } },
-  };
-}
 
 function asAdmin({ request, ...rest }: Recording): Recording {
   return { ...rest, request: { ...request, headers: { authorization: 'Bearer admintoken', ...request.headers } } };

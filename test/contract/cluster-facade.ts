@@ -1,0 +1,113 @@
+// The façade on the server under test: its informers, its cluster list, and a TLS socket of its own.
+
+import { Agent } from 'node:https';
+import { afterAll, beforeAll } from '@jest/globals';
+import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
+import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import { clusterRoutes, createClusterEndpoints } from '../../src/http/clusters/endpoints.ts';
+import { createFacade } from '../../src/http/facade.ts';
+import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { createInformer } from '../../src/kube/informer.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { applyAll, readManifests } from '../../src/kube/manifests.ts';
+import { untilServed } from '../../src/kube/served.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { settings as targetSettings } from '../issuers/registration.ts';
+import { sendRequest } from '../support/api-request.ts';
+import { silentLog } from '../support/silent-log.ts';
+import type { ContractServer } from './server.ts';
+
+/** A façade as its tests see it: a server like any other, and a client of the hub behind it. */
+export interface ClusterFacade extends Omit<ContractServer, 'forget'> {
+  readonly hub: KubeClient;
+  readonly agent: Agent;
+}
+
+export interface ClusterFacadeOptions {
+  /** Makes Clusters known to the hub, before the façade starts. */
+  readonly install?: (server: ContractServer) => Promise<void>;
+  readonly historyCapacity?: number;
+}
+
+/** A façade for the tests of one file, started after the server and before the first of them. */
+export function clusterFacade(server: ContractServer, options: ClusterFacadeOptions = {}): ClusterFacade {
+  let started: Started | undefined;
+  beforeAll(async () => {
+    started = await start(server, options);
+  }, START_MS);
+  afterAll(() => started?.stop(), START_MS);
+  return {
+    get url() {
+      return running(started).url;
+    },
+    ca: authority.certificate,
+    tokens: server.tokens,
+    get hub() {
+      return running(started).hub;
+    },
+    get agent() {
+      return running(started).agent;
+    },
+    request: (method, path, request) => sendRequest(running(started), method, path, request),
+  };
+}
+
+interface Started {
+  readonly url: string;
+  readonly agent: Agent;
+  readonly hub: KubeClient;
+  readonly stop: () => Promise<void>;
+}
+
+const START_MS = 120_000;
+const authority = createAuthority(Date.now());
+
+function running(facade: Started | undefined): Started {
+  if (facade === undefined) throw new Error('the façade starts before the first test, not earlier');
+  return facade;
+}
+
+async function start(server: ContractServer, { install, ...options }: ClusterFacadeOptions): Promise<Started> {
+  const cluster = { name: 'hub', server: server.url, caData: Buffer.from(server.ca).toString('base64'), skipTLSVerify: false };
+  const transport = createTransport(fixed(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
+  const hub = new KubeClient(transport, 'purser');
+  await (install?.(server) ?? installDefinitions(hub));
+  const followed = { client: hub, clock, random: Math.random };
+  const clusters = createInformer({ ...followed, resource: Clusters });
+  const roles = createInformer({ ...followed, resource: ClusterRoles });
+  const bindings = createInformer({ ...followed, resource: ClusterRoleBindings });
+  const following = new Subscription();
+  following.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
+  for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
+  const endpoints = createClusterEndpoints({ clusters, roles, bindings, hub, clock, random: Math.random, log: silentLog, ...options });
+  following.add(endpoints.run());
+  const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  const clients = new ClusterClients(targetSettings(clock));
+  const facade = createFacade({
+    hub,
+    clients,
+    registered: () => undefined,
+    certificate: { cert, key },
+    clock,
+    log: silentLog,
+    settings: { facadePort: 0, bindAddress: '127.0.0.1' },
+    routes: clusterRoutes(endpoints),
+  });
+  const agent = new Agent({ ca: authority.certificate, keepAlive: true });
+  const stop = async () => {
+    agent.destroy();
+    await facade.close(200);
+    following.unsubscribe();
+    await clients.close();
+    await transport.close();
+  };
+  return { url: await facade.listen(), agent, hub, stop };
+}
+
+async function installDefinitions(hub: KubeClient): Promise<void> {
+  await applyAll(hub, await readManifests('crds'));
+  await untilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+}
