@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { registered, settings as targetSettings } from '../issuers/registration.ts';
-import { ACCOUNT_UID, authority, grant, startTarget } from '../issuers/wire-target.ts';
+import { ACCOUNT_UID, authority, grant, refusal, startTarget } from '../issuers/wire-target.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 
@@ -161,7 +161,11 @@ function authenticated({ spec }: Review): object {
 /** A target that issues what it is asked for, and has every object that somebody looks for. */
 export function issues(): WireHandler {
   return (request, reply) => {
-    if (request.method !== 'GET') return grant(request, reply);
+    if (request.method !== 'GET') {
+      const { expirationSeconds } = (JSON.parse(request.body) as { spec: { expirationSeconds: number } }).spec;
+      const isGranted = expirationSeconds >= 600 && expirationSeconds <= 2 ** 32;
+      return isGranted ? grant(request, reply) : reply.json(422, refusal(422, 'no such lifetime', { reason: 'Invalid' }));
+    }
     const spec = { serviceAccountName: 'deployer' };
     reply.json(200, { apiVersion: 'v1', kind: 'Object', metadata: { name: request.path.split('/').at(-1), uid: ACCOUNT_UID }, spec });
   };
