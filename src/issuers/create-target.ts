@@ -13,7 +13,7 @@ import { dialPolicy } from './dial-policy.ts';
 import { serversFor } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 import type { ProxyPolicy } from './proxy-policy.ts';
-import { Target } from './target.ts';
+import { Target, type TargetOptions } from './target.ts';
 
 /** What the hub says of a cluster; issuers never read the hub themselves. */
 export interface RegisteredCluster {
@@ -54,13 +54,16 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const credential = readCredential(referred);
   const servers = pinned(serversOf(cluster, settings), referred, settings);
   const caData = caOf(cluster);
-  const connect = (server: string) => connectTo(configOf(clusterOf(server, caData, settings), credential), settings);
+  const connect: TargetOptions['connect'] = (server, purpose) =>
+    connectTo(configOf(clusterOf(server, caData, settings), credential), CONNECTIONS[purpose], settings);
   return new Target({ clock, servers, connect, credential, ...own });
 }
 
 type NamedCluster = Parameters<typeof fixed>[0];
 type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
 
+/** The questions of a probe follow each other. */
+const CONNECTIONS = { requests: 16, probes: 1 } as const;
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 
@@ -104,10 +107,10 @@ function configOf(cluster: NamedCluster, credential: Credential): KubeConfigSour
   return fixed(cluster, { name: 'purser', certData: certData ?? '', keyData: keyData ?? '' });
 }
 
-function connectTo(config: KubeConfigSource, { clock, allowLoopback }: TargetSettings): KubeClient {
-  const mayDial = dialPolicy({ allowLoopback });
+function connectTo(config: KubeConfigSource, connections: number, { clock, allowLoopback }: TargetSettings): KubeClient {
+  const limits = { connections, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial: dialPolicy({ allowLoopback }) };
   try {
-    return new KubeClient(createTransport(config, { clock, mayDial, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }), FieldManager);
+    return new KubeClient(createTransport(config, { clock, ...limits }), FieldManager);
   } catch (error) {
     // Addresses that are written out are looked at before the first dial.
     throw new IssueError('AddressRefused', error instanceof Error ? error.message : '');

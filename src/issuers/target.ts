@@ -17,8 +17,8 @@ export interface TargetOptions {
   readonly clock: Clock;
   /** In the order of preference. */
   readonly servers: readonly string[];
-  /** Makes the client of a server. Throws an IssueError if the server must not be spoken to. */
-  readonly connect: (server: string) => KubeClient;
+  /** Makes a client of a server. Throws an IssueError if the server must not be spoken to. */
+  readonly connect: (server: string, purpose: Purpose) => KubeClient;
   /** Absent on the hub, whose client has its own. */
   readonly credential?: Credential;
   /** Accounts of this namespace are Purser's own. */
@@ -26,6 +26,9 @@ export interface TargetOptions {
   /** Whether others use the clients, too: then they are not closed. */
   readonly isShared?: boolean;
 }
+
+/** What a client is for. A probe must not wait for a connection that slow requests hold. */
+export type Purpose = 'requests' | 'probes';
 
 /** One request to the target, made of nothing but its arguments: it may be made again at another address. */
 export type Ask<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
@@ -43,7 +46,7 @@ export class Target {
   readonly #connect: TargetOptions['connect'];
   readonly #isShared: boolean;
   readonly #choice: EndpointChoice;
-  readonly #clients = new Map<string, KubeClient>();
+  readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { requests: new Map(), probes: new Map() };
   #breaker: Breaker = CLOSED;
   #lastFailure = '';
   #isClosed = false;
@@ -65,7 +68,7 @@ export class Target {
     this.#breaker = this.#admitted();
     let outcome: Outcome = 'success';
     try {
-      return await this.#anywhere(ask, DEADLINE_MS, signal);
+      return await this.#anywhere(ask, { purpose: 'requests', deadlineMs: DEADLINE_MS, signal });
     } catch (error) {
       outcome = outcomeOf(error);
       throw this.#explained(error, signal);
@@ -92,7 +95,7 @@ export class Target {
   /** Ends every connection at once; requests under way fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const clients = this.#isShared ? [] : [...this.#clients.values()];
+    const clients = this.#isShared ? [] : Object.values(this.#clients).flatMap((each) => [...each.values()]);
     await Promise.all(clients.map((client) => client.transport.close()));
   }
 
@@ -104,7 +107,7 @@ export class Target {
 
   async #probe<T>(ask: Ask<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
     try {
-      const answer = await this.#anywhere(ask, deadlineMs, signal);
+      const answer = await this.#anywhere(ask, { purpose: 'probes', deadlineMs, signal });
       this.#breaker = CLOSED;
       return answer;
     } catch (error) {
@@ -112,12 +115,12 @@ export class Target {
     }
   }
 
-  async #anywhere<T>(ask: Ask<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
+  async #anywhere<T>(ask: Ask<T>, { purpose, deadlineMs, signal }: Terms): Promise<T> {
     const endsAt = this.clock.monotonic() + deadlineMs;
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
       try {
-        const answer = await ask(this.#client(server), { signal, timeoutMs: endsAt - this.clock.monotonic() });
+        const answer = await ask(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
         this.#choice.worked(server);
         return answer;
       } catch (error) {
@@ -130,10 +133,11 @@ export class Target {
     throw first;
   }
 
-  #client(server: string): KubeClient {
+  #client(server: string, purpose: Purpose): KubeClient {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'its registration has changed meanwhile');
-    const client = this.#clients.get(server) ?? this.#connect(server);
-    this.#clients.set(server, client);
+    const clients = this.#clients[purpose];
+    const client = clients.get(server) ?? this.#connect(server, purpose);
+    clients.set(server, client);
     return client;
   }
 
@@ -151,6 +155,13 @@ export class Target {
     this.#lastFailure = failure.message;
     return failure;
   }
+}
+
+/** How a request is made. */
+interface Terms {
+  readonly purpose: Purpose;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal | undefined;
 }
 
 const DEADLINE_MS = 10_000;

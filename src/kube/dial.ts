@@ -4,9 +4,9 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Identity, TlsIdentity } from './credentials.ts';
-import { nameLookup } from './name-lookup.ts';
+import { type NameLookup, nameLookup } from './name-lookup.ts';
 import { TransportError } from './transport-error.ts';
 
 export interface DialOptions {
@@ -14,6 +14,8 @@ export interface DialOptions {
   readonly connections: number;
   /** Whether an IP address may be dialled; asked after names are resolved, so DNS cannot lead elsewhere. */
   readonly mayDial?: (address: string) => boolean;
+  /** How names are resolved, at every dial; as this machine does by default. */
+  readonly findAddresses?: NameLookup;
 }
 
 /** What connections are for. */
@@ -80,8 +82,6 @@ const CONNECT_TIMEOUT_MS = 4_000;
 /** Well below the 90 s after which kube-apiserver closes an idle connection, or a request could meet the close. */
 const KEEP_ALIVE_MS = 30_000;
 
-const findAddresses = callbackify(nameLookup());
-
 function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {
   const requestTls = {
     ...tls,
@@ -90,16 +90,19 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   };
   const dial = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
   // Deadlines are ours (transport.ts): undici's own would end quiet watches.
-  const limits = { connections, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
+  const limits = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
   // A proxy resolves names itself; `mayDial` sees only addresses that are written out.
-  if (cluster.proxyUrl) return new ProxyAgent({ ...limits, uri: cluster.proxyUrl, requestTls, connect: dial });
-  const lookup = guardedLookup(options.mayDial ?? (() => true));
-  return new Pool(new URL(cluster.server).origin, { ...limits, connect: { ...requestTls, ...dial, lookup } });
+  if (cluster.proxyUrl) return new ProxyAgent({ ...limits, connections, uri: cluster.proxyUrl, requestTls, connect: dial });
+  const direct = { ...limits, connect: { ...requestTls, ...dial, lookup: guardedLookup(options) } };
+  const { origin } = new URL(cluster.server);
+  // A pool takes more memory than the one connection in it.
+  return connections === 1 ? new Client(origin, direct) : new Pool(origin, { ...direct, connections });
 }
 
-function guardedLookup(mayDial: (address: string) => boolean): LookupFunction {
+function guardedLookup({ mayDial = () => true, findAddresses = nameLookup() }: DialOptions): LookupFunction {
+  const find = callbackify(findAddresses);
   return (hostname, options, callback) => {
-    findAddresses(hostname, (error, addresses) => {
+    find(hostname, (error, addresses) => {
       const [first] = addresses ?? [];
       const refused = addresses?.find(({ address }) => !mayDial(address));
       const refusal = `${hostname} is at ${refused?.address}, which must not be dialled`;

@@ -59,11 +59,11 @@ export interface TransportOptions extends Partial<DialOptions> {
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig names no cluster');
-  const { clock, connections = 16, mayDial, rereadMs = 5_000, execEnv } = options;
+  const { clock, connections = 16, mayDial, findAddresses, rereadMs = 5_000, execEnv } = options;
   rejectServer(cluster, mayDial);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, { clock, rereadMs, ...(execEnv && { execEnv }) });
-  const dialer = new Dialer(cluster, { connections, ...(mayDial && { mayDial }) });
+  const dialer = new Dialer(cluster, { connections, ...(mayDial && { mayDial }), ...(findAddresses && { findAddresses }) });
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 

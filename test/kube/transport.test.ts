@@ -182,6 +182,21 @@ describe('transport', () => {
     expect(server.requests).toEqual([]);
   });
 
+  it('C-2, F52: resolves a name at every dial, and dials nothing but the answer that was looked at', async () => {
+    const server = await serve((_, reply) => reply.reset());
+    const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '169.254.169.254']];
+    const findAddresses = async () => (answers.shift() ?? []).map((address) => ({ address, family: 4 }));
+    const mayDial = (address: string) => address.startsWith('127.');
+    const cluster = { server: server.url.replace('127.0.0.1', 'rebound.test') };
+    const transport = connect(server, {}, { cluster: { ...cluster, skipTLSVerify: true }, findAddresses, mayDial });
+    const ask = () => transport.request({ method: 'POST', path: '/x' });
+    await expect(ask()).rejects.toMatchObject({ code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/) });
+    await expect(ask()).rejects.toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
+    await expect(ask()).rejects.toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
+    expect(answers).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('goes through the proxy of the cluster, with TLS to the server itself', async () => {
     const authority = createAuthority(Date.now());
     const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
