@@ -218,14 +218,14 @@ describe('Metrics and health of a local run', () => {
       while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
 
       const route = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
-      expect([...(metrics.get('purser_http_requests_total')?.samples ?? [])].toSorted()).toEqual(
-        [
+      expect(new Map(metrics.get('purser_http_requests_total')?.samples)).toEqual(
+        new Map([
           [labelsKey({ route: '/auth/v1/clusters', code: '200' }), 1],
           [labelsKey({ route: '/auth/v1/clusters', code: '401' }), 1],
           [labelsKey({ route: '*', code: '401' }), 1],
           [labelsKey({ route, code: '201' }), 1],
           [labelsKey({ route, code: '403' }), 1],
-        ].toSorted(),
+        ]),
       );
       const issuances = metrics.get('purser_token_issuances_total')?.samples;
       expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'success', reason: 'Requested' }))).toBe(1);
