@@ -14,7 +14,9 @@ COPY src ./src
 RUN npm run build \
  && rm -r dist/apiserver dist/dev dist/dev.js \
  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
- && find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.tsbuildinfo' -o -name '*.md' \) -delete
+ && rm -r node_modules/@types \
+ && find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.[cm]ts' -o -name '*.tsbuildinfo' -o -name '*.md' \) -delete \
+ && find node_modules -type d -empty -delete
 
 FROM ${NODE_IMAGE} AS runtime
 WORKDIR /runtime

@@ -21,7 +21,7 @@ export function underConditions(object: Manifest, conditions: readonly string[])
 /** The template of an object without its conditions. */
 export function templateOf(object: Manifest): string {
   const holes = new Holes();
-  const document = new Document(inNamespace(object, holes));
+  const document = new Document(withNames(object, holes));
   POINTS[object.kind]?.(document, holes, object);
   return holes.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
 }
@@ -33,6 +33,11 @@ const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const OWN_NAMESPACE = 'purser-system';
+/** Names that are values of the chart. */
+const NAMES: readonly (readonly [string, string])[] = [
+  [OWN_NAMESPACE, '{{ $.Release.Namespace }}'],
+  ['purser-facade-tls', '{{ $.Values.facade.tlsSecretName }}'],
+];
 /** Stands for all that are named, in the kustomization that serves named namespaces. */
 const NAMED_NAMESPACE = 'team-a';
 const NAMED_OPTION = `--namespaces=${NAMED_NAMESPACE}`;
@@ -45,24 +50,23 @@ function isInNamedNamespace({ metadata }: Manifest): boolean {
 class Holes {
   readonly #fillings: string[] = [];
 
-  /** A hole for a value. */
+  /** A hole for a value, or for a part of one. */
   value(filling: string): string {
-    this.#fillings.push(filling);
-    return `HOLE-${this.#fillings.length - 1}-`;
+    return `HOLE-${this.#fillings.push(filling) - 1}-`;
   }
 
-  /** A hole for lines of an object; INDENT stands for how far they are indented, DEEPER for one step more. */
-  lines(...filling: readonly string[]): Record<string, null> {
-    return { [this.value(filling.join('\n'))]: null };
+  /** A hole for lines: the only key of an object, or an item of a list. INDENT stands for how far they are indented. */
+  lines(...filling: readonly string[]): string {
+    return `LINES-${this.#fillings.push(filling.join('\n')) - 1}-`;
   }
 
-  /** A hole for the key of a field that is there when its value is. */
+  /** A hole for a field that is there when its value is: one more key of an object. */
   optional(field: string, value: string): string {
-    return this.value([`{{- with ${value} }}`, `${field}:`, '{{- toYaml . | nindent DEEPER }}', '{{- end }}'].join('\n'));
+    return this.lines(`{{- with ${value} }}`, `${field}:`, '{{- toYaml . | nindent DEEPER }}', '{{- end }}');
   }
 
   fill(text: string): string {
-    const filled = text.replace(/^( *)(?:- )?HOLE-(\d+)-(?:: null)?$/gm, (_, indent: string, index: string) =>
+    const filled = text.replace(/^( *)(?:- )?LINES-(\d+)-(?:: null)?$/gm, (_, indent: string, index: string) =>
       this.#filling(index)
         .replaceAll('DEEPER', String(indent.length + 2))
         .replaceAll('INDENT', String(indent.length))
@@ -76,14 +80,17 @@ class Holes {
   }
 }
 
-/** The namespace that Purser is installed in is that of the release, and those that it serves are values. */
-function inNamespace(value: unknown, holes: Holes): unknown {
+/** Puts values in the place of names, wherever they are. */
+function withNames(value: unknown, holes: Holes): unknown {
   if (value === NAMED_NAMESPACE) return holes.value('{{ $namespace }}');
-  if (typeof value === 'string' && value.includes(OWN_NAMESPACE))
-    return value.replaceAll(OWN_NAMESPACE, holes.value('{{ $.Release.Namespace }}'));
-  if (Array.isArray(value)) return value.filter((item) => item !== NAMED_OPTION).map((item) => inNamespace(item, holes));
+  if (typeof value === 'string') {
+    const replace = (text: string, [name, filling]: readonly [string, string]) =>
+      text.includes(name) ? text.replaceAll(name, holes.value(filling)) : text;
+    return NAMES.reduce(replace, value);
+  }
+  if (Array.isArray(value)) return value.filter((item) => item !== NAMED_OPTION).map((item) => withNames(item, holes));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inNamespace(item, holes)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNames(item, holes)]));
 }
 
 type Point = (document: Document, holes: Holes, object: Manifest) => void;
@@ -104,14 +111,13 @@ const POINTS: Readonly<Record<string, Point>> = {
     const monitoring = ['spec', 'ingress', 1, 'from', 0, 'namespaceSelector', 'matchLabels', 'kubernetes.io/metadata.name'];
     document.setIn(monitoring, holes.value('{{ $.Values.monitoring.namespace }}'));
     const ports = holes.lines('{{- range $.Values.networkPolicy.clusterPorts }}', '- port: {{ . }}', '{{- end }}');
-    document.setIn(['spec', 'egress', 1, 'ports'], ports);
+    document.setIn(['spec', 'egress', 1, 'ports'], { [ports]: null });
   },
   Deployment: (document, holes) => {
     document.setIn(['spec', 'replicas'], holes.value('{{ $.Values.replicas }}'));
     document.setIn(['spec', 'template', 'metadata', holes.optional('annotations', '$.Values.podAnnotations')], null);
     const pod = ['spec', 'template', 'spec'];
     setContainer(document, [...pod, 'containers', 0], holes);
-    document.setIn([...pod, 'volumes', 1, 'secret', 'secretName'], holes.value('{{ $.Values.facade.tlsSecretName }}'));
     for (const field of ['imagePullSecrets', 'nodeSelector', 'tolerations']) {
       document.setIn([...pod, holes.optional(field, `$.Values.${field}`)], null);
     }
@@ -124,8 +130,8 @@ function setContainer(document: Document, path: Path, holes: Holes): void {
   const image = '{{ $.Values.image.repository }}{{ with $.Values.image.digest }}@{{ . }}{{ else }}:{{ $.Values.image.tag }}{{ end }}';
   document.setIn([...path, 'image'], holes.value(image));
   document.setIn([...path, 'imagePullPolicy'], holes.value('{{ $.Values.image.pullPolicy }}'));
-  document.setIn([...path, 'resources'], holes.lines('{{- toYaml $.Values.resources | nindent INDENT }}'));
-  document.addIn([...path, 'args'], holes.value(OPTIONS));
+  document.setIn([...path, 'resources'], { [holes.lines('{{- toYaml $.Values.resources | nindent INDENT }}')]: null });
+  document.addIn([...path, 'args'], holes.lines(OPTIONS));
 }
 
 /** Options without a value are given as true. */

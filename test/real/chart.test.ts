@@ -47,7 +47,9 @@ describe('the Helm chart', () => {
     const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name));
     const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
     const ofTokens = bindings.filter(({ roleRef }) => roleRef.name === 'purser-controller-tokens');
-    const strangers = bindings.flatMap(({ subjects }) => subjects).filter(({ name }) => !accounts.has(name));
+    const strangers = bindings
+      .flatMap(({ subjects }) => subjects)
+      .filter(({ kind, name }) => kind === 'ServiceAccount' && !accounts.has(name));
 
     expect(ofTokens.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`)).toEqual([
       'RoleBinding in team-a',
@@ -71,7 +73,7 @@ describe('the Helm chart', () => {
     };
     const objects = await charted(values, 'tokens');
 
-    const args = expect.arrayContaining(['--verify-interval=1h', '--allow-loopback']);
+    const args = expect.arrayContaining(['--verify-interval=1h', '--allow-loopback', '--facade-tls-secret=ours']);
     expect(objects.get('Deployment/tokens/purser')).toMatchObject({
       spec: {
         replicas: 3,
@@ -81,7 +83,6 @@ describe('the Helm chart', () => {
             nodeSelector: values.nodeSelector,
             tolerations: values.tolerations,
             containers: [{ image: `registry.test/purser@${digest}`, args }],
-            volumes: [{ name: 'account' }, { name: 'facade-tls', secret: { secretName: 'ours' } }],
           },
         },
       },
@@ -105,7 +106,7 @@ describe('the Helm chart', () => {
 
 interface Binding extends Manifest {
   readonly roleRef: { readonly name: string };
-  readonly subjects: readonly { readonly name: string }[];
+  readonly subjects: readonly { readonly kind: string; readonly name: string }[];
 }
 
 type Objects = ReadonlyMap<string, Manifest>;
