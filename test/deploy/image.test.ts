@@ -30,6 +30,13 @@ describe('the Dockerfile', () => {
     expect(wordsOf(final, 'ENTRYPOINT').join(' ')).not.toContain('inspect');
   });
 
+  it('bounds the memory that Node keeps as npm start does', () => {
+    const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
+    const options = scripts.start.match(/--\S+/g) ?? [];
+    expect(options).toHaveLength(2);
+    expect(wordsOf(final, 'ENTRYPOINT')).toEqual(expect.arrayContaining(options));
+  });
+
   it('is given what it copies, and nothing else', () => {
     const copied = stages.flatMap((stage) => textsOf(stage, 'COPY')).filter((text) => !text.startsWith('--from'));
     const allowed = readText('.dockerignore')
