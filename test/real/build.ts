@@ -1,5 +1,5 @@
-// `npm run kube:build`: builds the programs of a real cluster, and Helm, from the Go modules that go.mod and go.sum pin beside this
-// file and in helm.
+// `npm run kube:build`: builds the programs of a real cluster, Helm and a reflector, from the Go modules that go.mod and go.sum pin
+// beside this file, in helm and in reflector.
 // To pin another Kubernetes, change its version and that of the staging modules in go.mod, and run `go mod tidy` here.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -15,6 +15,7 @@ import {
   KUBE_MODULE,
   kubernetesVersion,
   type PinnedModule,
+  REFLECTOR_MODULE,
 } from '../support/kube-binaries.ts';
 
 interface GoProgram {
@@ -29,6 +30,7 @@ const PROGRAMS: readonly GoProgram[] = [
   { name: BINARY_NAMES.kubeApiserver, path: 'k8s.io/kubernetes/cmd/kube-apiserver', pinned: KUBE_MODULE },
   { name: BINARY_NAMES.kubeControllerManager, path: 'k8s.io/kubernetes/cmd/kube-controller-manager', pinned: KUBE_MODULE },
   { name: 'helm', path: 'helm.sh/helm/v4/cmd/helm', pinned: HELM_MODULE },
+  { name: 'reflector', path: '.', pinned: REFLECTOR_MODULE },
 ];
 
 const PROGRESS_MS = 15_000;

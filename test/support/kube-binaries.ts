@@ -18,6 +18,8 @@ export interface PinnedModule {
   readonly name: string;
   readonly folder: string;
   readonly leading: string;
+  /** Programs of our own that are built in it. */
+  readonly sources?: readonly string[];
 }
 
 /** What pins the programs of a cluster. */
@@ -25,6 +27,14 @@ export const KUBE_MODULE: PinnedModule = { name: 'kube', folder: join(import.met
 
 /** What pins Helm: its own module, for its dependencies are others. */
 export const HELM_MODULE: PinnedModule = { name: 'helm', folder: join(KUBE_MODULE.folder, 'helm'), leading: 'helm.sh/helm/v4' };
+
+/** What pins client-go for a reflector of our own. */
+export const REFLECTOR_MODULE: PinnedModule = {
+  name: 'reflector',
+  folder: join(KUBE_MODULE.folder, 'reflector'),
+  leading: 'k8s.io/client-go',
+  sources: ['main.go'],
+};
 
 /** File names of the programs. */
 export const BINARY_NAMES: KubeBinaries = {
@@ -51,6 +61,11 @@ export function helmBinary(): string | undefined {
   return findBinary('helm', process.env, HELM_MODULE);
 }
 
+/** The path of the reflector, or undefined when it is neither given nor built. */
+export function reflectorBinary(): string | undefined {
+  return findBinary('reflector', process.env, REFLECTOR_MODULE);
+}
+
 /** The path of one program, or undefined when it is neither given nor built. */
 export function findBinary(name: string, env: Environment = process.env, pinned = KUBE_MODULE): string | undefined {
   const given = env['KUBEBUILDER_ASSETS'];
@@ -61,7 +76,7 @@ export function findBinary(name: string, env: Environment = process.env, pinned 
 /** Where built programs are kept. Its name changes with the pinned modules, so that old programs are never taken for new ones. */
 export function cacheFolder(env: Environment = process.env, pinned = KUBE_MODULE): string {
   const base = env['PURSER_KUBE_CACHE'] || join(userCacheFolder(env), 'purser', pinned.name);
-  const pins = ['go.mod', 'go.sum'].map((file) => readFileSync(join(pinned.folder, file)));
+  const pins = ['go.mod', 'go.sum', ...(pinned.sources ?? [])].map((file) => readFileSync(join(pinned.folder, file)));
   const key = createHash('sha256').update(Buffer.concat(pins)).digest('hex').slice(0, 12);
   return join(base, `${versionOf(pinned)}-${key}`);
 }

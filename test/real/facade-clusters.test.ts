@@ -1,0 +1,99 @@
+// client-go's own reflector on the façade of a real hub: with lists and watches, and with lists by watch.
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import { clusterFacade } from '../contract/cluster-facade.ts';
+import { eventually } from '../contract/eventually.ts';
+import { contractServer } from '../contract/server.ts';
+import { reflectorBinary } from '../support/kube-binaries.ts';
+
+const server = contractServer();
+const facade = clusterFacade(server, { historyCapacity: 40 });
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'purser-reflector-'));
+  await writeFile(join(folder, 'ca.crt'), facade.ca);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A program that keeps the list and prints it when asked. */
+class Reflector {
+  readonly #program: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #lines: Interface;
+
+  constructor(token: string, watchList: boolean) {
+    const binary = reflectorBinary();
+    if (binary === undefined) throw new Error('no reflector: run `npm run kube:build`');
+    const env = { ...process.env, KUBE_FEATURE_WatchListClient: String(watchList) };
+    this.#program = spawn(binary, [facade.url, join(folder, 'ca.crt'), token], { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    this.#lines = createInterface({ input: this.#program.stdout });
+  }
+
+  async state(): Promise<unknown> {
+    const next = once(this.#lines, 'line') as Promise<[string]>;
+    this.#program.stdin.write('\n');
+    return JSON.parse((await next)[0]);
+  }
+
+  async stop(): Promise<void> {
+    const ended = once(this.#program, 'exit');
+    this.#program.kill();
+    await ended;
+  }
+}
+
+async function fresh(token: string): Promise<unknown> {
+  const { body } = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
+  const { items } = JSON.parse(body) as { readonly items: readonly Cluster[] };
+  return items.map(({ metadata, spec }) => ({ name: metadata.name, labels: metadata.labels, spec }));
+}
+
+function clusterOf(name: string, round: number): Cluster {
+  const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: `https://10.0.0.${round}` }];
+  const spec = { orchestratorApiEndpoints: { serverEndpoints } };
+  return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels: { round: String(round) } }, spec };
+}
+
+async function grant(names: readonly string[]): Promise<void> {
+  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['list'], resourceNames: names }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'team' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
+  await facade.hub.apply(ClusterRoles, { metadata: { name: 'team' }, rules }, { force: true });
+  await facade.hub.apply(ClusterRoleBindings, { metadata: { name: 'team' }, roleRef, subjects }, { force: true });
+}
+
+describe('a reflector of client-go', () => {
+  it.each([
+    ['lists and watches', false],
+    ['lists by watch', true],
+  ])(
+    'has the state of a fresh list while clusters and rights change: it %s',
+    async (_, watchList) => {
+      const { alice, admin } = facade.tokens;
+      const names = Array.from({ length: 12 }, (__, index) => `c${index}`);
+      await grant(names.slice(0, 4));
+      const reflectors = [new Reflector(alice, watchList), new Reflector(admin, watchList)];
+      const agree = async () => {
+        expect(await reflectors[0]?.state()).toEqual(await fresh(alice));
+        expect(await reflectors[1]?.state()).toEqual(await fresh(admin));
+      };
+      for (let round = 1; round <= 6; round++) {
+        for (const name of names) await facade.hub.apply(Clusters, clusterOf(name, round), { force: true });
+        await grant(names.slice(round, round + 5));
+        await facade.hub.delete(Clusters, { name: names[round] ?? '' });
+        await eventually(agree);
+      }
+      for (const reflector of reflectors) await reflector.stop();
+    },
+    120_000,
+  );
+});
