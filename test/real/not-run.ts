@@ -1,8 +1,8 @@
 // Says after `npm test` what it left out, and how to run it.
 
 import { kubeBinaries } from '../support/kube-binaries.ts';
-import { hasPromtool } from '../support/prometheus.ts';
+import { hasPrometheus } from '../support/prometheus.ts';
 
 const build = kubeBinaries() === undefined ? '`npm run kube:build` (once, needs Go, takes minutes) and then ' : '';
 console.log(`Not run: the suite against a real kube-apiserver. To run it: ${build}\`npm run test:kube\`.`);
-if (!hasPromtool()) console.log('Not run by either suite: what needs Prometheus and promtool. Install the package `prometheus` for it.');
+if (!hasPrometheus()) console.log('Not run by either suite: what needs Prometheus and promtool. Install the package `prometheus` for it.');

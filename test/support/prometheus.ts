@@ -1,8 +1,61 @@
 // Prometheus and its tool, where they are installed (Debian package `prometheus`).
 
 import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts } from './ports.ts';
+import { startProgram } from './processes.ts';
 
-/** Whether alerts can be tried. */
-export function hasPromtool(): boolean {
-  return spawnSync('promtool', ['--version']).status === 0;
+/** Whether both can be run. */
+export function hasPrometheus(): boolean {
+  return ['promtool', 'prometheus'].every((program) => spawnSync(program, ['--version']).status === 0);
+}
+
+export interface Prometheus {
+  /** The answer of an endpoint below /api/v1, such as `rules`. */
+  ask<T>(path: string): Promise<T>;
+  /** The samples that an expression gives now. */
+  query(expr: string): Promise<readonly Sample[]>;
+  stop(): Promise<void>;
+}
+
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+/** Starts a server with this configuration, in a folder of its own, and waits until it is ready. */
+export async function startPrometheus(folder: string, config: object): Promise<Prometheus> {
+  const [port] = await freePorts(1);
+  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  const flags = [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(folder, 'tsdb')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const program = await startProgram('prometheus', flags, join(folder, 'prometheus.log'));
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await isReady(url))) {
+    if (!program.isRunning()) throw new Error(`Prometheus ended:\n${await program.output()}`);
+    await delay(50);
+  }
+  const ask = async <T>(path: string): Promise<T> => {
+    const answer = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
+      readonly status: string;
+      readonly data: T;
+      readonly error?: string;
+    };
+    if (answer.status !== 'success') throw new Error(`${path}: ${answer.error}`);
+    return answer.data;
+  };
+  const query = async (expr: string) => (await ask<{ result: readonly Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+  return { ask, query, stop: () => program.stop() };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return await fetch(`${url}/-/ready`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }

@@ -1,0 +1,108 @@
+// What the manifests say, read from their files; a server has its say in test/real/deploy.test.ts.
+
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import { parseConfig } from '../../src/config/config.ts';
+import { readText } from '../support/repository.ts';
+
+interface Role {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly {
+    readonly apiGroups?: readonly string[];
+    readonly resources?: readonly string[];
+    readonly verbs: readonly string[];
+  }[];
+}
+
+const manifest = (path: string): unknown => parse(readText(`deploy/${path}`));
+const deployment = manifest('base/workload/deployment.yaml') as {
+  spec: { template: { spec: { containers: { args: string[] }[] } } };
+};
+const [container] = deployment.spec.template.spec.containers;
+const roles = parseAllDocuments(readText('deploy/base/access.yaml'))
+  .map((document) => document.toJS() as Role)
+  .filter(({ kind }) => kind.endsWith('Role'));
+
+describe('the Deployment', () => {
+  it.each([
+    ['as it is', []],
+    ['with the controller alone', ['--components=controller']],
+    ['with the façade alone', ['--components=facade']],
+    ['for named namespaces', ['--namespaces=team-a']],
+  ])('has options that Purser knows, %s', (_, more) => {
+    expect(parseConfig([...(container?.args ?? []), ...more], {})).toMatchObject({
+      command: 'run',
+      localOnly: [],
+      facadePort: 7444,
+      metricsPort: 7445,
+    });
+  });
+
+  it.each([
+    ['spec.replicas', 2],
+    ['spec.strategy.rollingUpdate.maxUnavailable', 0],
+    ['spec.template.spec.automountServiceAccountToken', false],
+    ['spec.template.spec.enableServiceLinks', false],
+    ['spec.template.spec.priorityClassName', 'purser'],
+    ['spec.template.spec.securityContext.runAsNonRoot', true],
+    ['spec.template.spec.securityContext.runAsUser', 65_532],
+    ['spec.template.spec.securityContext.runAsGroup', 65_532],
+    ['spec.template.spec.securityContext.seccompProfile.type', 'RuntimeDefault'],
+    ['spec.template.spec.securityContext.appArmorProfile.type', 'RuntimeDefault'],
+    ['spec.template.spec.containers.0.securityContext.allowPrivilegeEscalation', false],
+    ['spec.template.spec.containers.0.securityContext.readOnlyRootFilesystem', true],
+    ['spec.template.spec.containers.0.securityContext.capabilities', { drop: ['ALL'] }],
+    ['spec.template.spec.containers.0.resources.limits', { cpu: '1', memory: '512Mi' }],
+    ['spec.template.spec.containers.0.livenessProbe.httpGet', { path: '/livez', port: 'metrics', scheme: 'HTTPS' }],
+    ['spec.template.spec.containers.0.readinessProbe.httpGet', { path: '/readyz', port: 'metrics', scheme: 'HTTPS' }],
+    // A projected token of 3607 seconds would silently be good for a year.
+    ['spec.template.spec.volumes.0.projected.sources.0.serviceAccountToken.expirationSeconds', 3_600],
+  ])('has %s = %j', (path, value) => {
+    expect(deployment).toHaveProperty(path, value);
+  });
+
+  it('is given longer to stop than Purser takes', () => {
+    const [, stopMs = ''] = /STOP_MS = ([\d_]+)/.exec(readText('src/main.ts')) ?? [];
+    const graceSeconds = (deployment.spec.template.spec as { terminationGracePeriodSeconds?: number }).terminationGracePeriodSeconds ?? 0;
+    expect(graceSeconds * 1_000).toBeGreaterThan(Number(stopMs.replaceAll('_', '')));
+  });
+});
+
+describe('the roles of Purser', () => {
+  it('name every verb and resource, and let it become nobody else', () => {
+    const rules = roles.flatMap((role) => role.rules);
+    const words = rules.flatMap(({ apiGroups = [], resources = [], verbs }) => [...apiGroups, ...resources, ...verbs]);
+    expect(
+      words.filter((word) => ['*', 'impersonate', 'escalate', 'bind', 'serviceaccounts/token', 'deletecollection'].includes(word)),
+    ).toEqual([]);
+  });
+
+  it('let the façade write nothing', () => {
+    const verbs = roles
+      .filter(({ metadata }) => ['purser-facade', 'purser-credentials'].includes(metadata.name))
+      .flatMap((role) => role.rules);
+    const written = verbs
+      .filter((rule) => rule.verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))
+      .flatMap(({ resources }) => resources);
+    expect(new Set(written)).toEqual(new Set(['subjectaccessreviews', 'tokenreviews']));
+  });
+});
+
+describe('versions', () => {
+  it('are those of the package, in the image and in the chart', () => {
+    const { version } = JSON.parse(readText('package.json')) as { version: string };
+    expect(manifest('chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
+    expect(manifest('chart/values.yaml')).toMatchObject({ image: { tag: version } });
+    expect(deployment).toHaveProperty('spec.template.spec.containers.0.image', `purser:${version}`);
+  });
+});
+
+describe('the kustomization of the custom resources', () => {
+  it('has all of them', () => {
+    const files = readdirSync(join(import.meta.dirname, '../../crds')).filter((name) => name.endsWith('.yaml'));
+    expect(parse(readText('crds/Kustomization'))).toMatchObject({ resources: files.sort() });
+  });
+});

@@ -1,0 +1,85 @@
+// What alerts and dashboard ask Prometheus for, beside what Purser tells it.
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { readText } from '../support/repository.ts';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly definition?: string }[] };
+}
+
+interface PrometheusRule {
+  readonly spec: { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
+}
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const dashboard: Dashboard = JSON.parse(readText('deploy/components/monitoring/dashboard.json'));
+const rule: PrometheusRule = parse(readText('deploy/components/monitoring/alerts.yaml'));
+const alerts = rule.spec.groups.flatMap(({ rules }) => rules);
+let exported: ReadonlySet<string>;
+
+beforeAll(async () => {
+  const none = { list: () => [], has: () => false };
+  const metrics = new Metrics({ build: { version: '0.0.0', node: 'v24' }, tokens: none, clusters: none });
+  const text = (await Array.fromAsync(metrics.text())).join('');
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }));
+  exported = new Set(
+    types.flatMap(({ name, type }) => (type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])),
+  );
+});
+
+/** The metrics that an expression names. */
+function metricsIn(expr: string): readonly string[] {
+  return expr.match(/\b(purser|process|nodejs)_\w+/g) ?? [];
+}
+
+describe('alerts', () => {
+  it('ask for metrics that there are', () => {
+    const asked = alerts.flatMap(({ expr }) => metricsIn(expr));
+    expect([asked.length > 10, asked.filter((name) => !exported.has(name))]).toEqual([true, []]);
+  });
+
+  it.each(alerts)('$alert says how bad it is, what has happened, and what to do', ({ labels, annotations }) => {
+    expect(['critical', 'warning']).toContain(labels['severity']);
+    expect(Object.keys(annotations)).toEqual(['summary', 'description']);
+  });
+});
+
+describe('the dashboard', () => {
+  it('asks for metrics that there are', () => {
+    const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const definitions = dashboard.templating.list.map(({ definition = '' }) => definition);
+    const asked = [...expressions, ...definitions].flatMap(metricsIn);
+    expect([asked.length > 20, asked.filter((name) => !exported.has(name))]).toEqual([true, []]);
+  });
+
+  it('shows every metric that is of Purser itself', () => {
+    const asked = new Set(dashboard.panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr))));
+    const families = [...exported].filter((name) => name.startsWith('purser_') && !/_(sum|count)$/.test(name));
+    expect(families.filter((name) => !asked.has(name))).toEqual([]);
+  });
+
+  it('has panels that do not cover each other', () => {
+    const { panels } = dashboard;
+    const covers = ({ gridPos: a }: Panel, { gridPos: b }: Panel) =>
+      a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+    const covered = panels.filter((panel) => panels.some((other) => other !== panel && covers(panel, other)));
+    expect([covered.map(({ title }) => title), panels.filter(({ gridPos: { x, w } }) => x + w > 24)]).toEqual([[], []]);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+});
