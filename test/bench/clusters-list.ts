@@ -27,6 +27,9 @@ const SMALL_LISTS = 200;
 const SINGLE_EVENTS = 100;
 const BURST_EVENTS = 500;
 const AT_ONCE = 32;
+const PATIENCE_MS = 300_000;
+/** As Purser is started by its image. */
+const NODE_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=20'];
 const ADMIN = 'admintoken';
 const ALICE = 'alicetoken';
 
@@ -49,6 +52,7 @@ async function bench(clusters: number, watchers: number): Promise<object> {
     const size = (await read(apiServer, ADMIN)).bytes;
     const floor = await startFloor(children, (await read(facade, ADMIN)).bytes);
     const lists = await compareLists(apiServer, facade, floor);
+    console.error(JSON.stringify(lists));
     const watches = await compareWatches(client, { apiServer, facade, watchers });
     const memory = await (await measureUsage(facade.pid))();
     await client.transport.close();
@@ -65,7 +69,7 @@ async function furnish(client: KubeClient, clusters: number): Promise<void> {
   await client.create(Namespaces, { metadata: { name: 'purser-system' } });
   await untilServed(client, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(20_000) });
   const names = Array.from({ length: clusters }, (_, index) => nameOf(index));
-  await inParallel(names, (name, index) => client.create(Clusters, clusterOf(name, index)).then(() => {}));
+  await inParallel(names, async (name, index) => void (await client.create(Clusters, clusterOf(name, index))));
   const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get'], resourceNames: names.slice(0, VISIBLE) }];
   await client.create(ClusterRoles, { metadata: { name: 'bench' }, rules });
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'bench' };
@@ -104,7 +108,7 @@ async function startPurser(children: ChildProcess[], kubeconfig: string, folder:
   const readyFile = join(folder, 'ready.json');
   const options = ['--facade-port', '0', '--metrics-port', '0', '--facade-rate', '0', '--ready-file', readyFile];
   // Such as `--cpu-prof`.
-  const execArgv = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
+  const execArgv = [...NODE_OPTIONS, ...(process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [])];
   const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'error' };
   const child = fork('src/main.ts', options, { env, execArgv });
   children.push(child);
@@ -228,7 +232,12 @@ async function measured(server: Server, deliveries: number, act: () => Promise<v
 }
 
 async function touch(client: KubeClient, count: number): Promise<void> {
-  await client.patch(Clusters, { name: nameOf(count) }, { metadata: { labels: { touched: `${count}-${performance.now().toFixed(0)}` } } });
+  await client.patch(
+    Clusters,
+    { name: nameOf(count) },
+    { metadata: { labels: { touched: `${count}-${performance.now().toFixed(0)}` } } },
+    { timeoutMs: PATIENCE_MS },
+  );
 }
 
 /** How long a right that is given takes to show in a watch. */
@@ -269,7 +278,7 @@ class Crowd {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#look = () => this.#lines >= lines && resolve();
     this.#look();
-    await Promise.race([promise, delay(120_000).then(() => Promise.reject(new Error(`${this.#lines} of ${lines} events came`)))]);
+    await Promise.race([promise, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`${this.#lines} of ${lines} events came`)))]);
   }
 
   close(): void {
