@@ -34,6 +34,7 @@ COPY --from=build /purser/node_modules ./node_modules
 COPY --from=build /purser/dist ./dist
 COPY crds ./crds
 COPY deploy/target ./deploy/target
+COPY deploy/samples/cluster.yaml ./deploy/samples/cluster.yaml
 ENV NODE_ENV=production
 USER 65532:65532
 EXPOSE 7444 7445

@@ -7,6 +7,7 @@ import { explainedPort } from './config/ports.ts';
 import { StartError } from './config/start-error.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { ownAddressTowards } from './kube/own-address.ts';
+import { printedText } from './print.ts';
 import { type Running, runProgram } from './program.ts';
 import { prepareReadyFile } from './ready-file.ts';
 import { systemClock } from './std/clock.ts';
@@ -17,7 +18,13 @@ const STOP_MS = 25_000;
 const DRAIN_MS = 20_000;
 
 async function start(stopped: AbortSignal): Promise<Running | undefined> {
-  const config = parseConfig(process.argv.slice(2), process.env);
+  const args = process.argv.slice(2);
+  const printed = await printedText(args);
+  if (printed !== undefined) {
+    process.stdout.write(printed);
+    return undefined;
+  }
+  const config = parseConfig(args, process.env);
   if (config.help) {
     process.stdout.write(helpText(config.command));
     return undefined;

@@ -13,5 +13,6 @@ if (Number.parseInt(process.versions.node, 10) < NEEDED) {
   process.exit(2);
 }
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
-const isLocal = process.argv[2] === 'dev' || (process.argv[2] !== 'run' && !process.env.KUBECONFIG);
+const [, , command] = process.argv;
+const isLocal = command === 'dev' || (command !== 'run' && command !== 'print' && !process.env.KUBECONFIG);
 await import(isLocal ? './dev.ts' : './main.ts');

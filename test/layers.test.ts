@@ -57,7 +57,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     why: 'meets its clients only on the wire: never kube',
   },
   main: {
-    imports: ['app', 'config', 'kube', 'program', 'ready-file', 'std', 'telemetry'],
+    imports: ['app', 'config', 'kube', 'print', 'program', 'ready-file', 'std', 'telemetry'],
     packages: [],
     node: false,
     why: 'a process on a cluster',
@@ -68,6 +68,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'the local run, and its process',
   },
+  print: { imports: ['config'], packages: [], node: true, why: 'manifests for people' },
   program: { imports: ['config', 'std'], packages: [], node: false, why: 'signals and exit codes' },
   'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
   app: {

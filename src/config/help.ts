@@ -36,10 +36,12 @@ export function optionsTable(): string {
 
 const INTRODUCTIONS = {
   either: `Usage: purser [run | dev] [options], or npm start -- [run | dev] [options]
+       purser print target-rbac | registration
 
   run   Purser on the cluster that KUBECONFIG names, or on the one that its pod is in
   dev   Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and
         Purser itself
+  print What to apply to a cluster that tokens are wanted for, and to the hub, so that it is registered
 
 Without a command it is run with KUBECONFIG set, and dev otherwise. The first options, up to --no-samples, count for
 nothing in run.

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
 import type { Program } from '../support/processes.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { run } from '../support/run.ts';
 import { type DeployedObject, type Deployment, kubectl, kubectlDone, kustomized, startDeployed } from './deploy-world.ts';
 import { type AccountUse, grantedBy, type Rule, useOf } from './granted.ts';
 
@@ -63,7 +64,7 @@ describe('the manifests', () => {
 
 describe('with what the manifests grant, Purser', () => {
   beforeAll(async () => {
-    for (const file of ['access.yaml', 'deployer.yaml']) await kubectlDone(target, 'apply', '-f', `REPO/deploy/target/${file}`);
+    await kubectlDone(target, 'apply', '-f', await printed('target-rbac'), '-f', 'REPO/deploy/target/deployer.yaml');
     const deployment = (await kustomized('base')).find(isDeployment);
     purser = await startDeployed(
       hub,
@@ -184,6 +185,14 @@ function rulesOf(objects: readonly DeployedObject[]): readonly Rule[] {
 
 function isDeployment(object: DeployedObject): object is Deployment {
   return object.kind === 'Deployment';
+}
+
+/** A file with what `purser print` prints. */
+async function printed(what: string): Promise<string> {
+  const file = join(hub.folder, `${what}.yaml`);
+  const { output } = await run(process.execPath, [join(import.meta.dirname, '../../src/start.mjs'), 'print', what], { NODE_OPTIONS: '' });
+  await writeFile(file, output);
+  return file;
 }
 
 async function register(name: string): Promise<void> {
