@@ -26,7 +26,7 @@ export function facade(options: AppOptions, { hub, clients, informers, metrics, 
   const certificate = servingCertificate(options, hub);
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
-  const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log });
+  const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log, annotationPrefixes: settings.facadeAnnotations ?? [] });
   const routes = clusterRoutes(endpoints);
   metrics.watching = () => endpoints.watching();
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate });

@@ -21,6 +21,8 @@ export interface Config {
   readonly facadeAudiences: readonly string[];
   /** Those of token requests that name none; without any, such requests are refused. */
   readonly facadeDefaultAudiences: readonly string[];
+  /** Annotations of Clusters that begin so are public. */
+  readonly facadeAnnotations: readonly string[];
   /** How many requests a second one caller may make; 0 for any number. */
   readonly facadeRate: number;
   readonly facadeTlsCert: string | undefined;
@@ -86,6 +88,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     facadePath: read('facade-path'),
     facadeAudiences: read('facade-audiences') ?? [],
     facadeDefaultAudiences: read('facade-default-audiences') ?? [],
+    facadeAnnotations: read('facade-annotations') ?? [],
     facadeRate: read('facade-rate'),
     facadeTlsCert: read('facade-tls-cert'),
     facadeTlsKey: read('facade-tls-key'),

@@ -62,6 +62,12 @@ export const OPTIONS = {
     read: texts,
     text: 'audiences of tokens for which a caller of the façade names none',
   },
+  'facade-annotations': {
+    value: 'PREFIX,PREFIX',
+    otherwise: 'none',
+    read: texts,
+    text: 'annotations of Clusters that callers of the façade may read: those that begin so',
+  },
   'facade-rate': {
     value: 'N',
     initial: '1000',

@@ -30,6 +30,8 @@ export interface FacadeSettings {
   readonly facadeDefaultAudiences?: readonly string[];
   /** How many requests a second a caller may make; any number by default, and for 0. */
   readonly facadeRate?: number;
+  /** Annotations of Clusters that begin so may be read by everybody who sees the Cluster; none by default. */
+  readonly facadeAnnotations?: readonly string[];
   /** Files with the certificate and its key. */
   readonly facadeTlsCert?: string | undefined;
   readonly facadeTlsKey?: string | undefined;

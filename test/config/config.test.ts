@@ -14,6 +14,7 @@ describe('parseConfig', () => {
       facadePath: 'orchestrator',
       facadeAudiences: [],
       facadeDefaultAudiences: [],
+      facadeAnnotations: [],
       facadeRate: 1000,
       facadeTlsCert: undefined,
       facadeTlsKey: undefined,
