@@ -4,7 +4,7 @@ import { invalidValue } from '../api/field-error.ts';
 import { badRequest, conflict, invalid } from '../api/status.ts';
 import { rfc3339 } from '../std/timestamp.ts';
 import { withTrackedUpdate } from './fields/managed-fields.ts';
-import type { KubeObject } from './object.ts';
+import type { Fields, KubeObject, ManagedFieldsEntry } from './object.ts';
 import { TOKEN_REQUEST } from './reviews.ts';
 
 export interface BoundObjectReference {
@@ -50,6 +50,9 @@ export function defaultedTokenRequest(object: KubeObject): TokenRequest {
 
 /** The request with its managedFields: fields are owned as the client sent them, before a server fills in the rest. */
 export function trackedTokenRequest(request: TokenRequest, manager: string, now: number): TokenRequest {
+  const shape = shapeOf(request);
+  const fieldsV1 = shape === undefined ? undefined : FIELDS_BY_SHAPE.get(shape);
+  if (fieldsV1 !== undefined) return { ...request, metadata: { ...request.metadata, managedFields: [entry(fieldsV1, manager, now)] } };
   const { metadata } = withTrackedUpdate({
     live: undefined,
     next: request,
@@ -59,7 +62,26 @@ export function trackedTokenRequest(request: TokenRequest, manager: string, now:
     subresource: 'token',
     schema: TOKEN_REQUEST,
   });
+  const found = metadata.managedFields?.[0]?.fieldsV1;
+  if (shape !== undefined && found !== undefined) FIELDS_BY_SHAPE.set(shape, found);
   return { ...request, metadata };
+}
+
+/** The owned fields of the few shapes that nearly all requests have: they name no field of their own. */
+const FIELDS_BY_SHAPE = new Map<string, Fields>();
+const UNOWNED = new Set(['name', 'namespace', 'uid', 'creationTimestamp']);
+
+/** Which fields a request sets; undefined if there may be any number of them. */
+function shapeOf({ metadata, spec, status }: TokenRequest): string | undefined {
+  if (status !== undefined || !Object.keys(metadata).every((name) => UNOWNED.has(name))) return undefined;
+  const { kind, apiVersion, name, uid } = spec.boundObjectRef ?? {};
+  const isSet = [spec.audiences, spec.boundObjectRef, kind, apiVersion, name, uid].map((value) => (value ? '1' : '0'));
+  return isSet.join('');
+}
+
+function entry(fieldsV1: Fields, manager: string, now: number): ManagedFieldsEntry {
+  const time = rfc3339(now);
+  return { manager, operation: 'Update', apiVersion: API_VERSION, time, fieldsType: 'FieldsV1', fieldsV1, subresource: 'token' };
 }
 
 /** The service account that a request was posted to. */

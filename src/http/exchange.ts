@@ -10,6 +10,7 @@ import { requestTimeoutMs } from '../apimachinery/wire/options.ts';
 import { flag } from '../apimachinery/wire/query.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
 import type { Clock } from '../std/clock.ts';
+import { firstHeader } from './first-header.ts';
 import { readBody } from './read-body.ts';
 import type { Caller, FacadeRequest } from './request.ts';
 
@@ -45,7 +46,7 @@ export class Exchange implements FacadeRequest {
     };
     response.on('close', () => {
       this.#cancelTimeout();
-      this.abandon();
+      if (!response.writableFinished) this.abandon();
     });
   }
 
@@ -77,7 +78,7 @@ export class Exchange implements FacadeRequest {
   readonly warn = (text: string): void => void this.warnings.push(text);
 
   header(name: string): string | undefined {
-    return this.message.headersDistinct[name]?.[0];
+    return firstHeader(this.message.rawHeaders, name);
   }
 
   body(): Promise<Buffer> {

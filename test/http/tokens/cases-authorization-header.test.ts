@@ -142,10 +142,10 @@ describe('what the hub says of a token', () => {
   it('is waited for ten seconds, in case 18', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ hub: () => {}, clock });
-    let answered: { status: number } | undefined;
-    void world.post().then((answer) => (answered = answer));
+    let answer: { status: number } | undefined;
+    void world.post().then((found) => (answer = found));
     await eventually(() => expect(world.reviews).toHaveLength(1));
-    await eventually(() => expect(answered?.status).toBe(503), clock);
+    await eventually(() => expect(answer?.status).toBe(503), clock);
   });
 
   it('counts for ten seconds, in case 20', async () => {
