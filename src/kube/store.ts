@@ -24,6 +24,8 @@ export interface Store<T> {
   keys(): readonly string[];
   /** Keeps an index from now on and returns its lookup: the objects for which `valuesOf` gives that value. */
   index(valuesOf: (object: T) => readonly string[]): (value: string) => readonly T[];
+  /** The same, but tells only how many there are, in constant time. */
+  tally(valuesOf: (object: T) => readonly string[]): (value: string) => number;
 }
 
 /** A store that takes events. */
@@ -57,10 +59,13 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 
   index(valuesOf: (object: T) => readonly string[]): (value: string) => readonly T[] {
-    const index = new Index(valuesOf);
-    for (const [key, object] of this.#objects) index.add(key, object);
-    this.#indexes.push(index);
+    const index = this.#indexed(valuesOf);
     return (value) => index.keysOf(value).flatMap((key) => this.#objects.get(key) ?? []);
+  }
+
+  tally(valuesOf: (object: T) => readonly string[]): (value: string) => number {
+    const index = this.#indexed(valuesOf);
+    return (value) => index.count(value);
   }
 
   /** Takes an event in whole, then says what it changed. Deletions that nobody saw are found by a `listed` event. */
@@ -70,6 +75,13 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     const changes = event.type === 'listed' ? this.#replace(event.objects) : this.#change(event.type, event.object);
     for (const change of changes) this.#reindex(change);
     return changes;
+  }
+
+  #indexed(valuesOf: (object: T) => readonly string[]): Index<T> {
+    const index = new Index(valuesOf);
+    for (const [key, object] of this.#objects) index.add(key, object);
+    this.#indexes.push(index);
+    return index;
   }
 
   #replace(objects: readonly T[]): readonly Change<T>[] {
@@ -138,6 +150,10 @@ class Index<T> {
 
   keysOf(value: string): readonly string[] {
     return [...(this.#keys.get(value) ?? [])];
+  }
+
+  count(value: string): number {
+    return this.#keys.get(value)?.size ?? 0;
   }
 
   add(key: string, object: T): void {

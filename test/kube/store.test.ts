@@ -82,6 +82,16 @@ describe('ObjectStore', () => {
     expect(names('green')).toEqual([]);
   });
 
+  it('counts what an index would find', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('a', '1', { value: 'red' }), object('b', '2', { value: 'red' })));
+    const count = store.tally(({ data }) => (data?.['value'] ? [data['value']] : []));
+    expect([count('red'), count('blue')]).toEqual([2, 0]);
+    store.apply({ type: 'applied', object: object('b', '3', { value: 'blue' }), resourceVersion: '3' });
+    store.apply({ type: 'deleted', object: object('a', '4'), resourceVersion: '4' });
+    expect([count('red'), count('blue')]).toEqual([0, 1]);
+  });
+
   it('passes changes on in the order of the events', () => {
     const store = new ObjectStore<ConfigMap>();
     const events = [listed(object('a', '1')), { type: 'applied', object: object('b', '2'), resourceVersion: '2' }] as const;

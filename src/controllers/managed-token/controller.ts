@@ -44,8 +44,9 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 const CONCURRENCY = 256;
 /** A cluster that hangs holds up no more than this. */
 const CONCURRENCY_PER_CLUSTER = 8;
-/** By when a ManagedToken without a token should have one. */
+/** By when a ManagedToken without a token should have one, if its namespace has no more than this. */
 const FIRST_TOKEN_MS = 60_000;
+const SMALL_NAMESPACE = 100;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock, clients } = options;
@@ -81,10 +82,12 @@ function forgetting({ clusters }: TokenInformers, clients: ClusterClients): Obse
   );
 }
 
-/** Each cluster has a lane of its own; in it, what expires first goes first. */
+/** Each cluster has a lane of its own; in it, what expires first goes first. First tokens of a crowded namespace hold nobody up. */
 function placeOf(key: string, { view, clock }: TokenDeps): Place {
-  const deadlineAt = expiresAt(key, view) ?? clock.now() + FIRST_TOKEN_MS;
-  return { lane: view.tokens.get(key)?.spec.clusterName ?? '', deadlineAt };
+  const { metadata, spec } = view.tokens.get(key) ?? {};
+  const crowding = Math.max(1, view.countInNamespace(metadata?.namespace ?? '') / SMALL_NAMESPACE);
+  const deadlineAt = expiresAt(key, view) ?? clock.now() + FIRST_TOKEN_MS * crowding;
+  return { lane: spec?.clusterName ?? '', deadlineAt };
 }
 
 function retryOf(failure: Failure<string>, { view }: TokenDeps, random: number): Retry {

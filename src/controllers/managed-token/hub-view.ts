@@ -39,6 +39,7 @@ export class HubView {
   /** By the key of the service account that asks for them. */
   readonly tokensOfRequester: (key: string) => readonly ManagedToken[];
   readonly tokensOfNamespace: (namespace: string) => readonly ManagedToken[];
+  readonly countInNamespace: (namespace: string) => number;
   /** By the key of the Secret with our credential. */
   readonly clustersForCredential: (key: string) => readonly Cluster[];
   readonly #credentials: readonly Store<Secret>[];
@@ -57,6 +58,7 @@ export class HubView {
     this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
     this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace ?? '']);
+    this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace ?? '']);
     this.clustersForCredential = this.clusters.index((cluster) => credentialKeys(cluster));
   }
 
