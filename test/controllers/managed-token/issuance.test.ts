@@ -105,6 +105,16 @@ describe('a ManagedToken that is applied', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
   });
 
+  it('has no field for a cluster of another kind or place: what is unknown is dropped, and never honoured (M-2)', async () => {
+    const elsewhere = { clusterRef: { name: 'elsewhere', namespace: 'kube-system' } };
+    await world.run();
+    await world.create('ci', elsewhere as object);
+    const { spec } = await world.ready();
+
+    expect([spec.clusterName, 'clusterRef' in spec]).toEqual([world.cluster, false]);
+    expect(text(await world.secret(), 'server')).toBe(world.target.url);
+  });
+
   it.each([
     ['a longer life', { expirationSeconds: 7201 }, 'must be at most 7200'],
     ['another audience', { audiences: ['vault'] }, 'supported values: "https://kubernetes.default.svc"'],

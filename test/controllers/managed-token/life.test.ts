@@ -90,6 +90,23 @@ describe('a restart', () => {
   });
 });
 
+describe('while Purser is away', () => {
+  it.each(['None', 'BoundSecret'] as const)(
+    'a ManagedToken that is deleted by force takes its Secret with it: revocation %s (M-11)',
+    async (revocation) => {
+      const controller = await world.run();
+      await world.create('ci', { revocation });
+      await world.ready();
+      await controller.stop();
+      world.running = [];
+      if (revocation === 'BoundSecret') await world.patch('ci', { metadata: { finalizers: null } });
+      await world.hub.admin.delete(ManagedTokens, ci());
+
+      await world.until(async () => (await world.secret()) === undefined);
+    },
+  );
+});
+
 describe('two leaders at once', () => {
   it('do no harm: one token wins, and both agree on it (F30)', async () => {
     await world.run();
