@@ -54,16 +54,16 @@ export class IssuePermissions {
 }
 
 /** The keys under which the subjects of a binding are known: `User …` and `Group …`. */
-export function subjectsOf({ subjects = [] }: ClusterRoleBinding): readonly string[] {
-  return subjects.flatMap(({ kind, name, namespace }) => {
+export function subjectsOf({ subjects }: ClusterRoleBinding): readonly string[] {
+  return (subjects ?? []).flatMap(({ kind, name, namespace }) => {
     if (kind === 'ServiceAccount') return namespace ? [`User system:serviceaccount:${namespace}:${name}`] : [];
     return kind === 'User' || kind === 'Group' ? [`${kind} ${name}`] : [];
   });
 }
 
-/** The rules of a role that are about issuing, under whatever names. */
-export function issueRules({ rules = [] }: Pick<ClusterRole, 'rules'>): readonly PolicyRule[] {
-  return rules.filter((rule) => ruleAllows({ ...rule, resourceNames: [] }, issueAttributes('')));
+/** The rules of a role that are about issuing, under whatever names. A role that nobody has given any has null on the wire. */
+export function issueRules({ rules }: Pick<ClusterRole, 'rules'>): readonly PolicyRule[] {
+  return (rules ?? []).filter((rule) => ruleAllows({ ...rule, resourceNames: [] }, issueAttributes('')));
 }
 
 function rulesBySubject(
