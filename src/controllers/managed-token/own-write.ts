@@ -20,8 +20,10 @@ export class OwnWrite<T extends ApiObject> {
 
   /** The newer of what was written and what the informer has. */
   latest(informed: T | undefined, now: number): T | undefined {
-    const isAhead = this.#replaced.has(informed?.metadata.resourceVersion) && Math.abs(now - this.#writtenAt) < LONGEST_LAG_MS;
-    if (!isAhead) this.forget();
+    const version = informed?.metadata.resourceVersion;
+    // What was created may be gone again before the informer has seen it; what was there before is either behind or not.
+    const mayBeGone = version === undefined && Math.abs(now - this.#writtenAt) >= LONGEST_LAG_MS;
+    if (!this.#replaced.has(version) || mayBeGone) this.forget();
     return this.#written ?? informed;
   }
 
@@ -32,5 +34,5 @@ export class OwnWrite<T extends ApiObject> {
   }
 }
 
-/** An informer that is further behind has started over. */
+/** An informer that has not seen what was created for so long may have started over. */
 const LONGEST_LAG_MS = 30_000;
