@@ -76,6 +76,7 @@ class Pump<K> {
   readonly #aborting = new AbortController();
   /** Failures in a row of each key that is to be tried again. */
   readonly #failures = new Map<K, number>();
+  readonly #conflicts = new Map<K, number>();
   /** The one wake-up that is armed. */
   #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
   /** When the monotonic clock began, by the wall clock. */
@@ -169,6 +170,7 @@ class Pump<K> {
 
   #reconciled(run: Omit<Run<K>, 'failures'>, result: Result): Outcome<K> {
     this.#failures.delete(run.key);
+    this.#conflicts.delete(run.key);
     if (result.requeueAt !== undefined) this.#queue.add(run.key, Math.max(result.requeueAt, run.finishedAt + SHORTEST_PAUSE_MS));
     return { type: 'reconciled', ...run, failures: 0, result };
   }
@@ -176,8 +178,12 @@ class Pump<K> {
   #failed(run: Omit<Run<K>, 'failures'>, error: unknown): Outcome<K> {
     const { key, finishedAt } = run;
     const before = this.#failures.get(key) ?? 0;
-    const retry = this.#options.retryPolicy({ key, error, failures: before + 1, now: finishedAt });
-    const failures = retry.class === 'conflict' ? before : before + 1;
+    const conflicts = (this.#conflicts.get(key) ?? 0) + 1;
+    const retry = this.#options.retryPolicy({ key, error, failures: before + 1, conflicts, now: finishedAt });
+    const isConflict = retry.class === 'conflict';
+    const failures = isConflict ? before : before + 1;
+    if (isConflict) this.#conflicts.set(key, conflicts);
+    else this.#conflicts.delete(key);
     if (retry.retryAt === undefined) this.#failures.delete(key);
     else {
       this.#failures.set(key, failures);

@@ -18,6 +18,8 @@ export interface Failure<K> {
   readonly error: unknown;
   /** Failures in a row, this one included. Conflicts before it do not count. */
   readonly failures: number;
+  /** Conflicts in a row; counts this one, which may be one. */
+  readonly conflicts: number;
   readonly now: number;
 }
 
@@ -46,8 +48,8 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
-/** Time for the store to hear of the write that was in the way. */
-const CONFLICT_MS = 200;
+/** Time for the store to hear of the write that was in the way; if it is further behind, asking again at once is no use. */
+const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 const TOLD_MS = { least: 1_000, most: 300_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
@@ -64,13 +66,13 @@ function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boo
   return group === resource.group && kind === resource.plural && name === key.slice(key.lastIndexOf('/') + 1);
 }
 
-function delayOf(failureClass: FailureClass, { error, failures }: Failure<string>, random: number): number | undefined {
+function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Failure<string>, random: number): number | undefined {
   const backoffMs = jittered(doubledMs(failures - 1, BACKOFF), random);
   switch (failureClass) {
     case 'gone':
       return undefined;
     case 'conflict':
-      return jittered(CONFLICT_MS, random);
+      return jittered(doubledMs(conflicts - 1, CONFLICT), random);
     case 'told-to-wait':
       // A server that asks for a second again and again is waited for ever longer.
       return Math.max((toldMs(error) ?? TOLD_MS.least) * (1 + random / 10), backoffMs);

@@ -220,16 +220,20 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1]);
   });
 
-  it('does not count a conflict', async () => {
-    start({
-      retryPolicy: (failure) => (failure.error === 'conflict' ? { class: 'conflict', retryAt: failure.now + 1 } : doubling(failure)),
-    });
+  it('counts conflicts apart from failures, and only those in a row', async () => {
+    const conflicts: number[] = [];
+    const policy = (failure: Failure<string>): Retry => {
+      conflicts.push(failure.conflicts);
+      return failure.error === 'conflict' ? { class: 'conflict', retryAt: failure.now + 1 } : doubling(failure);
+    };
+    start({ retryPolicy: policy });
     await request('a');
-    for (const error of ['broken', 'conflict', 'conflict', 'broken']) {
+    for (const error of ['broken', 'conflict', 'conflict', 'broken', 'conflict']) {
       await fail('a', error);
       await advance(1_000);
     }
-    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1, 1, 2]);
+    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1, 1, 2, 2]);
+    expect(conflicts).toEqual([1, 1, 2, 3, 1]);
   });
 
   it.each([

@@ -13,9 +13,9 @@ function plan(
   error: unknown,
   more: Partial<Failure<string> & RetryTerms> = {},
 ): { readonly class: string; readonly waitMs: number | undefined } {
-  const { failures = 1, ...terms } = more;
+  const { failures = 1, conflicts = 1, ...terms } = more;
   const { class: failureClass, retryAt } = planRetry(
-    { key: 'team-a/ci', error, failures, now: NOW },
+    { key: 'team-a/ci', error, failures, conflicts, now: NOW },
     { random: 0, resource: ManagedTokens, ...terms },
   );
   return { class: failureClass, waitMs: retryAt === undefined ? undefined : retryAt - NOW };
@@ -60,13 +60,18 @@ describe('planRetry', () => {
   });
 
   it('does not take a key for gone when it does not know its kind', () => {
-    const failure = { key: 'team-a/ci', error: notFound(tokens, 'ci'), failures: 1, now: NOW };
+    const failure = { key: 'team-a/ci', error: notFound(tokens, 'ci'), failures: 1, conflicts: 1, now: NOW };
     expect(planRetry(failure, { random: 0 }).class).toBe('transient');
   });
 
   it('doubles the pause from 0.5 s to 5 min', () => {
     const waits = Array.from({ length: 12 }, (_, index) => plan(new Error('x'), { failures: index + 1 }).waitMs);
     expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);
+  });
+
+  it('F5: doubles the pause between conflicts from 0.2 s to 10 s: the store may be far behind', () => {
+    const waits = Array.from({ length: 8 }, (_, index) => plan(modified(tokens, 'ci'), { conflicts: index + 1 }).waitMs);
+    expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
   });
 
   it('shortens pauses by up to a half, so that keys which failed together do not return together', () => {
