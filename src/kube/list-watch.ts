@@ -40,7 +40,7 @@ export interface ListWatchOptions<T extends ApiObject, S> {
   readonly transform: (object: T) => S;
   readonly clock: Clock;
   readonly random: () => number;
-  /** A watch without a byte for this long is taken for dead. Servers send a bookmark about every minute. */
+  /** A watch without a byte for this long is taken for dead. */
   readonly idleMs?: number;
 }
 
@@ -70,7 +70,8 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   }
 }
 
-const IDLE_MS = 130_000;
+/** Servers send a bookmark every 60 to 75 s. */
+const IDLE_MS = 90_000;
 /** The server ends each watch after this long, and up to twice as long. */
 const WATCH_SECONDS = 300;
 /** A server that ends watches sooner than this, without an event, would otherwise be asked without end. */
