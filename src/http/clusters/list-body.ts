@@ -8,6 +8,7 @@ import { RegistryGroup, Version } from '../../api/names.ts';
 import { formatVersion } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
+import type { ClusterCollection } from './cluster-collection.ts';
 import type { ClusterPage } from './page.ts';
 
 /** Where the list is served. */
@@ -30,16 +31,17 @@ export function listMetadata(page: ClusterPage): Readonly<Record<string, unknown
   };
 }
 
-/** The slices of a list, and how many bytes they are together. */
+/** The slices of a list. They are made when their turn comes, so that a reader who stops holds but one of them. */
 export class ListBody {
-  readonly #items: readonly Buffer[];
+  readonly #page: ClusterPage;
   readonly #tail: Buffer;
+  /** How many bytes they are together. */
   readonly length: number;
 
   constructor(page: ClusterPage) {
-    this.#items = page.whole ? withoutLastComma(page.whole.blocks.map(({ bytes }) => bytes)) : itemSlices(page);
+    this.#page = page;
     this.#tail = Buffer.from(`],"kind":"ClusterList","metadata":${goJson(listMetadata(page))}}\n`);
-    this.length = this.#items.reduce((sum, { length }) => sum + length, HEAD.length + this.#tail.length);
+    this.length = HEAD.length + lengthOf(page) + this.#tail.length;
   }
 
   /** Writes it all; cuts off a reader who takes nothing for long. */
@@ -57,32 +59,46 @@ export class ListBody {
 
   *[Symbol.iterator](): Generator<Buffer> {
     yield HEAD;
-    yield* this.#items;
+    yield* withoutLastComma(this.#page.whole ? blockSlices(this.#page.whole) : itemSlices(this.#page));
     yield this.#tail;
   }
 }
 
-function withoutLastComma(blocks: readonly Buffer[]): readonly Buffer[] {
-  return blocks.map((bytes, index) => (index === blocks.length - 1 ? bytes.subarray(0, -COMMA.length) : bytes));
+/** How many bytes the items are, with commas between them. */
+function lengthOf({ whole, clusters, fingerprint }: ClusterPage): number {
+  const lengths = whole
+    ? whole.blocks.map(({ bytes }) => bytes.length)
+    : clusters.map((cluster) => cluster.itemLength(fingerprint) + COMMA.length);
+  return Math.max(lengths.reduce((sum, length) => sum + length, 0) - COMMA.length, 0);
 }
 
-function itemSlices({ clusters, fingerprint }: ClusterPage): readonly Buffer[] {
-  const slices: Buffer[] = [];
+function* blockSlices({ blocks }: ClusterCollection): Generator<Buffer> {
+  for (const { bytes } of blocks) yield bytes;
+}
+
+function* itemSlices({ clusters, fingerprint }: ClusterPage): Generator<Buffer> {
   let parts: Buffer[] = [];
   let size = 0;
   for (const cluster of clusters) {
-    for (const part of cluster.itemParts(fingerprint)) {
+    for (const part of [...cluster.itemParts(fingerprint), COMMA]) {
       parts.push(part);
       size += part.length;
     }
-    parts.push(COMMA);
     if (size < SLICE_BYTES) continue;
-    slices.push(Buffer.concat(parts));
+    yield Buffer.concat(parts, size);
     parts = [];
     size = 0;
   }
-  if (parts.length > 0) slices.push(Buffer.concat(parts));
-  return withoutLastComma(slices);
+  if (size > 0) yield Buffer.concat(parts, size);
+}
+
+function* withoutLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
+  let held: Buffer | undefined;
+  for (const slice of slices) {
+    if (held !== undefined) yield held;
+    held = slice;
+  }
+  if (held !== undefined) yield held.subarray(0, -COMMA.length);
 }
 
 async function drained(response: ServerResponse, clock: Clock): Promise<void> {

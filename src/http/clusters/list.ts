@@ -97,8 +97,9 @@ interface Shown {
 }
 
 async function converted(request: FacadeRequest, page: ClusterPage, { representation, view }: Shown): Promise<Reply> {
-  const { revision, fingerprint } = page;
-  const items = [...page.clusters].map((cluster) => cluster.at(formatVersion(cluster.revision, fingerprint)));
+  const { revision, fingerprint, whole } = page;
+  const clusters = whole ? [...whole.from('')] : page.clusters;
+  const items = clusters.map((cluster) => cluster.at(formatVersion(cluster.revision, fingerprint)));
   const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: SELF_LINK };
   const body = formatBody(showList(list, view), representation);
   const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request);

@@ -14,7 +14,8 @@ import { seenBy } from './seen.ts';
 export interface ClusterPage {
   /** The whole collection, where nothing is left out; its bytes are at hand. */
   readonly whole: ClusterCollection | undefined;
-  readonly clusters: Iterable<PublishedCluster>;
+  /** Those of the page; none where it is the whole collection. */
+  readonly clusters: readonly PublishedCluster[];
   readonly revision: number;
   readonly fingerprint: number;
   /** Empty on the last page. */
@@ -60,7 +61,7 @@ interface Range {
 function pageOf(collection: ClusterCollection, { seen, selection, revision, start, limit }: Range): ClusterPage {
   const place = { revision, fingerprint: seen.fingerprint };
   const isWhole = limit === 0 && start === '' && selection.isEverything && seen.isEverything;
-  if (isWhole) return { ...place, whole: collection, clusters: collection.from(''), continue: '' };
+  if (isWhole) return { ...place, whole: collection, clusters: [], continue: '' };
   const clusters = selected(seenBy(collection, seen, start), selection);
   if (limit === 0 || clusters.length <= limit) return { ...place, whole: undefined, clusters, continue: '' };
   return {

@@ -51,6 +51,13 @@ export class PublishedCluster {
     return fingerprint === EVERYTHING ? [this.bytes] : this.parts(formatVersion(this.revision, fingerprint));
   }
 
+  /** How long they are together. */
+  itemLength(fingerprint: number): number {
+    const { length } = this.bytes;
+    if (fingerprint === EVERYTHING) return length;
+    return length - (this.#versionEnd - this.#versionAt) + formatVersion(this.revision, fingerprint).length;
+  }
+
   #encode(): Buffer {
     const [before, version, after] = textParts(this.object);
     this.#versionAt = Buffer.byteLength(before);

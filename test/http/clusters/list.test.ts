@@ -1,6 +1,9 @@
+import type { ServerResponse } from 'node:http';
+import { Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { versionOf } from '../../../src/domain/facade-version.ts';
-import { callerOf, HandHub, Replica, requestOf, settled, viewerRule } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -194,6 +197,69 @@ describe('a version that is asked for', () => {
 
   it.each(['abc', '-1', '18446744073709551616'])('must be a number: %s (case 106)', async (version) => {
     expect(await replica.get(`resourceVersion=${version}`, ADMIN)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a long list', () => {
+  beforeEach(async () => {
+    for (let index = 0; index < 2_000; index++) hub.putCluster(`long-${index}`, {}, `https://${'x'.repeat(1_000)}`);
+    await replica.catchUp();
+  });
+
+  it('is compressed for those who accept it', async () => {
+    const request = { ...requestOf('', ADMIN), header: (name: string) => (name === 'accept-encoding' ? 'gzip' : undefined) };
+    const reply = await replica.endpoints.list(request);
+    if (!('write' in reply)) throw new Error('not a stream');
+    expect(reply.headers).toMatchObject({ 'content-encoding': 'gzip', vary: expect.stringContaining('Accept-Encoding') });
+    const pieces: Buffer[] = [];
+    const sink = new Writable({
+      write(piece: Buffer, _encoding, done) {
+        pieces.push(piece);
+        done();
+      },
+    });
+    await reply.write(sink as unknown as ServerResponse);
+    expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe((await replica.get('', ADMIN)).text);
+  });
+
+  it.each([
+    ['whole', '', ADMIN],
+    ['selected', 'fieldSelector=metadata.name!%3Da', ADMIN],
+    ['by names', '', callerOf('many')],
+  ])('that nobody reads holds one slice in memory: %s', async (_, query, caller) => {
+    hub.grant(
+      'many',
+      Array.from({ length: 2_000 }, (__, index) => `long-${index}`),
+      { kind: 'User', name: 'many' },
+    );
+    await replica.catchUp();
+    const reply = await replica.endpoints.list(requestOf(query, caller));
+    if (!('write' in reply)) throw new Error('not a stream');
+    expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
+    const stalled = new WatchStream(() => {});
+    stalled.isStalled = true;
+    const written = reply.write(stalled as unknown as ServerResponse);
+    await settled();
+    expect(stalled.writableLength).toBeLessThan(600_000);
+    replica.clock.advance(30_000);
+    await written;
+    expect(stalled.destroyed).toBe(true);
+  });
+
+  it('is refused with 429 while too many of them are under way', async () => {
+    const replies = await Promise.all(Array.from({ length: 32 }, () => replica.endpoints.list(requestOf('', ADMIN))));
+    await expect(replica.endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
+    for (const reply of replies) if ('write' in reply) await reply.write(new WatchStream(() => {}) as unknown as ServerResponse);
+    expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+  });
+
+  it('says how long it is', async () => {
+    const reply = await replica.endpoints.list(requestOf('labelSelector=env%3Dprod', ALICE));
+    const { text } = await replica.get('labelSelector=env%3Dprod', ALICE);
+    expect(reply.headers['content-length']).toBe(String(text.length));
+    const none = await replica.endpoints.list(requestOf('', NOBODY));
+    expect(none.headers['content-length']).toBe(String((await replica.get('', NOBODY)).text.length));
   });
 });
 
