@@ -1,10 +1,11 @@
 // The world that faults happen in: a hub, two targets, Purser, a fleet of tokens that rotate all the time, and the prober.
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Annotation } from '../../src/api/names.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { removeAtOurEnd } from '../support/processes.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
 import { accountOf, allow, DEPLOY, furnishHub, furnishTarget, GUEST, register, TEAM, writeKubeconfig } from './furnish.ts';
@@ -36,6 +37,7 @@ export class Bench {
   readonly folder: string;
   readonly #places: readonly Place[];
   readonly #keepFolder: () => void;
+  readonly #authority = createAuthority(Date.now());
   #kubeconfig = '';
   #requests = 0;
 
@@ -59,6 +61,11 @@ export class Bench {
     const bench = new Bench(folder, options, history, places);
     await bench.#furnish(options.fleet);
     return bench;
+  }
+
+  /** Who vouches for the façade. */
+  get facadeAuthority(): string {
+    return this.#authority.certificate;
   }
 
   get hub(): Place {
@@ -88,7 +95,9 @@ export class Bench {
   }
 
   async startPurser(options: Partial<PurserOptions> = {}): Promise<Purser> {
-    const purser = await Purser.start({ kubeconfig: this.#kubeconfig, folder: this.folder, history: this.history, ...options });
+    const [certificate, key] = [join(this.folder, 'facade.crt'), join(this.folder, 'facade.key')];
+    const args = ['--facade-tls-cert', certificate, '--facade-tls-key', key, ...(options.args ?? [])];
+    const purser = await Purser.start({ kubeconfig: this.#kubeconfig, folder: this.folder, history: this.history, ...options, args });
     this.pursers.push(purser);
     return purser;
   }
@@ -224,6 +233,9 @@ export class Bench {
   }
 
   async #furnish(fleet: number): Promise<void> {
+    const facade = issueServerCertificate(this.#authority, LOOPBACK_NAMES, Date.now());
+    await writeFile(join(this.folder, 'facade.crt'), facade.certificate);
+    await writeFile(join(this.folder, 'facade.key'), facade.key, { mode: 0o600 });
     await furnishHub(this.hub);
     for (const target of this.targets) {
       await furnishTarget(target);

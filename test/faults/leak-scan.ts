@@ -36,7 +36,7 @@ function secretParts(token: string): readonly string[] {
   return [signature, ...encoded];
 }
 
-async function places({ hub, folder }: Bench, historyFile: string): Promise<readonly (readonly [string, string])[]> {
+async function places({ hub, folder, purser }: Bench, historyFile: string): Promise<readonly (readonly [string, string])[]> {
   const lists = [
     '/apis/tokens.purser.dev/v1alpha1/managedtokens',
     '/apis/registry.purser.dev/v1alpha1/clusters',
@@ -45,7 +45,8 @@ async function places({ hub, folder }: Bench, historyFile: string): Promise<read
   ];
   const objects = await Promise.all(lists.map(async (path) => [path, JSON.stringify(await hub.api.list(path))] as const));
   const secrets = (await hub.api.list('/api/v1/secrets')).map(({ metadata }) => metadata);
-  const files = (await readdir(folder)).filter((name) => !/\.(token|kubeconfig)$/.test(name)).map((name) => join(folder, name));
+  const files = (await readdir(folder)).filter((name) => !/\.(token|kubeconfig|key)$/.test(name)).map((name) => join(folder, name));
   const texts = await Promise.all([...files, historyFile].map(async (path) => [path, await readFile(path, 'utf8')] as const));
-  return [...objects, ['metadata of Secrets', JSON.stringify(secrets)], ...texts];
+  const metrics = await fetch(`${(await purser.served()).metrics}/metrics`).then((answer) => answer.text());
+  return [...objects, ['metrics', metrics], ['metadata of Secrets', JSON.stringify(secrets)], ...texts];
 }

@@ -1,8 +1,8 @@
 // `npm run faults`: every fault of the matrix on real clusters, then faults by chance; a table at the end.
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Bench } from './bench.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
@@ -30,6 +30,7 @@ async function main({ seed, minutes, only, runs, out }: FaultOptions): Promise<b
     console.log(headingLine());
     for (const scenario of chosen) for (let run = 0; run < runs; run += 1) await runAndTell(bench, scenario);
     await scanForTokens(bench, historyFile);
+    for (const { log } of bench.pursers) await cp(log, join(out, basename(log)));
     const rows = rowsOf(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
     await writeReport(out, { seed, rows, all: only.length === 0 });
     return rows.every(({ violations }) => violations.length === 0) && !bench.history.entries.some(({ type }) => type === 'violation');

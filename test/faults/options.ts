@@ -19,7 +19,7 @@ export const HELP = `npm run faults -- [options]
   --minutes N     how long faults are drawn by chance after the matrix (default: 10)
   --only F12,F13  these faults alone; F56 is the random schedule
   --runs N        how often each fault is run (default: 1)
-  --out DIR       where faults.json, faults.md and history.jsonl go (default: .faults)
+  --out DIR       where the table, the history and Purser's logs go (default: .faults)
 `;
 
 /** Reads the options; undefined when help was asked for. */

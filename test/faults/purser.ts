@@ -1,7 +1,8 @@
 // Purser as a process of its own, as it runs on a cluster, with its clock and its event loop in the bench's hands.
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Program, startProgram } from '../support/processes.ts';
 import type { History } from './history.ts';
 
@@ -21,23 +22,37 @@ export interface PurserOptions {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-const PRELOAD = join(import.meta.dirname, '../support/shifted-clock-process.ts');
-const SETTINGS = ['--allow-loopback', '--verify-interval', '20s', '--facade-port', '0', '--metrics-port', '0'];
+const PRELOAD = join(import.meta.dirname, '../support/rigged-process.ts');
+const SETTINGS = ['--allow-loopback', '--verify-interval', '20s', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none'];
 /** Longer than Purser allows itself. */
 const STOP_MS = 40_000;
 let started = 0;
+
+interface Files {
+  readonly log: string;
+  readonly orders: string;
+  readonly ready: string;
+}
+
+/** Addresses. */
+interface Served {
+  readonly facade: string;
+  readonly metrics: string;
+}
 
 /** One process of Purser. */
 export class Purser {
   readonly log: string;
   readonly #program: Program;
   readonly #orders: string;
+  readonly #readyFile: string;
   readonly #history: History;
 
-  private constructor(program: Program, files: { log: string; orders: string }, history: History) {
+  private constructor(program: Program, files: Files, history: History) {
     this.#program = program;
     this.log = files.log;
     this.#orders = files.orders;
+    this.#readyFile = files.ready;
     this.#history = history;
     history.add({ type: 'process', what: 'start', pid: program.pid });
   }
@@ -45,11 +60,23 @@ export class Purser {
   static async start(options: PurserOptions): Promise<Purser> {
     const { folder, history, kubeconfig, args = [], through = [], blockedLog = false, skewMs = 0 } = options;
     started += 1;
-    const files = { log: join(folder, `purser-${started}.log`), orders: join(folder, `purser-${started}.orders`) };
+    const file = (name: string) => join(folder, `purser-${started}.${name}`);
+    const files: Files = { log: file('log'), orders: file('orders'), ready: file('ready') };
     await writeFile(files.orders, JSON.stringify({ skewMs }));
     const { NODE_OPTIONS: _, ...inherited } = process.env;
     const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', PURSER_TEST_ORDERS: files.orders, ...options.env };
-    const command = [...through, process.execPath, '--import', PRELOAD, join(ROOT, 'src/main.ts'), 'run', ...SETTINGS, ...args];
+    const command = [
+      ...through,
+      process.execPath,
+      '--import',
+      PRELOAD,
+      join(ROOT, 'src/main.ts'),
+      'run',
+      ...SETTINGS,
+      '--ready-file',
+      files.ready,
+      ...args,
+    ];
     const program = await startProgram(command[0] ?? '', command.slice(1), files.log, { env, cwd: folder, isUnread: blockedLog });
     return new Purser(program, files, history);
   }
@@ -92,6 +119,16 @@ export class Purser {
   async order(order: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
     await writeFile(this.#orders, JSON.stringify(order));
     this.#program.signal('SIGUSR2');
+  }
+
+  /** Where it serves, once it does. */
+  async served(): Promise<Served> {
+    for (;;) {
+      const text = await readFile(this.#readyFile, 'utf8').catch(() => '');
+      if (text !== '') return JSON.parse(text) as Served;
+      if (!this.isRunning) throw new Error('Purser ended before it served');
+      await delay(100);
+    }
   }
 
   /** What it has logged. */

@@ -39,7 +39,7 @@ export function rowsOf(history: readonly Recorded[], titles: ReadonlyMap<string,
       samples: within(ofType(history, 'sample')).filter(({ verdict }) => verdict === 'accepted' || verdict === 'refused').length,
       issued: within(issued).length,
       violations: within(violations),
-      worstLateMs: Math.max(0, ...within(late).map(({ lateMs }) => lateMs)),
+      worstLateMs: Math.max(0, ...within(late.map((each) => ({ ...each, at: each.dueAt }))).map(({ lateMs }) => lateMs)),
       recoveryMs: Math.max(0, ...spans.map(({ healAt, recoveredAt }) => recoveredAt - healAt)),
     };
   });

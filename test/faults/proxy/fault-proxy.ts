@@ -14,6 +14,10 @@ export interface ProxyOptions {
   readonly onWire: (isFaulty: boolean) => void;
 }
 
+/** A name that every proxy has, for tests that resolve names. */
+export const TARGET_NAME = 'target.purser.test';
+const NAMES = [...LOOPBACK_NAMES, TARGET_NAME];
+
 /** Controlled while it runs; whoever connects must trust `ca`. */
 export class FaultProxy {
   readonly #front: TcpFront;
@@ -32,7 +36,7 @@ export class FaultProxy {
 
   static async start(proxy: ProxyOptions): Promise<FaultProxy> {
     const authority = createAuthority(Date.now());
-    const options = { ...proxy, rules: new Rules(), certificate: issueServerCertificate(authority, LOOPBACK_NAMES, Date.now()) };
+    const options = { ...proxy, rules: new Rules(), certificate: issueServerCertificate(authority, NAMES, Date.now()) };
     const relay = await HttpRelay.listen(options);
     return new FaultProxy({ front: await TcpFront.listen(relay.port), relay, options, authority });
   }
@@ -69,7 +73,7 @@ export class FaultProxy {
   /** Shows another certificate, of the same authority or of a new one. */
   rotateCertificate(by: 'same authority' | 'new authority'): void {
     if (by === 'new authority') this.#authority = createAuthority(Date.now());
-    this.#relay.present(issueServerCertificate(this.#authority, LOOPBACK_NAMES, Date.now()));
+    this.#relay.present(issueServerCertificate(this.#authority, NAMES, Date.now()));
   }
 
   /** The API server behind was started anew. */

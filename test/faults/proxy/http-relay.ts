@@ -94,11 +94,11 @@ export class HttpRelay {
   }
 
   async #forward({ upstream }: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<IncomingMessage> {
-    // Answers are changed here, so they must come as they are.
+    // Answers are changed here, so they must come as they are; and the server has another name for us than for its clients.
     const {
       method,
       url,
-      headers: { 'accept-encoding': _, ...headers },
+      headers: { 'accept-encoding': _, host: __, ...headers },
     } = incoming;
     const body = await buffer(incoming);
     const request = httpsRequest({ host: '127.0.0.1', port: upstream.port, agent: this.#agent, method, path: url, headers });

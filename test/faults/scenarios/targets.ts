@@ -33,7 +33,7 @@ async function down(bench: Bench): Promise<void> {
 
 async function slow(bench: Bench): Promise<void> {
   bench.one.proxy.rule(() => true, { type: 'delay', ms: 29_000 });
-  await during(bench, 45_000, ['one-2', 'one-3', 'two-2']);
+  await during(bench, 35_000, ['one-2', 'one-3', 'two-2']);
 }
 
 async function flapping(bench: Bench): Promise<void> {
@@ -66,8 +66,8 @@ async function throttled(bench: Bench): Promise<void> {
 async function storm(bench: Bench): Promise<void> {
   const { proxy } = bench.one;
   const rule = proxy.rule(() => true, { type: 'answer', status: 500 });
-  await during(bench, 60_000, ['one-2', 'one-3']);
-  if (rule.hits() > 120) bench.violation('I10', `${rule.hits()} requests to a failing cluster in 60 s`);
+  await during(bench, 40_000, ['one-2', 'one-3']);
+  if (rule.hits() > 80) bench.violation('I10', `${rule.hits()} requests to a failing cluster in 40 s`);
 }
 
 async function sameAuthority(bench: Bench): Promise<void> {
@@ -128,7 +128,7 @@ async function lessRights(bench: Bench): Promise<void> {
 
 async function allBack(bench: Bench): Promise<void> {
   for (const { proxy } of bench.targets) await proxy.tcp('refuse');
-  await during(bench, 90_000, ['one-2', 'two-2']);
+  await during(bench, 60_000, ['one-2', 'two-2']);
 }
 
 async function shortAndSlow(bench: Bench): Promise<void> {
@@ -179,14 +179,14 @@ export const targetFaults: readonly Scenario[] = [
   { id: 'F9', title: 'target takes 29 s for each answer', on: 'one', run: slow },
   { id: 'F10', title: 'target flaps, 5 s down and 5 s up', on: 'one', run: flapping },
   { id: 'F11', title: 'target accepts and stays silent', on: 'one', run: halfOpen },
-  { id: 'F12', title: '429 with Retry-After 1, 30, 86400, garbage', on: 'one', run: throttled },
-  { id: 'F13', title: 'target answers 500 to everything for 60 s', on: 'one', run: storm },
+  { id: 'F12', title: '429 with Retry-After 1, 30, 86400, garbage', on: 'one', run: throttled, recoveryMs: 120_000 },
+  { id: 'F13', title: 'target answers 500 to everything for 40 s', on: 'one', run: storm },
   { id: 'F14', title: 'server certificate rotated, same authority', on: 'one', run: sameAuthority },
   { id: 'F15', title: 'authority rotated, bundle patched later', on: 'one', run: newAuthority },
   { id: 'F16', title: "Purser's credential rotated three times", on: 'one', run: credentialRotated },
   { id: 'F17', title: "Purser's credential rejected (401)", on: 'one', run: credentialRejected },
   { id: 'F18', title: 'credential loses the right to one account (403)', on: 'one', run: lessRights },
-  { id: 'F42', title: 'all targets return at once after 90 s', on: 'targets', run: allBack },
+  { id: 'F42', title: 'all targets return at once after 60 s', on: 'targets', run: allBack },
   { id: 'F44', title: 'shortest lifetime, 5 s for each answer', on: 'one', run: shortAndSlow },
   { id: 'T1', title: 'answers truncated, altered, redirected, cut', on: 'one', run: untrusted },
   { id: 'T2', title: 'answers with the token of another account', on: 'one', run: wrongToken },

@@ -1,0 +1,47 @@
+// Loaded into a process before its program: lets a test set the clock of that process, block its event loop, or name the
+// server that it asks for names. Orders are read from a file at the start and on SIGUSR2.
+
+import dns from 'node:dns';
+import { readFileSync } from 'node:fs';
+
+interface Orders {
+  readonly skewMs?: number;
+  readonly blockMs?: number;
+}
+
+const RealDate = Date;
+let skewMs = 0;
+
+class ShiftedDate extends RealDate {
+  constructor(...args: readonly unknown[]) {
+    if (args.length === 0) super(ShiftedDate.now());
+    else super(...(args as [number]));
+  }
+
+  static override now(): number {
+    return RealDate.now() + skewMs;
+  }
+}
+
+function obey(): void {
+  const orders = JSON.parse(readFileSync(process.env['PURSER_TEST_ORDERS'] ?? '', 'utf8')) as Orders;
+  skewMs = orders.skewMs ?? skewMs;
+  const until = performance.now() + (orders.blockMs ?? 0);
+  while (performance.now() < until);
+}
+
+globalThis.Date = ShiftedDate as DateConstructor;
+obey();
+process.on('SIGUSR2', obey);
+
+function askForNames(server: string): void {
+  const { Resolver } = dns.promises;
+  dns.promises.Resolver = class extends Resolver {
+    constructor(...args: ConstructorParameters<typeof Resolver>) {
+      super(...args);
+      this.setServers([server]);
+    }
+  };
+}
+
+if (process.env['PURSER_TEST_DNS'] !== undefined) askForNames(process.env['PURSER_TEST_DNS']);
