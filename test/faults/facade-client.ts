@@ -1,0 +1,73 @@
+// Callers of the façade: one request each, or a watch that stays open.
+
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { paths } from './api.ts';
+import type { Bench } from './bench.ts';
+import { DEPLOY, TEAM } from './furnish.ts';
+import type { Purser } from './purser.ts';
+
+/** A caller with a bearer token of the hub. */
+export class FacadeClient {
+  readonly #url: string;
+  readonly #agent: Agent;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  private constructor(url: string, ca: string, token: string) {
+    this.#url = url;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: Infinity, ca });
+    this.#headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  }
+
+  /** Calls a process of Purser as a service account that may have tokens. */
+  static async of(bench: Bench, purser: Purser): Promise<FacadeClient> {
+    const { facade } = await purser.served();
+    const { status } = await bench.hub.api.create(`${paths.accounts(TEAM, 'default')}/token`, { spec: { expirationSeconds: 3_600 } });
+    return new FacadeClient(facade, bench.facadeAuthority, status?.token ?? '');
+  }
+
+  /** The status of an answer; 0 if there is none. */
+  async list(): Promise<number> {
+    return await this.#status('GET', '/auth/v1/clusters');
+  }
+
+  async issue(cluster: string, account: string): Promise<number> {
+    const body = JSON.stringify({ spec: { audiences: ['https://hub.test'], expirationSeconds: 600 } });
+    return await this.#status('POST', `/orchestrator/${cluster}/api/v1/namespaces/${DEPLOY}/serviceaccounts/${account}/token`, body);
+  }
+
+  /** Opens a watch; tells when it has ended, and whether in good order. */
+  async watch(): Promise<{ readonly status: number; readonly ended: Promise<boolean>; readonly close: () => void }> {
+    const answer = await this.#send('GET', '/auth/v1/clusters?watch=true&allowWatchBookmarks=true');
+    const ended = new Promise<boolean>((resolve) => {
+      answer.on('end', () => resolve(true)).on('error', () => resolve(false));
+      answer.resume();
+    });
+    return { status: answer.statusCode ?? 0, ended, close: () => answer.destroy() };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #status(method: string, path: string, body?: string): Promise<number> {
+    try {
+      const answer = await this.#send(method, path, body);
+      await text(answer);
+      return answer.statusCode ?? 0;
+    } catch {
+      return 0;
+    }
+  }
+
+  #send(method: string, path: string, body = ''): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = { ...this.#headers, 'content-length': String(Buffer.byteLength(body)) };
+    const { hostname, port } = new URL(this.#url);
+    const outgoing = httpsRequest({ hostname, port, agent: this.#agent, method, path, headers, timeout: 40_000 }, resolve);
+    outgoing.on('error', reject).on('timeout', () => outgoing.destroy(new Error('no answer')));
+    outgoing.end(body);
+    return promise;
+  }
+}
