@@ -1,12 +1,16 @@
-// Purser as it is deployed: installed by kubectl from the manifests, and run as its account with the image's command.
+// Purser as it is deployed: installed by kubectl from the manifests on a real hub, and run as its account with the image's
+// command, beside a real target that is registered as `purser print` says.
 
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
+import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
 import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
-import type { RealCluster } from '../support/real-cluster.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
 import { type RunResult, run } from '../support/run.ts';
 
@@ -19,25 +23,12 @@ export interface DeployedObject {
 }
 
 export interface Deployment extends DeployedObject {
-  readonly spec: {
-    readonly template: {
-      readonly spec: { readonly serviceAccountName: string; readonly containers: readonly { readonly args: readonly string[] }[] };
-    };
-  };
+  readonly spec: { readonly template: { readonly spec: PodSpec } };
 }
 
-/** Runs kubectl as an administrator of the cluster; in arguments, `REPO` stands for this repository. */
-export async function kubectl(cluster: RealCluster, ...args: readonly string[]): Promise<RunResult> {
-  const kubeconfig = await cluster.kubeconfig('admin');
-  const words = args.map((arg) => arg.replace('REPO', REPOSITORY));
-  return await run(kubeBinaries()?.kubectl ?? 'kubectl', ['--kubeconfig', kubeconfig, ...words]);
-}
-
-/** The same; throws what it complains of when it fails. */
-export async function kubectlDone(cluster: RealCluster, ...args: readonly string[]): Promise<string> {
-  const { code, output, complaints } = await kubectl(cluster, ...args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${complaints}`);
-  return output;
+interface PodSpec {
+  readonly serviceAccountName: string;
+  readonly containers: readonly { readonly args: readonly string[] }[];
 }
 
 /** The objects of a kustomization in `deploy`. */
@@ -47,27 +38,150 @@ export async function kustomized(path: string): Promise<readonly DeployedObject[
   return parseAllDocuments(output).map((document) => document.toJS() as DeployedObject);
 }
 
-/** Runs what a Deployment runs, as its account, on ports that are free. */
-export async function startDeployed(cluster: RealCluster, { metadata, spec }: Deployment, ...options: readonly string[]): Promise<Program> {
-  const { serviceAccountName, containers } = spec.template.spec;
-  const token = (await kubectlDone(cluster, 'create', 'token', serviceAccountName, '-n', 'purser-system', '--duration=1h')).trim();
-  const kubeconfig = join(cluster.folder, `${metadata.name}.kubeconfig`);
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({ ...parse(readText(await cluster.kubeconfig('admin'))), users: [{ name: 'admin', user: { token } }] }),
-  );
-  const args = (containers[0]?.args ?? []).filter((arg) => !/^--(facade|metrics)-port=/.test(arg));
-  const environment = ['-u', 'NODE_OPTIONS', `KUBECONFIG=${kubeconfig}`, 'PURSER_NAMESPACE=purser-system'];
-  const command = [
-    process.execPath,
-    ...nodeOptions(),
-    join(REPOSITORY, 'src/main.ts'),
-    ...args,
-    '--facade-port=0',
-    '--metrics-port=0',
-    ...options,
-  ];
-  return await startProgram('env', [...environment, ...command], join(cluster.folder, `${metadata.name}.log`));
+export function isDeployment(object: DeployedObject): object is Deployment {
+  return object.kind === 'Deployment';
+}
+
+/** Tries until something is so. */
+export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error('it did not happen');
+    await delay(100);
+  }
+}
+
+export class DeployWorld {
+  readonly hub: RealCluster;
+  readonly target: RealCluster;
+  readonly #running = new Map<string, Program>();
+
+  private constructor(hub: RealCluster, target: RealCluster) {
+    this.hub = hub;
+    this.target = target;
+  }
+
+  /** Starts a hub with a kustomization applied to it, and a target. */
+  static async start(path: string): Promise<DeployWorld> {
+    const options = { audit: true, controllers: true };
+    const world = new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
+    for (const name of ['team-a', 'team-b']) await world.kubectl('create', 'namespace', name);
+    await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
+    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+    return world;
+  }
+
+  /** Runs kubectl as an administrator; `REPO` stands for this repository. Throws what it complains of when it fails. */
+  async kubectl(...args: readonly string[]): Promise<string> {
+    return await done(this.hub, args);
+  }
+
+  /** The same on the target. */
+  async onTarget(...args: readonly string[]): Promise<string> {
+    return await done(this.target, args);
+  }
+
+  /** Puts objects to the hub as kubectl does, and says what came of it. */
+  async offer(objects: readonly object[], ...args: readonly string[]): Promise<RunResult> {
+    return await kubectl(this.hub, [...args, '--dry-run=server', '-f', await this.#written(objects)]);
+  }
+
+  /** Runs what a Deployment runs, as its account, on ports that are free. */
+  async startDeployed({ metadata, spec }: Deployment, ...options: readonly string[]): Promise<void> {
+    const { serviceAccountName, containers } = spec.template.spec;
+    const kubeconfig = join(this.hub.folder, `${metadata.name}.kubeconfig`);
+    const token = await this.tokenOf('purser-system', serviceAccountName);
+    const asAdmin = parse(await readFile(await this.hub.kubeconfig('admin'), 'utf8')) as object;
+    await writeFile(kubeconfig, JSON.stringify({ ...asAdmin, users: [{ name: 'admin', user: { token } }] }));
+    const args = (containers[0]?.args ?? []).filter((arg) => !/^--(facade|metrics)-port=/.test(arg));
+    const environment = ['-u', 'NODE_OPTIONS', `KUBECONFIG=${kubeconfig}`, 'PURSER_NAMESPACE=purser-system'];
+    const here = [
+      '--facade-port=0',
+      '--metrics-port=0',
+      '--bind-address=127.0.0.1',
+      '--allow-loopback',
+      `--ready-file=${this.#readyFile(metadata.name)}`,
+    ];
+    const command = [process.execPath, ...nodeOptions(), join(REPOSITORY, 'src/main.ts'), ...args, ...here, ...options];
+    this.#running.set(
+      metadata.name,
+      await startProgram('env', [...environment, ...command], join(this.hub.folder, `${metadata.name}.log`)),
+    );
+  }
+
+  /** Gives Purser an account on the target, and registers that on the hub. */
+  async register(name: string): Promise<void> {
+    const printed = await run(process.execPath, [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac'], { NODE_OPTIONS: '' });
+    if (printed.code !== 0) throw new Error(printed.complaints);
+    const file = join(this.hub.folder, 'target-rbac.yaml');
+    await writeFile(file, printed.output);
+    await this.onTarget('apply', '-f', file, '-f', 'REPO/deploy/target/deployer.yaml');
+    const token = (await this.onTarget('create', 'token', 'purser', '-n', 'purser-system', '--duration=1h')).trim();
+    const credential = { namespace: 'purser-system', name: `${name}-credential` };
+    const orchestratorApiEndpoints = {
+      caBundle: Buffer.from(this.target.ca).toString('base64'),
+      serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: this.target.url }],
+    };
+    const spec = { orchestratorApiEndpoints, authInfo: { controller: { kind: 'Secret', ...credential } } };
+    const objects = [
+      { apiVersion: 'v1', kind: 'Secret', metadata: credential, stringData: { token, server: this.target.url } },
+      { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
+    ];
+    await this.kubectl('apply', '-f', await this.#written(objects));
+  }
+
+  /** Waits as `kubectl wait` does, and tells what Purser said when it waits in vain. */
+  async until(...args: readonly string[]): Promise<void> {
+    const { code, complaints } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
+    if (code === 0) return;
+    const said = await Promise.all([...this.#running.values()].map((program) => program.output()));
+    throw new Error([complaints, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
+  }
+
+  async tokenOf(namespace: string, account: string): Promise<string> {
+    return (await this.kubectl('create', 'token', account, '-n', namespace)).trim();
+  }
+
+  /** Asks a Deployment's process, by the authority that is published for that, as the Service that it is behind. */
+  async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiAnswer> {
+    const [name, part] = place;
+    const [method = '', path = ''] = line.split(' ');
+    const places = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
+    const ca = await this.kubectl('get', 'configmap', 'purser-facade-ca', '-n', 'purser-system', '-o', 'jsonpath={.data.ca\\.crt}');
+    const agent = new Agent({ ca, servername: 'purser.purser-system.svc' });
+    try {
+      return await sendRequest({ url: places[part] ?? '', agent }, method, path, request);
+    } finally {
+      agent.destroy();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#running.values()].map((program) => program.stop()));
+    await Promise.all([this.hub.stop(), this.target.stop()]);
+  }
+
+  #readyFile(name: string): string {
+    return join(this.hub.folder, `${name}.ready.json`);
+  }
+
+  async #written(objects: readonly object[]): Promise<string> {
+    const file = join(await mkdtemp(join(this.hub.folder, 'objects-')), 'list.json');
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+    return file;
+  }
+}
+
+async function kubectl(cluster: RealCluster, args: readonly string[]): Promise<RunResult> {
+  const kubeconfig = await cluster.kubeconfig('admin');
+  const words = args.map((arg) => arg.replace('REPO', REPOSITORY));
+  return await run(kubeBinaries()?.kubectl ?? 'kubectl', ['--kubeconfig', kubeconfig, ...words]);
+}
+
+async function done(cluster: RealCluster, args: readonly string[]): Promise<string> {
+  const { code, output, complaints } = await kubectl(cluster, args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${complaints}`);
+  return output;
 }
 
 /** What the image gives Node beside the program. */

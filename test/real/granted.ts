@@ -26,6 +26,22 @@ export interface AccountUse {
   readonly refused: readonly string[];
 }
 
+interface RoleLike {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+/** The rules of the roles with these names. */
+export function rulesOf(objects: readonly RoleLike[], names: readonly string[]): readonly Rule[] {
+  const roles = objects.filter(({ kind, metadata }) => kind.endsWith('Role') && names.includes(metadata.name));
+  return roles.flatMap((role) => ('rules' in role ? (role.rules as readonly Rule[]) : []));
+}
+
+/** What is granted and was not used. */
+export function unused(granted: ReadonlySet<Use>, { used }: AccountUse): readonly Use[] {
+  return [...granted].filter((each) => !used.has(each)).sort();
+}
+
 /** Everything that the rules allow, one by one. */
 export function grantedBy(rules: readonly Rule[]): ReadonlySet<Use> {
   return new Set(rules.flatMap(({ resources = [], verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))));
