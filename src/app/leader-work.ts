@@ -10,9 +10,10 @@ import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
 import { PROTECTED_NAMESPACES } from '../domain/issue-names.ts';
 import type { TokenLimits } from '../domain/token-request.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
-import type { KubeClient } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
 import { createElection } from '../kube/lease.ts';
 import { Recorder } from '../kube/recorder.ts';
+import { createTransport, type Transport } from '../kube/transport.ts';
 import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
@@ -30,7 +31,8 @@ export interface WorkParts {
 export function leaderWork(options: AppOptions, { hub, informers, clients, metrics }: WorkParts): readonly Component[] {
   const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'a defect of Purser ended its work') } = options;
   const { verifyIntervalMs, ownAddress, probeIntervalMs = PROBE_INTERVAL_MS, accessIntervalMs = ACCESS_INTERVAL_MS } = settings;
-  const { recorder, election } = voiceOf(options, hub);
+  const lease = leaseTransport(options);
+  const { recorder, election } = voiceOf(options, hub, new KubeClient(lease, FieldManager));
   metrics.leads = () => election.leads;
   const protectedNamespaces = settings.protectedNamespaces ?? PROTECTED_NAMESPACES;
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: limitsOf(settings) };
@@ -43,20 +45,32 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const leads$ = election.leads$.pipe(
     tap((leads) => log.info({ leads }, leads ? 'this process leads' : 'this process does not lead, and is ready to take over')),
   );
+  const release = async () => {
+    try {
+      await election.release();
+    } finally {
+      await lease.close();
+    }
+  };
   const run = (stopping: AbortSignal) => whileLeading({ leads$, work$: work$(stopping), stopping });
   return [
     { name: 'events', start: done, stop: () => recorder.flush(), stopMs: FLUSH_MS },
-    { name: 'leadership', start: done, stop: () => election.release(), stopMs: FLUSH_MS },
+    { name: 'leadership', start: done, stop: release, stopMs: FLUSH_MS },
     streamComponent({ name: 'controllers', run, stopMs: settings.drainMs, onDefect }),
   ];
 }
 
+/** A way to the hub of its own: a Lease that waits behind a thousand other writes is lost. */
+function leaseTransport({ hub, clock, execEnv }: AppOptions): Transport {
+  return createTransport(hub, { clock, connections: 1, ...(execEnv && { execEnv }) });
+}
+
 /** How we speak to the hub: with a name for each life of a process. */
-function voiceOf({ clock, random, log, settings }: AppOptions, client: KubeClient) {
+function voiceOf({ clock, random, log, settings }: AppOptions, client: KubeClient, leaseClient: KubeClient) {
   const identity = `${hostname()}_${randomUUID()}`;
   const problem = (message: string) => (error: unknown) => log.warn({ error }, message);
   const voice = { client, clock, random, component: FieldManager, instance: identity };
-  const candidate = { client, clock, random, namespace: settings.namespace, name: FieldManager, identity };
+  const candidate = { client: leaseClient, clock, random, namespace: settings.namespace, name: FieldManager, identity };
   return {
     recorder: new Recorder({ ...voice, onProblem: problem('an event could not be written') }),
     election: createElection({ ...candidate, onProblem: problem('the Lease could not be read or written') }),

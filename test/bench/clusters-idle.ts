@@ -119,10 +119,12 @@ async function measure(client: KubeClient, purser: ChildProcess, { clusters, sec
   const writes: number[] = [];
   const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
   const startedAt = performance.now();
-  const notReady = () => informer.store.list().filter(({ status }) => status?.conditions?.[0]?.status !== 'True').length;
-  while (informer.store.size < clusters || notReady() > 0) {
+  const notReady = () =>
+    informer.store.list().flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [saying(status)]));
+  while (informer.store.size < clusters || notReady().length > 0) {
     if (purser.exitCode !== null) throw new Error(`Purser ended with ${purser.exitCode}`);
-    if (performance.now() - startedAt > READY_MS) throw new Error(`${notReady()} clusters do not get ready`);
+    if (performance.now() - startedAt > READY_MS)
+      throw new Error(`${notReady().length} clusters do not get ready: ${[...new Set(notReady())].slice(0, 5).join(' ')}`);
     await delay(100);
   }
   const readySeconds = rounded((performance.now() - startedAt) / 1_000);
@@ -134,7 +136,11 @@ async function measure(client: KubeClient, purser: ChildProcess, { clusters, sec
   const used = await usage();
   watching.unsubscribe();
   const figures = { statusWritesPerSecond: rounded(writes.length / seconds), mostWritesInTenSeconds: mostWithin(writes, 10_000), ...used };
-  return { clusters, seconds, readySeconds, ...figures, notReadyAtTheEnd: notReady() };
+  return { clusters, seconds, readySeconds, ...figures, notReadyAtTheEnd: notReady().length };
+}
+
+function saying(status: Cluster['status']): string {
+  return status?.conditions?.[0]?.message ?? 'nothing is known.';
 }
 
 function mostWithin(instants: readonly number[], windowMs: number): number {

@@ -1,0 +1,52 @@
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { expect, it } from '@jest/globals';
+import { Leases } from '../../src/api/resources.ts';
+import { startApp } from '../../src/app.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { ClusterWorld, healthy } from '../controllers/cluster-status/cluster-world.ts';
+import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts';
+
+const SETTINGS = {
+  namespace: CREDENTIALS,
+  credentialNamespaces: [CREDENTIALS],
+  verifyIntervalMs: 0,
+  allowLoopback: true,
+  ownAddress: '127.0.0.1',
+  components: ['controller'] as const,
+  drainMs: 5_000,
+  bindAddress: '127.0.0.1',
+  facadePort: 0,
+  metricsPort: 0,
+  metricsAuth: 'none' as const,
+};
+
+it('holds the Lease on a connection of its own, which no other request keeps waiting', async () => {
+  const world = await ClusterWorld.start();
+  const sent = new Map<unknown, Set<string>>();
+  const listener: ChannelListener = (message) => {
+    const { request, socket } = message as { request: { origin: string; path: string }; socket: unknown };
+    if (request.origin === world.hub.url) sent.set(socket, (sent.get(socket) ?? new Set()).add(kindOf(request.path)));
+  };
+  subscribe('undici:client:sendHeaders', listener);
+  const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
+  const log = createLogger({ level: 'silent', readable: false, write: () => {} });
+  const hub = fixed(cluster, { name: 'purser', token: 'admintoken' });
+  const app = startApp({ hub, clock: systemClock, random: Math.random, log, settings: SETTINGS });
+  await app.ready;
+  const { url } = await world.serve(healthy());
+  await world.register('well', [url]);
+  await world.shows('well', 'Ready=True ClusterReady');
+  await app.stop();
+  unsubscribe('undici:client:sendHeaders', listener);
+  const ways = [...sent.values()].map((kinds) => [...kinds]);
+  expect(ways).toContainEqual(['leases']);
+  expect(ways.filter((kinds) => kinds.includes('leases') && kinds.length > 1)).toEqual([]);
+  expect((await world.hub.admin.get(Leases, { namespace: CREDENTIALS, name: 'purser' })).spec?.holderIdentity ?? '').toBe('');
+  await world.close();
+}, 60_000);
+
+function kindOf(path: string): string {
+  return /\/leases(\/|$|\?)/.test(path) ? 'leases' : 'others';
+}
