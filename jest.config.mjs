@@ -4,6 +4,8 @@ const common = {
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/jest.strip.mjs' },
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
+  // Looks for tokens in everything that is logged, see test/support/leaks.ts.
+  setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
 };
 
 export default {
@@ -18,6 +20,7 @@ export default {
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
     { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
   ],
+  reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // A test fails by what it sees, not because the machine has other work.
   testTimeout: 30_000,
   // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.

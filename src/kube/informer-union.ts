@@ -56,4 +56,9 @@ class StoreUnion<T> implements Store<T> {
     const lookups = this.#stores.map((store) => store.index(valuesOf));
     return (value) => lookups.flatMap((lookup) => lookup(value));
   }
+
+  tally(valuesOf: (object: T) => readonly string[]): (value: string) => number {
+    const counts = this.#stores.map((store) => store.tally(valuesOf));
+    return (value) => counts.reduce((sum, count) => sum + count(value), 0);
+  }
 }

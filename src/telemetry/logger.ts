@@ -11,7 +11,10 @@ export interface LoggerOptions {
   readonly write: (line: string) => unknown;
 }
 
-/** Makes a logger. Errors are given as `error`; of what requests carry, nothing that is secret is printed. */
+/**
+ * Makes a logger. Errors are given as `error`; of what requests carry, nothing that is secret is printed. At every level, what
+ * looks like a token is blanked out last, wherever it stands.
+ */
 export function createLogger({ level, readable, write }: LoggerOptions): Logger {
   const options = {
     level,
@@ -21,7 +24,7 @@ export function createLogger({ level, readable, write }: LoggerOptions): Logger 
     serializers: { error: describeError },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
   };
-  return pino(options, { write: readable ? (line: string) => write(readableLine(line)) : write });
+  return pino(options, { write: (line: string) => write(withoutTokens(readable ? readableLine(line) : line)) });
 }
 
 const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*.headers.authorization'];

@@ -7,6 +7,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
+import { scanForLeaks } from '../support/leaks.ts';
 
 /** The ready file of a local run. */
 export interface Ready extends Place {
@@ -121,5 +122,6 @@ async function endBy(child: ChildProcessWithoutNullStreams, ended: Promise<Ended
 async function endOf(child: ChildProcessWithoutNullStreams): Promise<Ended> {
   const startedAt = performance.now();
   const [[code], stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+  scanForLeaks(`${stdout}${stderr}`, `what ${child.spawnargs.join(' ')} printed`);
   return { code: code as number | null, stdout, stderr, tookMs: performance.now() - startedAt };
 }

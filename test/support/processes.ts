@@ -3,7 +3,9 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
+import { scanForLeaks } from './leaks.ts';
 
 /** A running program. */
 export interface Program {
@@ -36,7 +38,10 @@ export async function startProgram(
   const log = await open(logFile, 'a');
   const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, isUnread ? 'pipe' : log.fd] });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
-  child.once('exit', () => resolve());
+  child.once('exit', () => {
+    if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `what ${path} printed`);
+    resolve();
+  });
   try {
     await once(child, 'spawn');
   } finally {

@@ -52,6 +52,19 @@ describe('createLogger', () => {
     expect(lines.join('')).not.toContain('eyJ');
   });
 
+  it.each(['trace', 'debug', 'info', 'fatal'] as const)('never prints what looks like a token, at %s neither', (level) => {
+    for (const readable of [false, true]) {
+      const { lines, log } = logger({ level: 'trace', readable });
+      log[level](
+        { detail: 'eyJhbGciOi.eyJzdWIiOi.c2ln', nested: { list: ['eyJhbGciOi.eyJzdWIiOi.c2ln'] } },
+        'sent eyJhbGciOi.eyJzdWIiOi.c2ln',
+      );
+
+      expect(lines.join('').match(/\[redacted\]/g)).toHaveLength(3);
+      expect(lines.join('')).not.toContain('eyJ');
+    }
+  });
+
   it('shows the stack of a defect and not that of a refusal', () => {
     const { lines, log } = logger();
     const refusal = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });

@@ -1,0 +1,40 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { leaksIn } from './leaks.ts';
+
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const payload = encode({ sub: 'system:serviceaccount:deploy:deployer', aud: ['https://kubernetes.default.svc'], exp: 1_772_370_000 });
+const header = encode({ alg: 'ES256', kid: 'k1' });
+const signature = sign('sha256', Buffer.from(`${header}.${payload}`), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+
+describe('leaksIn', () => {
+  it.each([
+    ['a token', `${header}.${payload}.${signature}`],
+    ['its header', header],
+    ['its claims', payload],
+    ['its signature', signature],
+  ])('finds %s in a line', (_name, part) => {
+    expect(leaksIn(`{"level":"info","detail":"Bearer ${part}"}`)).not.toEqual([]);
+  });
+
+  it.each([
+    ['a UID', '5ec29062-0605-487c-a4fe-db69a6e89019'],
+    ['a digest', 'a'.repeat(32) + '0123456789abcdef'.repeat(2)],
+    ['a long name', `${'a-'.repeat(120)}b`],
+    ['a path', '/apis/registry.purser.dev/v1alpha1/clusters/Some-Cluster-Name-01/token'],
+  ])('does not take %s for one', (_name, text) => {
+    expect(leaksIn(text)).toEqual([]);
+  });
+});
+
+describe('Log lines of tests', () => {
+  it('are all looked at', () => {
+    const { loggedLines } = globalThis as unknown as { loggedLines: () => number };
+    const before = loggedLines();
+    createLogger({ level: 'info', readable: false, write: () => {} }).info('looked at');
+
+    expect(loggedLines()).toBe(before + 1);
+  });
+});
