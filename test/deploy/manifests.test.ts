@@ -71,6 +71,22 @@ describe('the Deployment', () => {
   });
 });
 
+describe('the NetworkPolicy', () => {
+  const policy = manifest('base/network-policy.yaml');
+
+  it('lets everybody call the façade, and nobody but the monitoring read metrics', () => {
+    expect(policy).toHaveProperty('spec.policyTypes', ['Ingress', 'Egress']);
+    expect(policy).toHaveProperty('spec.ingress.0', { ports: [{ port: 'facade' }] });
+    expect(policy).toHaveProperty('spec.ingress.1.from.0.namespaceSelector.matchLabels', { 'kubernetes.io/metadata.name': 'monitoring' });
+    expect(policy).not.toHaveProperty('spec.ingress.2');
+  });
+
+  it('keeps Purser from the metadata of cloud machines', () => {
+    expect(policy).toHaveProperty('spec.egress.1.to.0.ipBlock', { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] });
+    expect(policy).toHaveProperty('spec.egress.1.to.1.ipBlock', { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] });
+  });
+});
+
 describe('the roles of Purser', () => {
   it('name every verb and resource, and let it become nobody else', () => {
     const rules = roles.flatMap((role) => role.rules);
