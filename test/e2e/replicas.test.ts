@@ -58,13 +58,17 @@ function kubeConfigOf(server: string, ca: string): string {
 }
 
 async function start(): Promise<Replica> {
-  const readyFile = join(await newFolder(), 'ready.json');
-  const run = startOnCluster(kubeconfig, 'run', '--install-crds', '--bind-address', '127.0.0.1', '--ready-file', readyFile);
-  await run.logged('this process does not lead');
-  const { metrics } = await untilFound(async () => JSON.parse(await readFile(readyFile, 'utf8')) as { metrics: string });
-  const replica = { run, metrics };
+  const { run, ready } = await launchReplica();
+  const replica = { run, metrics: ready.metrics };
   running.add(replica);
   return replica;
+}
+
+async function launchReplica(...args: readonly string[]) {
+  const readyFile = join(await newFolder(), 'ready.json');
+  const run = startOnCluster(kubeconfig, 'run', '--install-crds', '--bind-address', '127.0.0.1', '--ready-file', readyFile, ...args);
+  const ready = await untilFound(async () => JSON.parse(await readFile(readyFile, 'utf8')) as { metrics: string; facade?: string });
+  return { run, ready };
 }
 
 function scrape({ metrics }: Replica, token?: string): Promise<Response> {
@@ -102,6 +106,18 @@ async function untilFound<T>(look: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+describe('A process with the façade alone', () => {
+  it('serves, and does not campaign', async () => {
+    const { run, ready } = await launchReplica('--components', 'facade');
+    const isLeader = await leads({ run, metrics: ready.metrics });
+    const { stderr } = await run.end('SIGTERM');
+
+    expect(ready.facade).toMatch(/^https:/);
+    expect(isLeader).toBe(false);
+    expect(stderr).not.toContain('"leads"');
+  });
+});
 
 describe('Two replicas', () => {
   it('have one leader, and show metrics to those whom the hub lets', async () => {
