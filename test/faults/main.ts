@@ -6,7 +6,8 @@ import { basename, join } from 'node:path';
 import { Bench } from './bench.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
-import { headingLine, lineOf, markdownOf, type Row, rowsOf, violationLines } from './report.ts';
+import { pageOf } from './page.ts';
+import { headingLine, lineOf, type Row, rowsOf, violationLines } from './report.ts';
 import { runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { NOT_TRIED, SCENARIOS } from './scenarios/all.ts';
@@ -57,7 +58,8 @@ async function writeReport(out: string, { seed, rows, all }: { seed: number; row
   const samples = rows.reduce((sum, row) => sum + row.samples, 0);
   const violations = rows.flatMap((row) => row.violations);
   await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, rows: shown }, null, 2)}\n`);
-  await writeFile(join(out, 'faults.md'), `${markdownOf(shown)}\n`);
+  const command = ['npm run faults', ...process.argv.slice(2, 3).map(() => '--'), ...process.argv.slice(2)].join(' ');
+  await writeFile(join(out, 'faults.md'), pageOf(shown, { seed, command, machine }));
   console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
 }
 

@@ -1,0 +1,116 @@
+// Every check finds what it is for, and nothing where all is well.
+
+import { describe, expect, it } from '@jest/globals';
+import { checkHistory } from './checks/check-history.ts';
+import type { Entry, Recorded, Sample } from './history.ts';
+import { holds, windowsOf } from './leak-scan.ts';
+
+const T0 = Date.parse('2026-03-01T12:00:00Z');
+const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_000, ...entry });
+const instant = (seconds: number) => T0 + seconds * 1_000;
+
+function sample(seconds: number, digest: string | undefined, more: Partial<Sample> = {}): Recorded {
+  const secret = { uid: 's', ...(digest && { digest }), issuedAt: instant(0), expiresAt: instant(600), renewAt: instant(60) };
+  const told = { token: 'a', uid: 'u', cluster: 'one', generation: 1, observedGeneration: 1, ready: 'True', reason: 'Issued' };
+  return at(seconds, { type: 'sample', ...told, readySince: '', failing: '', verdict: digest ? 'accepted' : 'none', secret, ...more });
+}
+
+function issued(seconds: number, status = 201): Recorded {
+  const path = '/api/v1/namespaces/deploy/serviceaccounts/a/token';
+  return at(seconds, { type: 'request', server: 'one', method: 'POST', path, status, forwarded: true, tookMs: 5 });
+}
+
+const created = at(0, { type: 'cause', token: 'a', why: 'created' });
+const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
+
+describe('checkHistory', () => {
+  it('finds nothing in a token that is issued and renewed when it is due', () => {
+    const renewed = sample(61, 'y', {
+      secret: { uid: 's', digest: 'y', issuedAt: instant(60), expiresAt: instant(660), renewAt: instant(120) },
+    });
+    expect(found(created, issued(0), sample(1, 'x'), issued(60), renewed)).toEqual([]);
+  });
+
+  it.each<readonly [string, readonly Recorded[], readonly string[]]>([
+    ['I1: a refused token that is called ready', [sample(1, 'x', { verdict: 'refused' })], ['I1']],
+    ['I1: no token for long', [sample(1, undefined), sample(14, undefined)], ['I1']],
+    ['I2: a second token without a cause', [created, issued(0), sample(1, 'x'), issued(20)], ['I2']],
+    [
+      'I4: an expiry that goes back',
+      [
+        sample(1, 'x'),
+        sample(2, 'y', { secret: { uid: 's', digest: 'y', issuedAt: instant(0), expiresAt: instant(300), renewAt: instant(60) } }),
+      ],
+      ['I4'],
+    ],
+    ['I7: a token without permission', [created, at(1, { type: 'grant', token: 'a', allowed: false }), issued(5)], ['I7']],
+    ['I8: too much memory', [at(1, { type: 'usage', pid: 1, rssMegabytes: 5_000, handles: 10 })], ['I8']],
+    ['I9: an expired token that is called ready', [sample(700, 'x')], ['I9']],
+    ['I11: a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
+    ['I12: a valid token that is taken away', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],
+  ])('finds %s', (_, history, invariants) => {
+    expect(found(...history)).toEqual(invariants);
+  });
+
+  it('finds a write where nothing was due (I3)', () => {
+    const marks = [at(1, { type: 'quiet', begins: true }), at(20, { type: 'quiet', begins: false })] as const;
+    const write = at(5, {
+      type: 'request',
+      server: 'hub',
+      method: 'PUT',
+      path: '/api/v1/namespaces/t/secrets/a',
+      status: 200,
+      forwarded: true,
+      tookMs: 1,
+    });
+    const lease = at(6, {
+      type: 'request',
+      server: 'hub',
+      method: 'PUT',
+      path: '/apis/coordination.k8s.io/v1/namespaces/p/leases/purser',
+      status: 200,
+      forwarded: true,
+      tookMs: 1,
+    });
+    expect(found(marks[0], write, lease, marks[1])).toEqual(['I3']);
+  });
+
+  it('finds a renewal that is late for a fault elsewhere (I5)', () => {
+    const late = sample(71, 'y', {
+      cluster: 'two',
+      secret: { uid: 's', digest: 'y', issuedAt: instant(70), expiresAt: instant(670), renewAt: instant(130) },
+    });
+    const span = [at(10, { type: 'begin', fault: 'F8', on: 'one' }), at(100, { type: 'end', fault: 'F8' })] as const;
+    expect(found(span[0], sample(20, 'x', { cluster: 'two' }), late, span[1])).toEqual(['I5']);
+  });
+
+  it('takes what a crash, a lost answer or a person did for a cause', () => {
+    const crash = at(2, { type: 'process', what: 'crash', pid: 1 });
+    const lost = at(8, {
+      type: 'request',
+      server: 'one',
+      method: 'POST',
+      path: '/api/v1/namespaces/deploy/serviceaccounts/a/token',
+      status: 201,
+      forwarded: true,
+      fault: 'lose',
+      tookMs: 5,
+    });
+    expect(
+      found(created, issued(0), sample(1, 'x'), crash, issued(5), at(7, { type: 'cause', token: 'a', why: 'rotate' }), lost, issued(9)),
+    ).toEqual([]);
+  });
+});
+
+describe('the search for tokens (I6)', () => {
+  const signature = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ';
+
+  it.each([
+    ['in a log line', `{"msg":"bearer x.y.${signature}"}`, true],
+    ['a part of it', `key=${signature.slice(5, 30)}`, true],
+    ['too little of it', signature.slice(0, 23), false],
+    ['something else of that length', signature.toUpperCase(), false],
+  ])('knows a token %s', (_, text, isFound) => {
+    expect(holds(text, windowsOf([signature]))).toBe(isFound);
+  });
+});

@@ -1,0 +1,67 @@
+// The page of the documentation that a whole run makes.
+
+import type { Row } from './report.ts';
+import { markdownOf, violationLines } from './report.ts';
+
+export interface Circumstances {
+  readonly seed: number;
+  readonly command: string;
+  readonly machine: string;
+}
+
+/** The table with what is needed to read it, and to have it again. */
+export function pageOf(rows: readonly Row[], { seed, command, machine }: Circumstances): string {
+  const samples = rows.reduce((sum, row) => sum + row.samples, 0);
+  const issued = rows.reduce((sum, row) => sum + row.issued, 0);
+  const violations = rows.flatMap((row) => row.violations.map((violation) => ({ row, violation })));
+  const found = rows.flatMap(({ id, violations: each }) => violationLines(each).map((line) => `- ${id}: ${line.split('\n')[0]}`));
+  return `# What Purser does when things break
+
+\`npm run faults\` runs Purser as a process of its own on a real hub and two real target clusters (etcd and kube-apiserver on
+loopback). Every API server is behind a proxy that refuses, resets, freezes, delays, throttles and cuts connections, and that
+answers, alters, truncates, loses and holds requests. A prober of its own, which shares no code with Purser and goes past all
+proxies, reads every ManagedToken and Secret and puts every token to its target with a TokenReview, more than once a second. What
+happened is kept as JSON lines and checked afterwards.
+
+The table is of one run: \`${command}\`, seed ${seed}, on ${machine}.
+${samples} tokens were sampled, ${issued} were issued; ${violations.length === 0 ? 'nothing was violated' : `${violations.length} violations`}.
+
+${markdownOf(rows)}
+
+${found.length === 0 ? '' : `Violated were:\n\n${found.join('\n')}\n\n`}\
+- **samples**: how often a token in its Secret was put to its target.
+- **issued**: TokenRequests that a target has answered with a token, those of callers of the façade included.
+- **worst lateness**: how long after its time the latest renewal came; tokens live for 600 s and are renewed after 60 to 90 s, so
+  even the latest came minutes before the old token expired.
+- **recovery**: from the end of the fault until every token was valid, renewed in time and without a failure in its status. A
+  minute is allowed; two where Purser was told to wait, or cannot know that it is over and tries again within a fifth of what is
+  left of the token (F12, F39).
+
+## What must hold
+
+| | invariant | how it is checked |
+| --- | --- | --- |
+| I1 | a ManagedToken that is Ready has a token that its target accepts, for the right account | every sample; after an account or a key has changed, within the interval of verification (20 s here) |
+| I2 | one issuance for each cause: creation, renewal, request, repair; one more for a crash or a lost answer | every TokenRequest at the proxies |
+| I3 | a restart writes nothing but the Lease when nothing is due | every write at the proxies |
+| I4 | the expiry in a Secret never goes back | every sample |
+| I5 | what one cluster suffers makes no renewal on another late by more than 5 s | renewals of the other cluster |
+| I6 | no part of a token (24 characters of its signature) in logs, events, status, annotations, metrics, files | all of them, at the end |
+| I7 | nothing is issued without permission | every TokenRequest against the history of grants |
+| I8 | memory below 300 MB, below 150 descriptors, no growth | the kernel, every 5 s |
+| I9 | status is true: Ready, transition times, observed generation; a change of a cluster shows within 40 s | every sample |
+| I10 | everything is well within a minute of the end of a fault, and nobody is asked too often meanwhile | every fault |
+| I11 | a withdrawn permission removes the Secret within 40 s | every sample |
+| I12 | while it cannot be renewed, a valid token stays | every sample |
+
+Faults F1 to F60 are numbered as in the fault matrix; those with other letters were added. \`npm run test:kube\` runs a short,
+seeded form of all this.
+
+\`\`\`sh
+npm run kube:build            # once: etcd, kube-apiserver and kube-controller-manager
+npm run faults                # everything, then ten minutes of faults by chance
+npm run faults -- --only F32  # SIGKILL before and after every request
+npm run faults -- --only F56 --minutes 60 --seed 7
+\`\`\`
+`;
+}

@@ -1,0 +1,56 @@
+// The short form of `npm run faults`, with the same faults every time: some of the matrix, some crashes, some by chance.
+
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Bench } from '../faults/bench.ts';
+import { checkHistory } from '../faults/checks/check-history.ts';
+import { scanForTokens } from '../faults/leak-scan.ts';
+import { violationLines } from '../faults/report.ts';
+import { runScenario } from '../faults/run-scenario.ts';
+import type { Scenario } from '../faults/scenario.ts';
+import { SCENARIOS } from '../faults/scenarios/all.ts';
+import { crashPoints } from '../faults/scenarios/crash.ts';
+import { randomFaults } from '../faults/scenarios/schedule.ts';
+import { newFolder } from '../support/folders.ts';
+
+const SEED = 8;
+const DRAWN_MINUTES = 0.3;
+const CRASHES = 3;
+/** Quick ones, of every kind. */
+const CHOSEN = ['F14', 'F16', 'F19', 'F44', 'T2', 'H2'];
+
+const scenarios: readonly Scenario[] = [
+  ...SCENARIOS.filter(({ id }) => CHOSEN.includes(id)),
+  { id: 'F32', title: `SIGKILL at ${CRASHES} requests that are drawn`, on: 'purser', run: crashPoints(CRASHES) },
+  randomFaults(DRAWN_MINUTES),
+];
+
+let bench: Bench;
+let historyFile: string;
+
+beforeAll(async () => {
+  historyFile = join(await newFolder(), 'history.jsonl');
+  bench = await Bench.start({ seed: SEED, historyFile, fleet: 3 });
+  await bench.startPurser();
+  bench.prober.start();
+  await bench.settled(60_000);
+}, 180_000);
+
+afterAll(() => bench?.stop(), 60_000);
+
+it.each(scenarios.map((scenario) => [scenario.id, scenario.title, scenario] as const))(
+  '%s: %s',
+  async (_id, _title, scenario) => {
+    const before = bench.history.entries.length;
+    await runScenario(bench, scenario);
+    const beganAt = bench.history.entries[before]?.at ?? 0;
+    expect(violationLines(checkHistory(bench.history.entries).filter(({ at }) => at >= beganAt))).toEqual([]);
+  },
+  240_000,
+);
+
+it('tells no token to anybody: not in logs, events, status, metrics or files', async () => {
+  await scanForTokens(bench, historyFile);
+  expect(bench.prober.seen.size).toBeGreaterThan(10);
+  expect(violationLines(checkHistory(bench.history.entries))).toEqual([]);
+}, 60_000);
