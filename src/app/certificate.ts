@@ -22,7 +22,11 @@ export function servingCertificate({ clock, settings, facadeCertificate }: AppOp
 }
 
 /** Resolves once there is a certificate, however long that takes. Rejects only when it is aborted. */
-export async function untilFound(certificate: CertificateSource, { clock, log }: AppOptions, signal: AbortSignal): Promise<void> {
+export async function untilFound(
+  certificate: CertificateSource,
+  { clock, log }: Pick<AppOptions, 'clock' | 'log'>,
+  signal: AbortSignal,
+): Promise<void> {
   for (let isTold = false; ; isTold = true) {
     try {
       await certificate();

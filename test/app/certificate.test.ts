@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { untilFound, withoutWaiting } from '../../src/app/certificate.ts';
+import type { CertificateSource } from '../../src/http/certificate.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { FakeClock } from '../support/clock.ts';
+
+const FOUND = { cert: 'found', key: 'key' };
+
+function world(missing: number) {
+  const lines: string[] = [];
+  const clock = new FakeClock();
+  let looks = 0;
+  const certificate: CertificateSource = async () => {
+    looks += 1;
+    if (looks <= missing) throw new Error('there is none yet');
+    return FOUND;
+  };
+  const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
+  return { clock, log, lines, certificate, looks: () => looks };
+}
+
+/** Lets everything that is due happen, a second at a time. */
+async function seconds(clock: FakeClock, count: number): Promise<void> {
+  for (let second = 0; second < count; second++) {
+    await new Promise(setImmediate);
+    clock.advance(1_000);
+  }
+  await new Promise(setImmediate);
+}
+
+describe('a certificate that is not there yet', () => {
+  it('is waited for, and told of once', async () => {
+    const { clock, certificate, lines, looks, ...rest } = world(3);
+    const waiting = untilFound(certificate, { clock, ...rest }, new AbortController().signal);
+    await seconds(clock, 3);
+    await waiting;
+
+    expect(looks()).toBe(4);
+    expect(lines).toEqual([expect.stringContaining('the façade waits for its certificate')]);
+  });
+
+  it('is waited for no longer than the start', async () => {
+    const { clock, certificate, log } = world(Number.POSITIVE_INFINITY);
+    const stopping = new AbortController();
+    const waiting = untilFound(certificate, { clock, log }, stopping.signal);
+    await seconds(clock, 2);
+    stopping.abort(new Error('stopped'));
+
+    await expect(waiting).rejects.toThrow('stopped');
+  });
+
+  it('has another one in its place for those who cannot wait, never to come back to it', async () => {
+    const { clock, certificate } = world(1);
+    const source = withoutWaiting(certificate, clock.now());
+
+    expect((await source()).cert).toContain('BEGIN CERTIFICATE');
+    await expect(source()).rejects.toThrow('there is none yet');
+    expect([await source(), await source()]).toEqual([FOUND, FOUND]);
+  });
+});
