@@ -165,4 +165,16 @@ describe('Two replicas', () => {
 
     expect(await leaders()).toEqual([next]);
   });
+
+  it('are ready while the hub is away, and show nobody metrics whom they cannot ask about', async () => {
+    const { metrics } = await leader();
+    const gone = once(hub, 'exit');
+    hub.kill('SIGKILL');
+    await gone;
+    const scraped = await scrape({ metrics } as Replica, 'bobtoken');
+
+    expect((await fetch(`${metrics}/livez`)).status).toBe(200);
+    expect((await fetch(`${metrics}/readyz`)).status).toBe(200);
+    expect([scraped.status, scraped.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  });
 });
