@@ -1,7 +1,7 @@
 // The body of a write as an object of the endpoint's kind.
 
+import { isKnownKind } from '../../apimachinery/known-kinds.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
-import { reviewKinds } from '../../apimachinery/reviews.ts';
 import type { BodyMediaType } from '../../apimachinery/wire/content-type.ts';
 import { decodeObject } from '../../apimachinery/wire/decode.ts';
 import type { ExpectedKind } from '../../apimachinery/wire/decode-request.ts';
@@ -22,9 +22,7 @@ export function decodeBody(api: Api, { warn }: ApiRequest, { kind, ...body }: Bo
     ...body,
     kind,
     defaultKind: kind.builtIn,
-    isRegistered: (group, version, name) =>
-      api.registry.isRegistered(group, version, name) ||
-      (version === 'v1' && reviewKinds.some((each) => each.group === group && each.kind === name)),
+    isRegistered: (group, version, name) => api.registry.isRegistered(group, version, name) || isKnownKind(group, version, name),
   });
   warnings.forEach(warn);
   return object;

@@ -3,7 +3,7 @@
 import { invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
 import { forbidden, invalid } from '../../api/status.ts';
 import { checkBoundKind } from '../../apimachinery/bound-object.ts';
-import { reviewKinds } from '../../apimachinery/reviews.ts';
+import { isKnownKind } from '../../apimachinery/known-kinds.ts';
 import {
   checkNamespace,
   defaultedTokenRequest,
@@ -46,7 +46,7 @@ export async function readTokenRequest(incoming: FacadeRequest, account: PostedA
   const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
   const body = await incoming.body();
   const { dryRun, fieldManager, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
-  const decoding = { body, mediaType, kind: TOKEN_REQUEST_KIND, defaultKind: true, fieldValidation, isRegistered };
+  const decoding = { body, mediaType, kind: TOKEN_REQUEST_KIND, defaultKind: true, fieldValidation, isRegistered: isKnownKind };
   const { object, warnings } = decodeObject(decoding);
   warnings.forEach(incoming.warn);
   const request = defaultedTokenRequest(object);
@@ -63,10 +63,6 @@ export async function readTokenRequest(incoming: FacadeRequest, account: PostedA
 const MAX_FIELD_MANAGER = 127;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
-
-function isRegistered(group: string, version: string, kind: string): boolean {
-  return version === 'v1' && reviewKinds.some((each) => each.group === group && each.kind === kind);
-}
 
 function checkAudiences(audiences: readonly string[], { name }: PostedAccount, { ownAudiences, limits }: TokenRules): void {
   if (audiences.length === 0) throw invalid(KIND, '', [requiredValue('spec.audiences')]);

@@ -1,0 +1,136 @@
+// The façade before a real cluster, as people and programs call it.
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
+import { signToken } from '../../src/apiserver/access/json-web-token.ts';
+import { parseSigningKey } from '../../src/apiserver/access/signing-key.ts';
+import { createFacade, type Facade } from '../../src/http/facade.ts';
+import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { createTransport, type Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { aCredential, registered, settings } from '../issuers/registration.ts';
+import { newFolder } from '../support/folders.ts';
+import { kubeBinaries } from '../support/kube-binaries.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { run } from '../support/run.ts';
+
+const ISSUER = 'https://hub.test';
+const authority = createAuthority(Date.now());
+const clients = new ClusterClients(settings(systemClock));
+let cluster: RealCluster;
+let transport: Transport;
+let facade: Facade;
+let url = '';
+let account = '';
+let caFile = '';
+
+beforeAll(async () => {
+  cluster = await startRealCluster({ issuer: ISSUER });
+  transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock: systemClock });
+  const hub = new KubeClient(transport, 'tests');
+  await hub.create(Namespaces, { metadata: { name: 'deploy' } });
+  const { metadata } = await hub.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });
+  account = metadata.uid ?? '';
+  const target = registered({
+    name: 'prod-eu',
+    servers: [cluster.url],
+    ca: cluster.ca,
+    credential: aCredential({ token: 'admintoken', server: cluster.url }),
+  });
+  const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  facade = createFacade({
+    hub,
+    clients,
+    registered: (name) => (name === 'prod-eu' ? target : undefined),
+    certificate: { cert, key },
+    clock: systemClock,
+    log: createLogger({ level: 'silent', readable: false, write: () => {} }),
+    settings: { facadePort: 0, bindAddress: '127.0.0.1' },
+  });
+  url = await facade.listen();
+  caFile = join(await newFolder(), 'ca.crt');
+  await writeFile(caFile, authority.certificate);
+}, 120_000);
+
+afterAll(async () => {
+  await facade.close(1_000);
+  await clients.close();
+  await transport.close();
+  await cluster.stop();
+}, 60_000);
+
+function kubectl(token: string, ...args: readonly string[]) {
+  const how = ['--server', `${url}/orchestrator/prod-eu`, '--certificate-authority', caFile, '--token', token, '--kubeconfig', '/dev/null'];
+  return run(kubeBinaries()?.kubectl ?? '', [...args, ...how]);
+}
+
+describe('kubectl create token', () => {
+  it('gets a token through the façade', async () => {
+    const { code, output } = await kubectl(
+      'admintoken',
+      'create',
+      'token',
+      'deployer',
+      '-n',
+      'deploy',
+      '--audience',
+      'x',
+      '--duration',
+      '20m',
+    );
+    expect(output).toMatch(/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(code).toBe(0);
+    const claims = JSON.parse(Buffer.from(output.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+    expect(claims).toMatchObject({ aud: ['x'], sub: 'system:serviceaccount:deploy:deployer' });
+  });
+
+  it.each([
+    ['somebody who may not', 'bobtoken', ['--audience', 'x'], 'cannot create resource "serviceaccounts/token"'],
+    ['nobody', 'nobodytoken', ['--audience', 'x'], 'Unauthorized'],
+    ['no audience', 'admintoken', [], 'spec.audiences: Required value'],
+    ['too short a time', 'admintoken', ['--audience', 'x', '--duration', '1m'], 'may not specify a duration less than 10 minutes'],
+    [
+      'a Node',
+      'admintoken',
+      ['--audience', 'x', '--bound-object-kind', 'Node', '--bound-object-name', 'n'],
+      'cannot bind token to object of type',
+    ],
+  ])('tells what is wrong with %s', async (_what, token, more, message) => {
+    const { code, output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
+    expect(`${output}${complaints}`).toContain(message);
+    expect(code).not.toBe(0);
+  });
+});
+
+describe('a token that has expired', () => {
+  it.each([
+    ['30 seconds ago counts, as at any API server', 30, 201],
+    ['two minutes ago does not count', 120, 401],
+  ])('%s, in case 12', async (_when, agoSeconds, status) => {
+    const key = parseSigningKey(await readFile(join(cluster.folder, 'service-account.key'), 'utf8'));
+    const now = Math.floor(Date.now() / 1000);
+    const token = await signToken(
+      {
+        aud: [ISSUER],
+        exp: now - agoSeconds,
+        iat: now - 3600,
+        nbf: now - 3600,
+        iss: ISSUER,
+        sub: 'system:serviceaccount:deploy:deployer',
+        'kubernetes.io': { namespace: 'deploy', serviceaccount: { name: 'deployer', uid: account } },
+      },
+      key,
+    );
+    const { output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
+    // The account itself may have no token: being told so takes being known.
+    expect(`${output}${complaints}`).toContain(
+      status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create',
+    );
+  });
+});
