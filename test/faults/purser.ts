@@ -17,8 +17,6 @@ export interface PurserOptions {
   readonly skewMs?: number;
   /** A program that starts it, such as a shell that sets limits first. */
   readonly through?: readonly string[];
-  /** Nobody reads what it logs. */
-  readonly blockedLog?: boolean;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -58,7 +56,7 @@ export class Purser {
   }
 
   static async start(options: PurserOptions): Promise<Purser> {
-    const { folder, history, kubeconfig, args = [], through = [], blockedLog = false, skewMs = 0 } = options;
+    const { folder, history, kubeconfig, args = [], through = [], skewMs = 0 } = options;
     started += 1;
     const file = (name: string) => join(folder, `purser-${started}.${name}`);
     const files: Files = { log: file('log'), orders: file('orders'), ready: file('ready') };
@@ -77,7 +75,7 @@ export class Purser {
       files.ready,
       ...args,
     ];
-    const program = await startProgram(command[0] ?? '', command.slice(1), files.log, { env, cwd: folder, isUnread: blockedLog });
+    const program = await startProgram(command[0] ?? '', command.slice(1), files.log, { env, cwd: folder });
     return new Purser(program, files, history);
   }
 

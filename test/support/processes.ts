@@ -24,19 +24,12 @@ export interface Program {
 export interface ProgramSetting {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** What it complains of goes into a pipe that nobody reads. */
-  readonly isUnread?: boolean;
 }
 
 /** Starts a program whose output goes to `logFile`. */
-export async function startProgram(
-  path: string,
-  args: readonly string[],
-  logFile: string,
-  { isUnread = false, ...setting }: ProgramSetting = {},
-): Promise<Program> {
+export async function startProgram(path: string, args: readonly string[], logFile: string, setting: ProgramSetting = {}): Promise<Program> {
   const log = await open(logFile, 'a');
-  const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, isUnread ? 'pipe' : log.fd] });
+  const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, log.fd] });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   child.once('exit', () => {
     if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `what ${path} printed`);

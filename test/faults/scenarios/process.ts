@@ -126,6 +126,14 @@ async function hubToken(bench: Bench): Promise<void> {
   await bench.renewed('one-2', before, 20_000);
 }
 
+/** Logs into a pipe that is full and that nobody reads. */
+const FULL_PIPE = [
+  '/bin/sh',
+  '-c',
+  'mkfifo unread; exec 3<>unread; rm unread; head -c 1000000 /dev/zero >&3 & sleep 1; kill $!; exec "$0" "$@" 2>&3',
+];
+const FEW_DESCRIPTORS = ['/bin/sh', '-c', 'ulimit -n 64; exec "$0" "$@"'];
+
 export const processFaults: readonly Scenario[] = [
   { id: 'I3', title: 'restart while nothing is due', on: 'purser', run: quietRestart },
   { id: 'F27', title: "Purser's clock 5 min ahead", on: 'purser', run: skewed(300_000) },
@@ -137,11 +145,11 @@ export const processFaults: readonly Scenario[] = [
   { id: 'F36', title: 'nowhere to write to', on: 'purser', run: under({ env: { TMPDIR: '/proc', HOME: '/proc' } }) },
   { id: 'F49', title: 'replaced while it works, three times', on: 'purser', run: replaced },
   { id: 'F51', title: "Purser's hub token replaced on disk, the old one dead", on: 'purser', run: hubToken },
-  { id: 'F59', title: 'nobody reads its log', on: 'purser', run: under({ blockedLog: true }, 40_000) },
+  { id: 'F59', title: 'nobody reads its log', on: 'purser', run: under({ through: FULL_PIPE }, 40_000) },
   {
     id: 'F60',
     title: 'no more than 64 file descriptors',
     on: 'purser',
-    run: under({ through: ['/bin/sh', '-c', 'ulimit -n 64; exec "$0" "$@"'] }, 30_000),
+    run: under({ through: FEW_DESCRIPTORS }, 30_000),
   },
 ];
