@@ -31,8 +31,11 @@ export interface ReadDeps {
   readonly fullLists: Quota;
 }
 
-/** Larger answers take a place among the full lists, and are compressed for those who accept it. */
+/** Larger answers take a place among the full lists. */
 const LARGE_BYTES = 1 << 20;
+/** Larger answers are written in slices. */
+const WHOLE_BYTES = 256 * 1024;
+/** Larger answers are compressed for those who accept it. */
 const MIN_GZIP_BYTES = 128 * 1024;
 
 /** The list, or one page of it. */
@@ -45,7 +48,7 @@ export async function listClusters(deps: ReadDeps, request: FacadeRequest): Prom
   const { user } = request.caller;
   const page = await readPage(state, { selection, options, signal: request.signal, visibility: () => access.visibleTo(user) });
   const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
-  return isPlain ? streamed(deps, request, page) : converted(request, page, { representation, view });
+  return isPlain ? plain(deps, request, page) : converted(request, page, { representation, view });
 }
 
 /** One cluster; those that are hidden and those that do not exist are the same. */
@@ -72,18 +75,15 @@ export function viewOf(request: FacadeRequest, as: Representation['as'], clock: 
   return view;
 }
 
-function streamed({ clock, fullLists }: ReadDeps, request: FacadeRequest, page: ClusterPage): FacadeReply {
+async function plain({ clock, fullLists }: ReadDeps, request: FacadeRequest, page: ClusterPage): Promise<FacadeReply> {
   const body = new ListBody(page);
-  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request);
+  if (body.length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], body.length), 'application/json');
+  const isZipped = acceptsGzip(request);
   const release = body.length > LARGE_BYTES ? fullLists.take(userKey(request.caller.user)) : () => {};
   request.signal.addEventListener('abort', release);
   return {
     status: 200,
-    headers: {
-      'content-type': 'application/json',
-      ...VARY,
-      ...(isZipped ? ZIPPED : { 'content-length': String(body.length) }),
-    },
+    headers: { 'content-type': 'application/json', ...VARY, ...(isZipped ? ZIPPED : { 'content-length': String(body.length) }) },
     async write(response) {
       await (isZipped ? body.zipTo(response) : body.writeTo(response, clock));
       release();
@@ -96,14 +96,17 @@ interface Shown {
   readonly view: View;
 }
 
-async function converted(request: FacadeRequest, page: ClusterPage, { representation, view }: Shown): Promise<Reply> {
+function converted(request: FacadeRequest, page: ClusterPage, { representation, view }: Shown): Promise<Reply> {
   const { revision, fingerprint, whole } = page;
   const clusters = whole ? [...whole.from('')] : page.clusters;
   const items = clusters.map((cluster) => cluster.at(formatVersion(cluster.revision, fingerprint)));
   const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: SELF_LINK };
-  const body = formatBody(showList(list, view), representation);
+  return wholeReply(request, formatBody(showList(list, view), representation), representation.contentType);
+}
+
+async function wholeReply(request: FacadeRequest, body: string | Buffer, contentType: string): Promise<Reply> {
   const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request);
-  const headers = { 'content-type': representation.contentType, ...VARY, ...(isZipped && ZIPPED) };
+  const headers = { 'content-type': contentType, ...VARY, ...(isZipped && ZIPPED) };
   return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
 }
 

@@ -257,8 +257,8 @@ async function answered(reply: Promise<FacadeReply>): Promise<Answered> {
 }
 
 function textOf(body: Reply['body']): string {
-  if (typeof body !== 'string') throw new Error('a body that is no text');
-  return body;
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) throw new Error('a body that comes in pieces');
+  return body.toString();
 }
 
 function parsed(text: string): ListBody {
