@@ -102,8 +102,10 @@ async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promi
   );
   await Promise.race([killed, over]);
   await bench.heal();
-  const wasKilled = !purser.isRunning;
+  // The request may have done its work before the process was killed for it.
+  const wasKilled = count >= at;
   if (wasKilled) {
+    await killed;
     await bench.freeLease();
     await bench.startPurser();
   }
