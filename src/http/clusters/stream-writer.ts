@@ -3,6 +3,7 @@
 
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../std/clock.ts';
 
 /** Lines as one chunk of a chunked body. */
@@ -30,6 +31,8 @@ const LINGER_MS = 10_000;
 export class StreamWriter {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
+  /** Where chunks can go as they are; undefined while an earlier answer holds the connection, and for callers without chunks. */
+  readonly #socket: Socket | undefined;
   readonly #drains: EventEmitter;
   readonly #onDrain: () => void;
   /** Whether what has been written is more than the reader has taken. */
@@ -40,7 +43,8 @@ export class StreamWriter {
     this.#response = response;
     this.#clock = clock;
     response.flushHeaders();
-    this.#drains = response.socket ?? response;
+    this.#socket = response.chunkedEncoding ? (response.socket ?? undefined) : undefined;
+    this.#drains = this.#socket ?? response;
     this.#onDrain = () => {
       this.#isBlocked = false;
       onDrain();
@@ -53,9 +57,7 @@ export class StreamWriter {
   }
 
   write(chunk: Chunk): void {
-    const { socket, chunkedEncoding } = this.#response;
-    const isTaken = socket && chunkedEncoding ? socket.write(chunk.framed) : this.#response.write(chunk.body);
-    this.#isBlocked = !isTaken;
+    this.#isBlocked = !(this.#socket?.write(chunk.framed) ?? this.#response.write(chunk.body));
   }
 
   /** Ends the body; a reader that does not take it is cut off. */
