@@ -202,49 +202,33 @@ describe('a dry run', () => {
       body: JSON.stringify(body),
     });
 
+  const bound = (kind: string, name: string) => ({ spec: { audiences: ['x'], boundObjectRef: { kind, apiVersion: 'v1', name } } });
   it.each([
-    ['a missing account', { spec: { audiences: ['x'] } }, PATH.replace('builder', 'ghost'), 404, 'serviceaccounts "ghost" not found'],
-    [
-      'a missing Secret',
-      { spec: { audiences: ['x'], boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 'ghost' } } },
-      PATH,
-      404,
-      'secrets "ghost" not found',
-    ],
-    [
-      'a Pod of another account',
-      { spec: { audiences: ['x'], boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'other' } } },
-      PATH,
-      400,
-      'cannot bind token for serviceaccount "builder" to pod running with different serviceaccount name.',
-    ],
+    ['a missing Secret', bound('Secret', 'ghost'), { code: 404, message: 'secrets "ghost" not found' }],
+    ['a Pod of another account', bound('Pod', 'other'), { code: 400, message: expect.stringContaining('different serviceaccount name.') }],
     [
       'a wrong lifetime',
       { spec: { audiences: ['x'], expirationSeconds: 599 } },
-      PATH,
-      422,
-      'may not specify a duration less than 10 minutes',
+      { code: 422, message: expect.stringContaining('less than 10 minutes') },
     ],
     [
       'a wrong name',
       { metadata: { name: 'nope' }, spec: { audiences: ['x'] } },
-      PATH,
-      422,
-      'must match the service account name if specified',
+      { code: 422, message: expect.stringContaining('must match') },
     ],
     [
       'a wrong UID',
       { metadata: { uid: 'nope' }, spec: { audiences: ['x'] } },
-      PATH,
-      409,
-      'the UID in the token request (nope) does not match the UID of the service account',
+      { code: 409, message: expect.stringContaining('the UID in the token request (nope)') },
     ],
-  ])('finds %s', async (_what, body, path, status, message) => {
-    const answer = await rehearsed(body, path);
-    expect({ status: answer.status, body: JSON.parse(answer.body) as unknown }).toMatchObject({
-      status,
-      body: { message: expect.stringContaining(message) },
-    });
+  ])('finds %s', async (_what, body, expected) => {
+    const answer = await rehearsed(body);
+    expect(JSON.parse(answer.body)).toMatchObject(expected);
+  });
+
+  it('finds a missing account', async () => {
+    const answer = await rehearsed({ spec: { audiences: ['x'] } }, PATH.replace('builder', 'ghost'));
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 404, message: 'serviceaccounts "ghost" not found' });
   });
 });
 

@@ -95,7 +95,7 @@ describe('a flood', () => {
     world = await FacadeWorld.start({ clock, settings: { facadePort: 0, facadeRate: 5 } });
     const answers = await Promise.all(Array.from({ length: 12 }, () => world.post()));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
-    const [refused] = answers.filter(({ status }) => status === 429);
+    const refused = answers.find(({ status }) => status === 429);
     expect(refused?.headers['retry-after']).toBe('1');
     expect(JSON.parse(refused?.body ?? '')).toMatchObject({ kind: 'Status', reason: 'TooManyRequests' });
     clock.advance(1_000);
@@ -128,6 +128,6 @@ describe('a façade that stops', () => {
     held[0]?.();
     expect((await answer).status).toBe(404);
     await stopped;
-    await expect(world.post()).rejects.toThrow();
+    await expect(world.post()).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/);
   });
 });
