@@ -1,4 +1,4 @@
-// What is told about the options, made from them: the text of `--help`, and the table in the README.
+// What is told about the options, made from them: the text of `--help`, and the table in docs/operating.md.
 
 import type { Command } from './given.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';

@@ -1,4 +1,4 @@
-// Every option, declared once: help, environment variables, checks and the table in the README are made from here.
+// Every option, declared once: help, environment variables, checks and the table in docs/operating.md are made from here.
 
 import {
   anyText,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import { readmeWithOptions } from '../../src/config/generate.ts';
+import { manualWithOptions } from '../../src/config/generate.ts';
 import { helpText, optionsTable } from '../../src/config/help.ts';
 import { OPTIONS } from '../../src/config/options.ts';
 
@@ -22,11 +22,11 @@ describe('helpText', () => {
   });
 });
 
-describe('The options in the README', () => {
+describe('The options in docs/operating.md', () => {
   it('are those that there are (run `npm run generate` when this fails)', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const manual = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
 
-    expect(await readmeWithOptions()).toBe(readme);
-    expect(readme).toContain(optionsTable());
+    expect(await manualWithOptions()).toBe(manual);
+    expect(manual).toContain(optionsTable());
   });
 });

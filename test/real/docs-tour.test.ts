@@ -1,0 +1,60 @@
+// The tour of the README, command by command, against a local run and with the real kubectl: what is shown is what is printed.
+
+import { dirname } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { blocksOf, documents, type Step, stepsOf } from '../docs/documents.ts';
+import { comparable, type Ran, runSteps } from '../docs/shell.ts';
+import { type LocalRun, startLocalRun } from '../e2e/local-run.ts';
+import { newFolder } from '../support/folders.ts';
+import { kubeBinaries } from '../support/kube-binaries.ts';
+import { run } from '../support/run.ts';
+
+jest.setTimeout(300_000);
+
+const blocks = documents().flatMap(blocksOf);
+const steps = blocks.filter(({ place }) => place === 'tour').flatMap(stepsOf);
+const welcome = blocks.flatMap(stepsOf).find(({ command }) => command.includes('npm start'))?.shown ?? '';
+const { kubectl } = kubeBinaries() ?? { kubectl: '' };
+
+let local: LocalRun;
+let ran: readonly Ran[];
+
+beforeAll(async () => {
+  const folder = await newFolder();
+  local = await startLocalRun(folder);
+  const { kubeconfig } = local.ready;
+  // A person takes longer to get to another terminal.
+  await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'mt', '-A', '--all', '--for=condition=Ready', '--timeout=60s']);
+  await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'clusters', '--all', '--for=condition=Ready', '--timeout=60s']);
+  const env = { PATH: `${dirname(kubectl)}:${process.env['PATH']}`, HOME: folder, TERM: 'dumb' };
+  ran = await runSteps(steps.map(here), { folder, env });
+});
+
+afterAll(async () => void (await local?.end('SIGTERM')));
+
+describe('The tour', () => {
+  it.each(steps.map(({ command }, index) => [command.split('\n')[0], index] as const))('%s', (_, index) => {
+    const { shown, printed, code } = ran[index] as Ran;
+    // A block of plain commands shows nothing, and has to work.
+    if (shown === undefined) expect({ code, printed }).toMatchObject({ code: 0 });
+    else expect(comparable(printed)).toBe(comparable(shown));
+  });
+
+  it('begins with what npm start prints', async () => {
+    const { stdout } = await local.end('SIGTERM');
+    const [introduction = ''] = welcome.split('…');
+    const [printed = ''] = stdout.split('Try in');
+    const isFile = /(\S+\/)?kept\//g;
+    expect(comparable(printed.replaceAll(isFile, '.purser/'))).toBe(comparable(introduction));
+  });
+});
+
+/** The same command for the ports and the folder of this run. */
+function here({ command, shown }: Step): Step {
+  const addresses = { '127.0.0.1:7444': local.ready.facade, '127.0.0.1:7445': local.ready.metrics };
+  const moved = Object.entries(addresses).reduce(
+    (text, [known, url]) => text.replaceAll(known, new URL(url).host),
+    command.replaceAll('.purser/', 'kept/'),
+  );
+  return { command: moved, shown };
+}
