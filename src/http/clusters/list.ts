@@ -46,7 +46,7 @@ export async function listClusters(deps: ReadDeps, request: FacadeRequest): Prom
   const view = viewOf(request, representation.as, clock);
   state.checkKnown();
   const { user } = request.caller;
-  const page = await readPage(state, { selection, options, signal: request.signal, visibility: () => access.visibleTo(user) });
+  const page = await readPage(state, { selection, options, signal: request.signal, clock, visibility: () => access.visibleTo(user) });
   const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
   return isPlain ? plain(deps, request, page) : converted(request, page, { representation, view });
 }

@@ -1,11 +1,13 @@
 // One page of a list: at which version, which clusters, and where the next one begins.
 
+import { statusError } from '../../api/status.ts';
 import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../apimachinery/list-revision.ts';
 import type { Selection } from '../../apimachinery/selection.ts';
 import { encodeContinue } from '../../apimachinery/wire/continue-token.ts';
 import type { ListOptions } from '../../apimachinery/wire/options.ts';
 import { versionNumber, versionOf } from '../../domain/facade-version.ts';
 import type { Visibility } from '../../domain/visibility.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { ClusterCollection } from './cluster-collection.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { PublishedCluster } from './published.ts';
@@ -27,17 +29,19 @@ export interface PageRequest {
   readonly selection: Selection;
   readonly options: ListOptions;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   /** What the caller may see, asked for when everything else is known. */
   readonly visibility: () => Promise<Visibility>;
 }
 
 /** One page, under today's rights. Waits a moment for versions that have not come yet. 400, 410, 504. */
 export async function readPage(state: ClusterState, request: PageRequest): Promise<ClusterPage> {
-  const { selection, options, signal, visibility } = request;
+  const { selection, options, signal, visibility, clock } = request;
   const token = continuation(options);
   const asked = versionOf(token?.revision ?? listedVersion(options));
-  await state.reached(asked.revision, { signal, ...timeoutOf(options) });
-  const seen = await visibility();
+  const timeLeftMs = timeLeft(options, clock);
+  await state.reached(asked.revision, { signal, timeoutMs: timeLeftMs() });
+  const seen = await inTime(visibility(), clock, timeLeftMs());
   const isPinned = asked.revision > 0 && (token !== undefined || isExact(options, selection));
   const range = { seen, selection, start: token?.start ?? '', limit: pageLimit(options) };
   if (!isPinned) return pageOf(state.history.collection, { ...range, revision: state.history.revision });
@@ -73,9 +77,21 @@ function pageOf(collection: ClusterCollection, { seen, selection, revision, star
   };
 }
 
-function timeoutOf({ timeoutSeconds = 0 }: ListOptions): { readonly timeoutMs?: number } {
-  return timeoutSeconds > 0 ? { timeoutMs: timeoutSeconds * 1_000 } : {};
+/** A positive timeoutSeconds bounds the call. */
+function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
+  const endsAt = clock.monotonic() + (timeoutSeconds > 0 ? timeoutSeconds * 1_000 : Number.POSITIVE_INFINITY);
+  return () => endsAt - clock.monotonic();
 }
+
+/** What comes in time; else 504. */
+async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
+  if (timeMs === Number.POSITIVE_INFINITY) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const cancel = clock.wakeAfter(timeMs, () => reject(statusError('Timeout', TIMED_OUT, {})));
+  return Promise.race([work, promise]).finally(cancel);
+}
+
+const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
 function selected(clusters: Iterable<PublishedCluster>, selection: Selection): readonly PublishedCluster[] {
   const all = [...clusters];

@@ -82,6 +82,15 @@ describe('a list', () => {
     expect(await replica.get('', ALICE)).toMatchObject({ status: 200 });
   });
 
+  it('ends with 504 when the hub does not say so in the time that the caller gives', async () => {
+    hub.isSilent = true;
+    const waiting = replica.get('timeoutSeconds=2', ALICE);
+    await settled();
+    replica.clock.advance(2_000);
+    expect(await waiting).toMatchObject({ status: 504, body: { reason: 'Timeout' } });
+    expect(await replica.get('timeoutSeconds=2', ADMIN)).toMatchObject({ status: 200 });
+  });
+
   it('is refused with 503 before anything is known', async () => {
     const { createClusterEndpoints } = await import('../../../src/http/clusters/endpoints.ts');
     const { silentLog: log } = await import('../../support/silent-log.ts');
