@@ -2,9 +2,9 @@
 
 export { goStructJson as orderedJson } from '../../std/go-text.ts';
 
-/** Compact JSON, indented by two spaces as Go does it. */
-export function indentJson(compact: string): string {
-  let margin = '\n';
+/** Compact JSON, indented by two spaces as Go does it; `depth` is how far its first line is indented already. */
+export function indentJson(compact: string, depth = 0): string {
+  let margin = `\n${' '.repeat(depth)}`;
   return compact.replace(TOKENS, (token) => {
     switch (token) {
       case '{':

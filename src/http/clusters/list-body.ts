@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { RegistryGroup, Version } from '../../api/names.ts';
+import { indentJson } from '../../apimachinery/wire/ordered-json.ts';
 import { formatVersion } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
@@ -18,6 +19,8 @@ const HEAD = Buffer.from(`{"apiVersion":"${RegistryGroup}/${Version}","items":[`
 const COMMA = Buffer.from(',');
 /** Small items are put together up to this size. */
 const SLICE_BYTES = 128 * 1024;
+/** To indent takes much longer than to write, and others wait meanwhile. */
+const INDENTED_LENGTH = 32 * 1024;
 /** How long a reader may take for one slice. */
 const STALLED_MS = 30_000;
 
@@ -44,24 +47,40 @@ export class ListBody {
     this.length = HEAD.length + lengthOf(page) + this.#tail.length;
   }
 
-  /** Writes it all; cuts off a reader who takes nothing for long. */
-  async writeTo(response: ServerResponse, clock: Clock): Promise<void> {
-    for (const slice of this) {
-      if (response.destroyed) return;
-      if (!response.write(slice)) await drained(response, clock);
-    }
-  }
-
-  /** The same, compressed on the way. */
-  async zipTo(response: ServerResponse): Promise<void> {
-    await pipeline(Readable.from(this), createGzip({ level: 1 }), response).catch(() => response.destroy());
-  }
-
   *[Symbol.iterator](): Generator<Buffer> {
     yield HEAD;
     yield* withoutLastComma(this.#page.whole ? blockSlices(this.#page.whole) : itemSlices(this.#page));
     yield this.#tail;
   }
+}
+
+/** The slices of a list that is indented for people. */
+export function* indentedSlices(page: ClusterPage): Generator<string> {
+  const { whole, clusters, fingerprint } = page;
+  let slice = `{\n  "apiVersion": "${RegistryGroup}/${Version}",\n  "items": [`;
+  let separator = '';
+  for (const cluster of whole?.from('') ?? clusters) {
+    slice += `${separator}\n    ${indentJson(Buffer.concat(cluster.itemParts(fingerprint)).toString(), 4)}`;
+    separator = ',';
+    if (slice.length < INDENTED_LENGTH) continue;
+    yield slice;
+    slice = '';
+  }
+  const end = separator === '' ? ']' : '\n  ]';
+  yield `${slice}${end},\n  "kind": "ClusterList",\n  "metadata": ${indentJson(goJson(listMetadata(page)), 2)}\n}`;
+}
+
+/** Writes all slices; cuts off a reader who takes nothing for long. */
+export async function writeSlices(slices: Iterable<Buffer | string>, response: ServerResponse, clock: Clock): Promise<void> {
+  for (const slice of slices) {
+    if (response.destroyed) return;
+    if (!response.write(slice)) await drained(response, clock);
+  }
+}
+
+/** The same, compressed on the way. */
+export async function zipSlices(slices: Iterable<Buffer | string>, response: ServerResponse): Promise<void> {
+  await pipeline(Readable.from(slices), createGzip({ level: 1 }), response).catch(() => response.destroy());
 }
 
 /** How many bytes the items are, with commas between them. */

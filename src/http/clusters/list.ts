@@ -17,7 +17,7 @@ import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { CLUSTER_KIND } from './cluster-kind.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { ListBody, SELF_LINK } from './list-body.ts';
+import { indentedSlices, ListBody, SELF_LINK, writeSlices, zipSlices } from './list-body.ts';
 import { userKey } from './list-reviews.ts';
 import { type ClusterPage, readPage } from './page.ts';
 import type { Quota } from './quota.ts';
@@ -33,6 +33,8 @@ export interface ReadDeps {
 
 /** Larger answers take a place among the full lists. */
 const LARGE_BYTES = 1 << 20;
+/** Longer lists are indented in slices. */
+const LONG_ITEMS = 100;
 /** Larger answers are written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Larger answers are compressed for those who accept it. */
@@ -47,8 +49,11 @@ export async function listClusters(deps: ReadDeps, request: FacadeRequest): Prom
   state.checkKnown();
   const { user } = request.caller;
   const page = await readPage(state, { selection, options, signal: request.signal, clock, visibility: () => access.visibleTo(user) });
-  const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
-  return isPlain ? plain(deps, request, page) : converted(request, page, { representation, view });
+  const isList = representation.as === undefined && representation.mediaType === 'json';
+  if (isList && !representation.pretty) return plain(deps, request, page);
+  const isLong = (page.whole?.size ?? page.clusters.length) > LONG_ITEMS;
+  if (isList && isLong) return inSlices(deps, request, { slices: indentedSlices(page) });
+  return converted(request, page, { representation, view });
 }
 
 /** One cluster; those that are hidden and those that do not exist are the same. */
@@ -75,17 +80,29 @@ export function viewOf(request: FacadeRequest, as: Representation['as'], clock: 
   return view;
 }
 
-async function plain({ clock, fullLists }: ReadDeps, request: FacadeRequest, page: ClusterPage): Promise<FacadeReply> {
+async function plain(deps: ReadDeps, request: FacadeRequest, page: ClusterPage): Promise<FacadeReply> {
   const body = new ListBody(page);
   if (body.length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], body.length), 'application/json');
+  return inSlices(deps, request, { slices: body, length: body.length });
+}
+
+interface Sliced {
+  readonly slices: Iterable<Buffer | string>;
+  /** Where it is known. */
+  readonly length?: number;
+}
+
+function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slices, length }: Sliced): FacadeReply {
   const isZipped = acceptsGzip(request);
-  const release = body.length > LARGE_BYTES ? fullLists.take(userKey(request.caller.user)) : () => {};
+  const isLarge = length === undefined || length > LARGE_BYTES;
+  const release = isLarge ? fullLists.take(userKey(request.caller.user)) : () => {};
   request.signal.addEventListener('abort', release);
+  const size = length === undefined ? {} : { 'content-length': String(length) };
   return {
     status: 200,
-    headers: { 'content-type': 'application/json', ...VARY, ...(isZipped ? ZIPPED : { 'content-length': String(body.length) }) },
+    headers: { 'content-type': 'application/json', ...VARY, ...(isZipped ? ZIPPED : size) },
     async write(response) {
-      await (isZipped ? body.zipTo(response) : body.writeTo(response, clock));
+      await (isZipped ? zipSlices(slices, response) : writeSlices(slices, response, clock));
       release();
     },
   };

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { indentJson } from '../../../src/apimachinery/wire/ordered-json.ts';
 import { versionOf } from '../../../src/domain/facade-version.ts';
 import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream } from './replica.ts';
 
@@ -261,6 +262,18 @@ describe('a long list', () => {
     expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
     for (const reply of replies) if ('write' in reply) await reply.write(new WatchStream(() => {}) as unknown as ServerResponse);
     expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['many', ''],
+    ['one', 'fieldSelector=metadata.name%3Da'],
+    ['none', 'fieldSelector=metadata.name%3Dx'],
+  ])('is indented for people, slice by slice: %s', async (_, query) => {
+    for (const caller of [ADMIN, ALICE]) {
+      const compact = await replica.get(query, caller);
+      const indented = await replica.get(`${query}&pretty=true`, caller);
+      expect(indented.text).toBe(indentJson(compact.text.trimEnd()));
+    }
   });
 
   it('says how long it is', async () => {

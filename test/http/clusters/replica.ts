@@ -211,7 +211,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
     method: 'GET',
     params: {},
     query: new URLSearchParams(query),
-    preferences: { accept: undefined, userAgent: undefined, pretty: undefined },
+    preferences: { accept: undefined, userAgent: undefined, pretty: new URLSearchParams(query).get('pretty') ?? undefined },
     contentType: undefined,
     userAgent: undefined,
     header: () => undefined,
