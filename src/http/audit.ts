@@ -27,8 +27,8 @@ export class Audit {
 
   constructor(log: Logger, metrics?: IssuanceMetrics) {
     this.#metrics = metrics;
-    // What was decided is told at every level but that which tells nothing.
-    this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info' });
+    // What was decided is told at every level but that which tells nothing. Its fields are chosen, so none has to be blanked out.
+    this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
   }
 
   issued(request: FacadeRequest, asked: Asked, token: IssuedToken): void {

@@ -70,6 +70,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
 /** Requests and streams to one API server. Made by `createTransport`. */
 export class Transport {
   readonly server: string;
+  readonly #base: { readonly origin: string; readonly path: string };
   readonly #credentials: Credentials;
   readonly #dialer: Dialer;
   readonly #clock: Clock;
@@ -78,6 +79,8 @@ export class Transport {
 
   constructor(server: string, parts: { readonly credentials: Credentials; readonly dialer: Dialer }, options: TransportOptions) {
     this.server = server;
+    const { origin, pathname } = new URL(server);
+    this.#base = { origin, path: pathname.replace(/\/+$/, '') };
     this.#credentials = parts.credentials;
     this.#dialer = parts.dialer;
     this.#clock = options.clock;
@@ -130,11 +133,11 @@ export class Transport {
   }
 
   async #send(kind: Purpose, request: TransportRequest, identity: Identity, deadline: Deadline): Promise<Dispatcher.ResponseData> {
-    const { origin, pathname } = new URL(this.server);
+    const { origin, path } = this.#base;
     const options: Dispatcher.RequestOptions = {
       origin,
       method: request.method,
-      path: `${pathname.replace(/\/+$/, '')}${request.path}${queryText(request.query)}`,
+      path: `${path}${request.path}${queryText(request.query)}`,
       headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...request.headers, ...identity.headers },
       body: request.body ?? null,
       signal: deadline.signal,
@@ -193,7 +196,8 @@ const USER_AGENT = 'purser';
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 function queryText(query: TransportRequest['query']): string {
-  const given = Object.entries(query ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (query === undefined) return '';
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 

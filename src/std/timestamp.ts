@@ -2,8 +2,18 @@
 
 /** metav1.Time: RFC 3339 in UTC, whole seconds. */
 export function rfc3339(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(at / 1000);
+  const known = TEXTS.get(second);
+  if (known !== undefined) return known;
+  const text = `${new Date(at).toISOString().slice(0, 19)}Z`;
+  if (TEXTS.size >= MAX_TEXTS) TEXTS.clear();
+  TEXTS.set(second, text);
+  return text;
 }
+
+/** The present second, and those of the usual lifetimes from now, are written many times over. */
+const TEXTS = new Map<number, string>();
+const MAX_TEXTS = 64;
 
 /** metav1.MicroTime: RFC 3339 in UTC, exactly six digits of fraction. */
 export function rfc3339Micro(at: number): string {

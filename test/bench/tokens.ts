@@ -21,6 +21,7 @@ import { cpuSeconds, rounded } from './process-usage.ts';
 
 const NAMESPACE = 'purser-system';
 const READY_MS = 60_000;
+const WARM_SECONDS = 15;
 const ACCOUNT_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const BODY = JSON.stringify({ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: { audiences: ['bench'] } });
 const HEADERS = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
@@ -55,7 +56,7 @@ async function bench(load: Load, rounds: number): Promise<object> {
       { pool: facade, path: `/orchestrator/target${ACCOUNT_PATH}` },
     ];
     // Caches and compilers get warm.
-    for (const way of ways) await play(way, { ...load, seconds: 3 }, pids);
+    for (const way of ways) await play(way, { ...load, seconds: WARM_SECONDS }, pids);
     const played: Round[][] = [[], []];
     for (let round = 0; round < rounds; round++)
       for (const [index, way] of ways.entries()) played[index]?.push(await play(way, load, pids));
