@@ -6,10 +6,17 @@ import { createTarget } from '../../src/issuers/create-target.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { registered, settings } from '../issuers/registration.ts';
 
-process.once('message', async ({ urls, ca }: { readonly urls: readonly string[]; readonly ca: string }) => {
+interface Clusters {
+  readonly urls: readonly string[];
+  readonly ca: string;
+}
+
+process.once('message', (clusters: Clusters) => void report(clusters));
+process.on('disconnect', () => process.exit());
+
+async function report({ urls, ca }: Clusters): Promise<void> {
   const { signal } = new AbortController();
   const targets = urls.map((url) => createTarget(registered({ servers: [url], ca }), settings(systemClock)));
   const results = await Promise.all(targets.map((target) => probe(target, { isTriedTwice: true, isDeep: false }, signal)));
   process.send?.(results.map(({ fault }) => fault?.reason ?? 'none'));
-});
-process.on('disconnect', () => process.exit());
+}
