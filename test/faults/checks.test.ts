@@ -52,6 +52,11 @@ describe('checkHistory', () => {
     expect(found(...history)).toEqual(invariants);
   });
 
+  it('lets a token be issued as soon as the permission is back (I7)', () => {
+    const grants = [at(1, { type: 'grant', token: 'a', allowed: false }), at(4.9, { type: 'grant', token: 'a', allowed: true })] as const;
+    expect(found(created, ...grants, issued(5))).toEqual([]);
+  });
+
   it('finds a write where nothing was due (I3)', () => {
     const marks = [at(1, { type: 'quiet', begins: true }), at(20, { type: 'quiet', begins: false })] as const;
     const write = at(5, {

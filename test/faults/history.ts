@@ -1,6 +1,7 @@
 // What happened in a run, as JSON lines: faults, requests, samples of every token. Checked when the run is over.
 
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Relayed } from './proxy/http-relay.ts';
 
 /** What TokenReview on the target said of the token in a Secret. */
@@ -93,6 +94,12 @@ export class History {
   async close(): Promise<void> {
     await new Promise((resolve) => this.#file.end(resolve));
   }
+}
+
+/** The history in a file. */
+export async function readHistory(path: string): Promise<readonly Recorded[]> {
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Recorded);
 }
 
 /** The entries of a type, in order. */

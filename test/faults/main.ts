@@ -4,6 +4,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { Bench } from './bench.ts';
+import { readHistory } from './history.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
 import { pageOf } from './page.ts';
@@ -40,6 +41,20 @@ async function main({ seed, minutes, only, runs, out }: FaultOptions): Promise<b
   }
 }
 
+/** The table of histories that are there already. */
+async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
+  const titles = new Map([...SCENARIOS, randomFaults(0)].map(({ id, title }) => [id, title]));
+  const histories = await Promise.all(check.map((path) => readHistory(path)));
+  const rows = histories.flatMap((history) => rowsOf(history, titles));
+  for (const row of rows) {
+    console.log(lineOf(row));
+    for (const line of violationLines(row.violations)) console.log(`    ${line}`);
+  }
+  await mkdir(out, { recursive: true });
+  await writeReport(out, { seed, rows, all: true });
+  return rows.every(({ violations }) => violations.length === 0);
+}
+
 async function runAndTell(bench: Bench, scenario: Scenario): Promise<void> {
   if (process.stdout.isTTY) process.stdout.write(`${scenario.id} …`);
   await runScenario(bench, scenario);
@@ -65,4 +80,4 @@ async function writeReport(out: string, { seed, rows, all }: { seed: number; row
 
 const options = parseOptions(process.argv.slice(2));
 if (options === undefined) process.stdout.write(HELP);
-else process.exit((await main(options)) ? 0 : 1);
+else process.exit((await (options.check.length > 0 ? recheck(options) : main(options))) ? 0 : 1);

@@ -11,6 +11,8 @@ export interface FaultOptions {
   readonly runs: number;
   /** Where table and history go. */
   readonly out: string;
+  /** Histories to be checked again, instead of a run. */
+  readonly check: readonly string[];
 }
 
 export const HELP = `npm run faults -- [options]
@@ -19,6 +21,7 @@ export const HELP = `npm run faults -- [options]
   --minutes N     how long faults are drawn by chance after the matrix (default: 10)
   --only F12,F13  these faults alone; F56 is the random schedule
   --runs N        how often each fault is run (default: 1)
+  --check FILE,…  checks histories of earlier runs again, and makes one table of them
   --out DIR       where the table, the history and Purser's logs go (default: .faults)
 `;
 
@@ -32,10 +35,12 @@ export function parseOptions(args: readonly string[]): FaultOptions | undefined 
       only: { type: 'string', default: '' },
       runs: { type: 'string', default: '1' },
       out: { type: 'string', default: '.faults' },
+      check: { type: 'string', default: '' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return undefined;
-  const only = values.only.split(',').filter((id) => id !== '');
-  return { seed: Number(values.seed), minutes: Number(values.minutes), runs: Number(values.runs), only, out: values.out };
+  const listed = (text: string) => text.split(',').filter((part) => part !== '');
+  const lists = { only: listed(values.only), check: listed(values.check) };
+  return { seed: Number(values.seed), minutes: Number(values.minutes), runs: Number(values.runs), ...lists, out: values.out };
 }

@@ -4,9 +4,12 @@ import type { Bench } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 
 const RECOVERY_MS = 60_000;
+/** How long everything is watched after it is well again. */
+const WATCH_MS = 3_000;
 
 /** Runs a scenario; whatever goes wrong is in the history. Returns when everything is well again, or has had time to be. */
-export async function runScenario(bench: Bench, { id, on, run, recoveryMs = RECOVERY_MS }: Scenario): Promise<void> {
+export async function runScenario(bench: Bench, scenario: Scenario, watchMs = WATCH_MS): Promise<void> {
+  const { id, on, run, recoveryMs = RECOVERY_MS } = scenario;
   const { history } = bench;
   history.add({ type: 'begin', fault: id, on });
   await run(bench).catch((error: unknown) => bench.violation('I10', `the scenario failed: ${(error as Error).stack ?? String(error)}`));
@@ -15,5 +18,6 @@ export async function runScenario(bench: Bench, { id, on, run, recoveryMs = RECO
   if (!bench.purser.isRunning) await bench.startPurser();
   await bench.settled(recoveryMs);
   history.add({ type: 'recovered', fault: id });
+  await bench.pass(watchMs);
   history.add({ type: 'end', fault: id });
 }

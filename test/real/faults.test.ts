@@ -42,7 +42,7 @@ it.each(scenarios.map((scenario) => [scenario.id, scenario.title, scenario] as c
   '%s: %s',
   async (_id, _title, scenario) => {
     const before = bench.history.entries.length;
-    await runScenario(bench, scenario);
+    await runScenario(bench, scenario, 0);
     const beganAt = bench.history.entries[before]?.at ?? 0;
     expect(violationLines(checkHistory(bench.history.entries).filter(({ at }) => at >= beganAt))).toEqual([]);
   },

@@ -95,6 +95,6 @@ function isWrite(request: Request): boolean {
 export const authority: Check = (history) => {
   const withdrawn = withdrawals(history);
   return issuances(history)
-    .filter(({ token, at, tookMs }) => withdrawn(token, at - tookMs - 1_000))
+    .filter(({ token, at, tookMs }) => withdrawn(token, at - tookMs - 1_000) && withdrawn(token, at))
     .map(({ token, at }) => ({ invariant: 'I7', at, token, message: 'a token was issued although the permission was withdrawn' }));
 };

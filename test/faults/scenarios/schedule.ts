@@ -11,7 +11,12 @@ import type { Scenario } from '../scenario.ts';
 
 /** Draws faults for a time. */
 export function randomFaults(minutes: number): Scenario {
-  return { id: 'F56', title: `faults by chance for ${minutes} min`, on: 'purser', run: (bench) => schedule(bench, minutes) };
+  return {
+    id: 'F56',
+    title: 'faults by chance, one after the other and several at once',
+    on: 'purser',
+    run: (bench) => schedule(bench, minutes),
+  };
 }
 
 const MODES: readonly TcpMode[] = ['refuse', 'reset', 'freeze', 'silent'];
