@@ -105,9 +105,31 @@ const imports: readonly Import[] = files.flatMap((from) =>
   })),
 );
 
+/** The files that each file imports. */
+const importedBy = new Map(
+  files.map((file) => [
+    file,
+    imports.filter(({ from, target }) => from === file && target.startsWith('.')).map(({ target }) => join(dirname(file), target)),
+  ]),
+);
+
 /** `src/kube/client.ts` → `kube`, `src/app.ts` → `app`. */
 function layerOf(file: string): string {
   return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+/** Every file that a file needs, by whatever way. */
+function reachableFrom(file: string): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const pending = [file];
+  for (let from = pending.pop(); from !== undefined; from = pending.pop()) {
+    for (const to of importedBy.get(from) ?? []) {
+      if (reached.has(to)) continue;
+      reached.add(to);
+      pending.push(to);
+    }
+  }
+  return reached;
 }
 
 describe('layers', () => {
@@ -123,6 +145,10 @@ describe('layers', () => {
       .map(({ from, target }) => ({ from, to: relative(root, join(root, dirname(from), target)) }))
       .filter(({ from, to }) => layerOf(to) !== layerOf(from) && !LAYERS[layerOf(from)]?.imports.includes(layerOf(to)));
     expect(offences).toEqual([]);
+  });
+
+  it('hold no files that need each other, not even for their types', () => {
+    expect(files.filter((file) => reachableFrom(file).has(file))).toEqual([]);
   });
 
   it('use only the packages that belong to them', () => {

@@ -18,9 +18,9 @@ import { Authority } from './authority.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, secretKeyOf, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
+import { RecentWithdrawals } from './recent-withdrawals.ts';
 import { createReconcile } from './reconcile.ts';
 import { wakes } from './triggers.ts';
-import { Withdrawals } from './withdrawal.ts';
 
 export interface TokenControllerOptions {
   readonly informers: TokenInformers;
@@ -70,7 +70,7 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
   const memory = new TokenMemory();
   const { protectedNamespaces } = settings;
   const authority = new Authority({ hub, view, memory, protectedNamespaces });
-  const withdrawals = new Withdrawals(memory);
+  const withdrawals = new RecentWithdrawals(memory);
   return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
 }
 

@@ -10,7 +10,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Authority } from './authority.ts';
 import type { HubView } from './hub-view.ts';
 import type { TokenMemory } from './memory.ts';
-import type { Withdrawals } from './withdrawal.ts';
+import type { RecentWithdrawals } from './recent-withdrawals.ts';
 
 /** What an operator can set. */
 export interface TokenSettings {
@@ -37,7 +37,7 @@ export interface TokenDeps {
   readonly view: HubView;
   readonly memory: TokenMemory;
   readonly authority: Authority;
-  readonly withdrawals: Withdrawals;
+  readonly withdrawals: RecentWithdrawals;
   /** When this term of the controller began. */
   readonly startedAt: number;
 }

@@ -5,30 +5,10 @@ import { AlertReason } from '../../api/reasons.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { ownedNames } from '../../domain/token-state.ts';
-import { isMassWithdrawal, withdrawalAfter } from '../../domain/withdrawal.ts';
+import { withdrawalAfter } from '../../domain/withdrawal.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
-import type { TokenMemory } from './memory.ts';
 import type { Step } from './step.ts';
-
-/** Removals of the last minute, over all ManagedTokens. */
-export class Withdrawals {
-  readonly #memory: TokenMemory;
-  #removedAt: readonly number[] = [];
-
-  constructor(memory: TokenMemory) {
-    this.#memory = memory;
-  }
-
-  /** Whether one more removal would be one too many. */
-  isMass(total: number, now: number): boolean {
-    return isMassWithdrawal({ removedAt: this.#removedAt, waiting: this.#memory.refused, total }, now);
-  }
-
-  removed(now: number): void {
-    this.#removedAt = [...this.#removedAt.filter((at) => now - at < KEPT_MS), now];
-  }
-}
 
 /** Acts on a review that said no. */
 export async function withdraw(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
@@ -56,8 +36,6 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   return { observation: removed, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
 }
 
-/** As long as the brake looks back. */
-const KEPT_MS = 60_000;
 /** RBAC is watched; other authorisers are asked again now and then. */
 const FORBIDDEN_MS = 300_000;
 const BRAKED_MS = 60_000;

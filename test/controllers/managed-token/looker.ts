@@ -7,9 +7,9 @@ import { StatusError } from '../../../src/api/status.ts';
 import { Authority } from '../../../src/controllers/managed-token/authority.ts';
 import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
 import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
+import { RecentWithdrawals } from '../../../src/controllers/managed-token/recent-withdrawals.ts';
 import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
 import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
-import { Withdrawals } from '../../../src/controllers/managed-token/withdrawal.ts';
 import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
 import type { StoredSecret } from '../../../src/domain/token-observation.ts';
 import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
@@ -64,7 +64,7 @@ export class Looker {
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1' },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
-      withdrawals: new Withdrawals(memory),
+      withdrawals: new RecentWithdrawals(memory),
     });
     this.sync();
   }
