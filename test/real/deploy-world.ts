@@ -61,10 +61,15 @@ export class DeployWorld {
     this.target = target;
   }
 
+  /** Starts a hub and a target with nothing on them. */
+  static async bare(): Promise<DeployWorld> {
+    const options = { audit: true, controllers: true };
+    return new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
+  }
+
   /** Starts a hub with a kustomization applied to it, and a target. */
   static async start(path: string): Promise<DeployWorld> {
-    const options = { audit: true, controllers: true };
-    const world = new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
+    const world = await DeployWorld.bare();
     for (const name of ['team-a', 'team-b']) await world.kubectl('create', 'namespace', name);
     await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
     await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
@@ -156,8 +161,13 @@ export class DeployWorld {
     }
   }
 
-  async stop(): Promise<void> {
+  /** Ends what was started of Purser. */
+  async stopDeployed(): Promise<void> {
     await Promise.all([...this.#running.values()].map((program) => program.stop()));
+  }
+
+  async stop(): Promise<void> {
+    await this.stopDeployed();
     await Promise.all([this.hub.stop(), this.target.stop()]);
   }
 
