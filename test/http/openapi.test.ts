@@ -29,6 +29,7 @@ describe('/openapi/v3', () => {
     const { body } = await world.request('GET', '/openapi/v3');
     const { components } = JSON.parse(body) as Document;
     const referred = [...body.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
-    expect(new Set(referred)).toEqual(new Set(Object.keys(components.schemas)));
+    expect(referred).toContain('TokenRequest');
+    expect(referred.filter((name) => !Object.hasOwn(components.schemas, name ?? ''))).toEqual([]);
   });
 });
