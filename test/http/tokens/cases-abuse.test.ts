@@ -1,6 +1,6 @@
 // Abuse of resources, and ports beside the door: cases 119 to 125.
-// 122 is about metrics, and 123 about who reads them: see test/http/operations. 125 and SIGUSR1 in 124 are about the process:
-// its image runs without core files and with --disable-sigusr1.
+// Left out: 122, the number of series in the metrics; 123, who may read them, is in test/http/operations. 125, and SIGUSR1 in 124,
+// are about the process and its image, of which nothing runs here. 119 and 121 are played with 100 connections.
 
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
