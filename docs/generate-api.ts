@@ -15,6 +15,7 @@ export async function apiReference(): Promise<string> {
 }
 
 interface Schema {
+  readonly $ref?: string;
   readonly type?: string;
   readonly format?: string;
   readonly description?: string;
@@ -79,7 +80,8 @@ function rows(schema: Schema, path: string): readonly Row[] {
   });
 }
 
-function typeOf({ type = 'object', format, enum: words, items, additionalProperties }: Schema): string {
+function typeOf({ $ref, type = 'object', format, enum: words, items, additionalProperties }: Schema): string {
+  if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
   if (items !== undefined) return `array of ${typeOf(items)}`;
   if (additionalProperties !== undefined) return `map of ${typeOf(additionalProperties)}`;
   if (words !== undefined) return words.map((word) => `\`${word}\``).join(', ');

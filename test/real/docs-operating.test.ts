@@ -8,7 +8,7 @@ import { blocksOf, documents, stepsOf } from '../docs/documents.ts';
 import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
 import { newFolder } from '../support/folders.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
-import { type RealCluster } from '../support/real-cluster.ts';
+import type { RealCluster } from '../support/real-cluster.ts';
 import { type Deployment, DeployWorld, isDeployment, kustomized } from './deploy-world.ts';
 
 jest.setTimeout(300_000);
@@ -16,7 +16,7 @@ jest.setTimeout(300_000);
 const REPOSITORY = join(import.meta.dirname, '../..');
 const blocks = documents().flatMap(blocksOf);
 const [install, register, renew, uninstall] = blocks.filter(({ place }) => place === 'hub');
-const [orphans] = blocks.filter(({ place }) => place === 'orphans');
+const orphans = blocks.find(({ place }) => place === 'orphans');
 const { kubectl } = kubeBinaries() ?? { kubectl: '' };
 
 let world: DeployWorld;

@@ -1,0 +1,70 @@
+// Tables of the documentation that have to say what the code says: reasons, metrics, alerts, keys of log lines.
+
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { AlertReason, ClusterReason, FailureReason, IssueReason, ReadyReason } from '../../src/api/reasons.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { readText } from '../support/repository.ts';
+
+const manual = readText('docs/operating.md');
+const help = readText('docs/troubleshooting.md');
+
+describe('docs/troubleshooting.md', () => {
+  it.each([
+    ['Of `Ready`, on a ManagedToken', ReadyReason],
+    ['Why a token was issued', IssueReason],
+    ['Why a token could not be issued', FailureReason],
+    ['On a Cluster', ClusterReason],
+    ['What operators are alerted to', AlertReason],
+  ])('has the reasons under "%s", with their sentences and what to do', (heading, reasons) => {
+    const rows = rowsUnder(help, heading);
+    expect(rows.map(([reason = '', when = '']) => [reason.replaceAll('`', ''), when])).toEqual(Object.entries<string>(reasons));
+    expect(rows.filter(([, , advice = '']) => advice === '')).toEqual([]);
+  });
+});
+
+describe('docs/operating.md', () => {
+  it('has every metric', async () => {
+    const none = { list: () => [], has: () => false };
+    const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, clusters: none });
+    let text = '';
+    for await (const piece of metrics.text()) text += piece;
+    const names = [...text.matchAll(/^# TYPE (purser_\w+)/gm)].map(([, name]) => name);
+
+    expect(new Set(rowsUnder(manual, 'Metrics').map(([name = '']) => name.replaceAll('`', '')))).toEqual(new Set(names));
+  });
+
+  it('has every alert, with its severity', () => {
+    const { spec } = parse(readText('deploy/components/monitoring/alerts.yaml')) as Alerts;
+    const alerts = spec.groups.flatMap(({ rules }) => rules).map(({ alert, labels }) => [alert, labels.severity]);
+    expect(rowsUnder(manual, 'Alerts').map(([alert, severity]) => [alert, severity])).toEqual(alerts);
+  });
+
+  it('names keys of log lines that are written', () => {
+    const files = globSync('src/{app,controllers,http,runtime,telemetry}/**/*.ts', { cwd: join(import.meta.dirname, '../..') });
+    const sources = ['src/main.ts', 'src/app.ts', 'src/domain/issue-names.ts', ...files].map(readText).join('\n');
+    const keys = rowsUnder(manual, 'Logs').flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, key = '']) => key));
+    expect(keys.filter((key) => !new RegExp(`\\b${key}\\b`).test(sources))).toEqual([]);
+  });
+});
+
+interface Alerts {
+  readonly spec: {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly labels: { readonly severity: string } }[] }[];
+  };
+}
+
+/** The cells of the first table below a heading, without its head. */
+function rowsUnder(text: string, heading: string): readonly (readonly string[])[] {
+  const [, below = ''] = text.split(`# ${heading}\n`);
+  const [section = ''] = below.split(/^#/m);
+  const lines = section.split('\n').filter((line) => line.startsWith('|'));
+  return lines.slice(2).map((line) =>
+    line
+      .slice(1, -1)
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim()),
+  );
+}
