@@ -26,7 +26,7 @@ beforeAll(async () => {
   // A person takes longer to get to another terminal.
   await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'mt', '-A', '--all', '--for=condition=Ready', '--timeout=60s']);
   await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'clusters', '--all', '--for=condition=Ready', '--timeout=60s']);
-  const env = { PATH: `${dirname(kubectl)}:${process.env['PATH']}`, HOME: folder, TERM: 'dumb' };
+  const env = { PATH: `${dirname(kubectl)}:${process.env['PATH']}`, HOME: folder, TERM: 'dumb', NO_PROXY: '127.0.0.1' };
   ran = await runSteps(steps.map(here), { folder, env });
 });
 
