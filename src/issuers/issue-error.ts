@@ -14,6 +14,8 @@ export interface IssueErrorOptions {
   readonly status?: Status;
   /** What the network said, such as `ECONNREFUSED`, where it was the network. */
   readonly code?: string;
+  /** The account that the target has under the name that was asked for, where it is another one. */
+  readonly accountUID?: string | undefined;
 }
 
 /** A failure with its one word for programs. The message is one line for people and holds no token. */
@@ -23,13 +25,15 @@ export class IssueError extends Error {
   readonly retryAfterMs?: number;
   readonly status?: Status;
   readonly code?: string;
+  readonly accountUID?: string;
 
-  constructor(reason: IssueFailure, detail = '', { retryAfterMs, status, code }: IssueErrorOptions = {}) {
+  constructor(reason: IssueFailure, detail = '', { retryAfterMs, status, code, accountUID }: IssueErrorOptions = {}) {
     super(detail === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleanedMessage(detail)}`);
     this.reason = reason;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     if (status !== undefined) this.status = status;
     if (code !== undefined) this.code = code;
+    if (accountUID !== undefined) this.accountUID = accountUID;
   }
 }
 

@@ -126,7 +126,8 @@ function issuedToken(request: TokenRequest, { answer, sentAt, serverAt }: Answer
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('AnswerUntrusted', problems.join('; '));
   // Servers before 1.34 do not heed the UID that we send, and may repeat it: only the token tells.
-  if (request.accountUID !== undefined && claims?.accountUID !== request.accountUID) throw new IssueError('AccountRecreated');
+  if (request.accountUID !== undefined && claims?.accountUID !== request.accountUID)
+    throw new IssueError('AccountRecreated', '', { accountUID: claims?.accountUID });
   const accountUID = claims?.accountUID ?? uidOf(answer);
   return {
     token: new Sensitive(token),

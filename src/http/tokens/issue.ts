@@ -1,9 +1,8 @@
 // From a caller's TokenRequest to the target's answer. The outgoing request is made of checked fields alone.
 
-import { conflict } from '../../api/status.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
-import { answeredTokenRequest, KIND, type PostedAccount, trackedTokenRequest } from '../../apimachinery/token-request.ts';
+import { answeredTokenRequest, checkUid, type PostedAccount, trackedTokenRequest } from '../../apimachinery/token-request.ts';
 import { objectText } from '../../apimachinery/wire/encode.ts';
 import type { BoundObject, TokenRequest } from '../../domain/token-request.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
@@ -36,13 +35,14 @@ async function exchange(target: Target, posted: PostedTokenRequest, account: Pos
   try {
     return await exchangeToken(target, requestOf(posted, account), bodyOf(posted), signal);
   } catch (error) {
-    const isOlderServer = error instanceof IssueError && error.reason === 'AccountRecreated' && error.status === undefined;
-    // It did not heed the UID, and issued a token that nobody gets.
-    throw isOlderServer ? conflict(KIND, account.name, RECREATED) : error;
+    // An older server did not heed the UID, and issued a token that nobody gets.
+    if (error instanceof IssueError && error.reason === 'AccountRecreated' && error.status === undefined) {
+      const { accountUID: uid = 'unknown' } = error;
+      checkUid(posted.request, { ...account, uid });
+    }
+    throw error;
   }
 }
-
-const RECREATED = 'the UID in the token request does not match the UID of the service account';
 
 /** What the answer is checked against. */
 function requestOf({ request, audiences, expirationSeconds }: PostedTokenRequest, { namespace, name }: PostedAccount): TokenRequest {

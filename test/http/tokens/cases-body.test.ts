@@ -183,7 +183,12 @@ describe('what is asked for', () => {
 
   it('is for this very account, in case 69', async () => {
     const answer = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
-    expect(failureOf(answer)).toMatchObject({ code: 409, reason: 'Conflict' });
+    expect(failureOf(answer)).toMatchObject({
+      code: 409,
+      reason: 'Conflict',
+      // The target is one that does not heed the UID: the answer is in the words of one that does.
+      message: `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "deployer": the UID in the token request (another) does not match the UID of the service account (${ACCOUNT_UID})`,
+    });
     expect(sent()).toMatchObject({ metadata: { uid: 'another' } });
     expect(statusOf(await posted({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
   });
