@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { statusError } from '../api/status.ts';
 import { isStream, type Reply } from '../apimachinery/reply.ts';
+import { acceptsGzip } from '../apimachinery/wire/accept-gzip.ts';
 import { clientCertificateOf } from './access/client-certificate.ts';
 import type { Incoming } from './request.ts';
 
@@ -105,7 +106,7 @@ async function readBody(message: IncomingMessage): Promise<Buffer> {
 }
 
 async function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(message);
+  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(message.headersDistinct['accept-encoding']?.[0]);
   const bytes = isZipped ? await promisify(gzip)(body, { level: 1 }) : body;
   writeHead(response, status, {
     ...headers,
@@ -113,12 +114,6 @@ async function send({ status, headers }: Reply, body: string | Buffer, message: 
     ...(status !== 304 && { 'content-length': String(Buffer.byteLength(bytes)) }),
   });
   response.end(message.method === 'HEAD' ? undefined : bytes);
-}
-
-/** Kubernetes knows the bare word only, without a quality. */
-function acceptsGzip({ headersDistinct }: IncomingMessage): boolean {
-  const [encodings = ''] = headersDistinct['accept-encoding'] ?? [];
-  return encodings.split(',').some((encoding) => encoding.trim() === 'gzip');
 }
 
 /** Writes no faster than the caller reads. */

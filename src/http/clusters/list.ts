@@ -8,6 +8,7 @@ import { badRequest, notFound } from '../../api/status.ts';
 import { requestedVersion } from '../../apimachinery/list-revision.ts';
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
 import { checkView, showList, showObject, type View } from '../../apimachinery/representation.ts';
+import { acceptsGzip } from '../../apimachinery/wire/accept-gzip.ts';
 import { formatBody } from '../../apimachinery/wire/encode.ts';
 import { negotiate, type Representation } from '../../apimachinery/wire/negotiate.ts';
 import { flag, text } from '../../apimachinery/wire/query.ts';
@@ -93,7 +94,7 @@ interface Sliced {
 }
 
 function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slices, length }: Sliced): FacadeReply {
-  const isZipped = acceptsGzip(request);
+  const isZipped = acceptsGzip(request.header('accept-encoding'));
   const isLarge = length === undefined || length > LARGE_BYTES;
   const release = isLarge ? fullLists.take(userKey(request.caller.user)) : () => {};
   request.signal.addEventListener('abort', release);
@@ -122,15 +123,10 @@ function converted(request: FacadeRequest, page: ClusterPage, { representation, 
 }
 
 async function wholeReply(request: FacadeRequest, body: string | Buffer, contentType: string): Promise<Reply> {
-  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request);
+  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request.header('accept-encoding'));
   const headers = { 'content-type': contentType, ...VARY, ...(isZipped && ZIPPED) };
   return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
 }
 
 const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
 const ZIPPED = { 'content-encoding': 'gzip' };
-
-/** Kubernetes knows the bare word only, without a quality. */
-function acceptsGzip(request: FacadeRequest): boolean {
-  return (request.header('accept-encoding') ?? '').split(',').some((encoding) => encoding.trim() === 'gzip');
-}

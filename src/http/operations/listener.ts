@@ -5,8 +5,10 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { internalError, StatusError, serviceUnavailable } from '../../api/status.ts';
 import { plainText, type Reply } from '../../apimachinery/reply.ts';
+import { acceptsGzip } from '../../apimachinery/wire/accept-gzip.ts';
 import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -105,9 +107,10 @@ class Requests {
     if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable('too many scrapes at a time, please try again', 1);
     this.#scrapes += 1;
     try {
-      response.writeHead(200, { 'content-type': METRICS_TYPE });
+      const isZipped = acceptsGzip(request.headersDistinct['accept-encoding']?.join());
+      response.writeHead(200, { 'content-type': METRICS_TYPE, vary: 'Accept-Encoding', ...(isZipped && { 'content-encoding': 'gzip' }) });
       if (request.method === 'HEAD') response.end();
-      else await pipeline(Readable.from(metrics.text()), response);
+      else await pipeline([Readable.from(metrics.text()), ...(isZipped ? [createGzip({ level: 1 })] : []), response]);
     } finally {
       this.#scrapes -= 1;
     }

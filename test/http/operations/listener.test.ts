@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'undici';
 import { StatusError, unauthorized } from '../../../src/api/status.ts';
@@ -40,6 +41,19 @@ describe('listenForOperations', () => {
     expect([livez.status, await livez.text()]).toEqual([200, 'ok']);
     expect([metrics.status, await metrics.text()]).toEqual([200, 'a 1\nb 2\n']);
     expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it.each([
+    ['gzip', 'gzip'],
+    ['deflate, gzip', 'gzip'],
+    ['identity', undefined],
+  ])('sends metrics to who accepts %s as %s', async (accepted, encoding) => {
+    const url = await listen();
+    const { headers, body } = await request(`${url}/metrics`, { headers: { 'accept-encoding': accepted } });
+    const bytes = Buffer.from(await body.arrayBuffer());
+
+    expect([headers['content-encoding'], headers['vary']]).toEqual([encoding, 'Accept-Encoding']);
+    expect((encoding === undefined ? bytes : gunzipSync(bytes)).toString()).toBe('a 1\nb 2\n');
   });
 
   it('shows a certificate where there is one', async () => {
@@ -85,7 +99,7 @@ describe('listenForOperations', () => {
   it('cuts off metrics that fail on the way', async () => {
     const url = await listen({ metrics: { text: failing } });
 
-    await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow('terminated');
+    await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow(/terminated|fetch failed/);
   });
 
   it('makes a fifth scrape at a time come again', async () => {
