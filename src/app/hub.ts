@@ -84,6 +84,8 @@ export function watches({ credentials, ...others }: Watched, client: KubeClient,
 
 function logProblem(log: Logger, { error }: Problem): void {
   if (isExpired(error)) log.debug({ error }, 'a watch starts over');
+  // A kind that was just installed is not served in its first moments, and the hub says so.
+  else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'a watch waits, as the hub asks');
   else log.warn({ error }, 'a watch of the hub failed and is tried again');
 }
 

@@ -17,6 +17,7 @@ import { createTransport, type Transport } from '../kube/transport.ts';
 import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
@@ -42,9 +43,7 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const told = (controller: string) => report({ controller, log, metrics });
   const work$ = (stopping: AbortSignal) =>
     merge(tokens(stopping).pipe(told('managed-token')), clusters(stopping).pipe(told('cluster-status')));
-  const leads$ = election.leads$.pipe(
-    tap((leads) => log.info({ leads }, leads ? 'this process leads' : 'this process does not lead, and is ready to take over')),
-  );
+  const leads$ = election.leads$.pipe(tap(leadTeller(log)));
   const release = async () => {
     try {
       await election.release();
@@ -65,6 +64,15 @@ function leaseTransport({ hub, clock, execEnv }: AppOptions): Transport {
   return createTransport(hub, { clock, connections: 1, ...(execEnv && { execEnv }) });
 }
 
+/** Tells when it turns; that nobody leads before the first attempt goes without saying. */
+function leadTeller(log: Logger): (leads: boolean) => void {
+  let told = false;
+  return (leads) => {
+    if (leads !== told) log.info({ leads }, leads ? 'this process leads' : 'this process no longer leads');
+    told = leads;
+  };
+}
+
 /** How we speak to the hub: with a name for each life of a process. */
 function voiceOf({ clock, random, log, settings }: AppOptions, client: KubeClient, leaseClient: KubeClient) {
   const identity = `${hostname()}_${randomUUID()}`;
@@ -73,7 +81,13 @@ function voiceOf({ clock, random, log, settings }: AppOptions, client: KubeClien
   const candidate = { client: leaseClient, clock, random, namespace: settings.namespace, name: FieldManager, identity };
   return {
     recorder: new Recorder({ ...voice, onProblem: problem('an event could not be written') }),
-    election: createElection({ ...candidate, onProblem: problem('the Lease could not be read or written') }),
+    election: createElection({
+      ...candidate,
+      onProblem: problem('the Lease could not be read or written'),
+      onHolder: (leader) => {
+        if (leader !== identity) log.info({ leads: false, leader }, 'another process leads, and this one is ready to take over');
+      },
+    }),
   };
 }
 

@@ -23,11 +23,16 @@ export class LeaseRecord {
   /** The object as we last wrote it; a renewal need not read it again. */
   #ours: Lease | undefined;
   /** The record as we last saw it, and since when on our monotonic clock it has been so. */
-  #seen: { readonly spec: string; readonly at: number } | undefined;
+  #seen: { readonly spec: string; readonly at: number; readonly holder: string } | undefined;
 
   constructor(options: LeaseRecordOptions, leaseMs: number) {
     this.#options = options;
     this.#leaseMs = leaseMs;
+  }
+
+  /** Who held it when we last looked; empty for nobody. */
+  get holder(): string {
+    return this.#seen?.holder ?? '';
   }
 
   /** Takes or renews the lease. False if someone else holds it or was faster. */
@@ -96,7 +101,7 @@ export class LeaseRecord {
 
   #observe(spec: Spec): void {
     const text = JSON.stringify(spec);
-    if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic() };
+    if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic(), holder: spec.holderIdentity ?? '' };
   }
 
   /** By the duration that the holder promised, counted from when we first saw this record. */

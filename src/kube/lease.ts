@@ -24,6 +24,8 @@ export interface ElectionOptions {
   readonly retryMs?: number;
   /** Told of every attempt that failed for another reason than that someone else leads. */
   readonly onProblem?: (error: unknown) => void;
+  /** Told who holds the Lease, whenever that is somebody else than before; we ourselves among them. */
+  readonly onHolder?: (identity: string) => void;
 }
 
 /** One candidate for one Lease. */
@@ -120,7 +122,7 @@ async function* campaign(
 
 /** A request that hangs must leave time for another one before the tenure ends, and must not outlast it. */
 async function attempt(
-  { clock, renewDeadlineMs, onProblem }: Timed,
+  { clock, renewDeadlineMs, onProblem, onHolder }: Timed,
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): Promise<void> {
@@ -128,8 +130,10 @@ async function attempt(
   const longestMs = renewDeadlineMs / 2;
   const deadline = startDeadline(clock, tenure.isOurs ? Math.min(longestMs, tenure.endsAt - startedAt) : longestMs, signal);
   try {
+    const before = record.holder;
     if (await record.acquire(tenure.isOurs, deadline.signal)) tenure.renew(startedAt);
     else tenure.end();
+    if (record.holder !== '' && record.holder !== before) onHolder?.(record.holder);
   } catch (error) {
     if (signal.aborted) throw error;
     onProblem?.(error);

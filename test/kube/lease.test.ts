@@ -122,6 +122,19 @@ describe('createElection', () => {
     });
   });
 
+  it('tells who holds the Lease when that changes, and not that nobody does', async () => {
+    const told: string[] = [];
+    const a = campaign('a');
+    await leading(a);
+    const b = campaign('b', { onHolder: (identity) => told.push(identity) });
+    await eventually(() => expect(told).toEqual(['a']));
+    await b.live(3_000);
+    await a.election.release();
+    await b.live(3_000);
+    await leading(b);
+    expect(told).toEqual(['a', 'b']);
+  });
+
   it('renews every second without reading, and keeps the time of acquisition', async () => {
     const a = campaign('a');
     await leading(a);
