@@ -5,7 +5,7 @@ import { StatusError } from '../api/status.ts';
 import type { Grant } from '../domain/grant.ts';
 import { checkGrant, grantedLifetimeMs, maxTokenLength } from '../domain/grant-check.ts';
 import { instantOf } from '../domain/instant.ts';
-import { tokenClaims } from '../domain/token-claims.ts';
+import { type TokenClaims, tokenClaims } from '../domain/token-claims.ts';
 import { subjectOf, type TokenRequest } from '../domain/token-request.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../domain/untrusted.ts';
 import { objectPath } from '../kube/paths.ts';
@@ -125,9 +125,7 @@ function issuedToken(request: TokenRequest, { answer, sentAt, serverAt }: Answer
   const granted = { token, expirationTimestamp, ...(claims && { claims }) };
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('AnswerUntrusted', problems.join('; '));
-  // Servers before 1.34 do not heed the UID that we send, and may repeat it: only the token tells.
-  if (request.accountUID !== undefined && claims?.accountUID !== request.accountUID)
-    throw new IssueError('AccountRecreated', '', { accountUID: claims?.accountUID });
+  rejectOtherAccount(request, claims);
   const accountUID = claims?.accountUID ?? uidOf(answer);
   return {
     token: new Sensitive(token),
@@ -138,4 +136,10 @@ function issuedToken(request: TokenRequest, { answer, sentAt, serverAt }: Answer
     ...(Number.isSafeInteger(expirationSeconds) && { expirationSeconds: expirationSeconds as number }),
     ...(accountUID !== undefined && { accountUID }),
   };
+}
+
+/** Servers before 1.34 do not heed the UID that we send, and may repeat it: only the token tells. */
+function rejectOtherAccount(request: TokenRequest, claims: TokenClaims | undefined): void {
+  if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
+  throw new IssueError('AccountRecreated', '', { accountUID: claims?.accountUID });
 }
