@@ -51,12 +51,12 @@ export class Authenticator {
     const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find(tokenId, token), signal));
     if (user === undefined) throw unauthorized();
     const kept = new Sensitive(token);
-    return { user, tokenId, stillValid: async () => (await this.#find(tokenId, kept.reveal())) !== undefined };
+    return { user, tokenId, stillValid: async () => (await this.#find(tokenId, kept.reveal(), STREAM_TTL_MS)) !== undefined };
   }
 
   /** The user; undefined for a token that is not accepted. */
-  async #find(tokenId: string, token: string): Promise<User | undefined> {
-    const user = this.#accepted.get(tokenId);
+  async #find(tokenId: string, token: string, ttlMs = TTL_MS): Promise<User | undefined> {
+    const user = this.#accepted.get(tokenId, ttlMs);
     if (user !== undefined || this.#refused.get(tokenId)) return user;
     const review = this.#underWay.get(tokenId) ?? this.#review(tokenId, token);
     this.#underWay.set(tokenId, review);
@@ -72,7 +72,7 @@ export class Authenticator {
       const user = await this.#ask(token);
       if (user === undefined) this.#refused.set(tokenId, true, askedAt);
       else this.#accepted.set(tokenId, user, askedAt);
-      if (user === undefined) this.#accepted.delete(tokenId);
+      (user === undefined ? this.#accepted : this.#refused).delete(tokenId);
       return user;
     } finally {
       this.#underWay.delete(tokenId);
@@ -92,6 +92,8 @@ export class Authenticator {
 
 const REVIEW = 'TokenReview';
 const TTL_MS = 10_000;
+/** Streams last: with the time between two looks at their tokens, this is less than the other. */
+const STREAM_TTL_MS = 4_000;
 const MAX_ENTRIES = 10_000;
 const DEADLINE_MS = 10_000;
 const REVIEW_RATE: Rate = { perSecond: 200, burst: 400 };

@@ -19,10 +19,10 @@ export class FreshCache<V> {
     this.#options = options;
   }
 
-  /** The answer, if it is fresh. */
-  get(key: string): V | undefined {
+  /** The answer, if it is fresh, or younger than is asked for. */
+  get(key: string, ttlMs = this.#options.ttlMs): V | undefined {
     const entry = this.#entries.get(key);
-    return entry !== undefined && this.#isFresh(entry.askedAt) ? entry.value : undefined;
+    return entry !== undefined && this.#options.clock.monotonic() - entry.askedAt < ttlMs ? entry.value : undefined;
   }
 
   /** The last answer, however old. */
@@ -63,9 +63,5 @@ export class FreshCache<V> {
     } finally {
       this.#asked.delete(key);
     }
-  }
-
-  #isFresh(askedAt: number): boolean {
-    return this.#options.clock.monotonic() - askedAt < this.#options.ttlMs;
   }
 }
