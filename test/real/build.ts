@@ -1,10 +1,10 @@
 // `npm run kube:build`: builds the programs of a real cluster, Helm and a reflector, from the Go modules that go.mod and go.sum pin
-// beside this file, in helm and in reflector.
+// beside this file, in helm and in reflector; and fetches custom resources of other projects.
 // To pin another Kubernetes, change its version and that of the staging modules in go.mod, and run `go mod tidy` here.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import {
@@ -17,6 +17,7 @@ import {
   type PinnedModule,
   REFLECTOR_MODULE,
 } from '../support/kube-binaries.ts';
+import { CRD_MODULES, type CrdModule, crdFiles, crdFolder, hasCrds } from '../support/operator-crds.ts';
 
 interface GoProgram {
   readonly name: string;
@@ -46,10 +47,24 @@ async function buildMissing(): Promise<void> {
   const found = PROGRAMS.map((program) => ({ program, at: findBinary(program.name, process.env, program.pinned) }));
   for (const { program, at } of found) if (at !== undefined) console.log(`${program.name}: ${at}`);
   const missing = found.filter(({ at }) => at === undefined).map(({ program }) => program);
-  if (missing.length === 0) return;
+  const unfetched = CRD_MODULES.filter((module) => !hasCrds(module));
+  if (missing.length + unfetched.length === 0) return;
   const environment = goEnvironment(await requiredGo());
-  console.log(`Building ${missing.map(({ name }) => name).join(', ')}: several minutes the first time.`);
+  for (const module of unfetched) await fetchCrds(module, environment);
+  if (missing.length > 0) console.log(`Building ${missing.map(({ name }) => name).join(', ')}: several minutes the first time.`);
   for (const program of missing) await build(program, environment);
+}
+
+async function fetchCrds(module: CrdModule, env: NodeJS.ProcessEnv): Promise<void> {
+  const { path, version, sum, files } = module;
+  // Away from any go.mod: what that module itself needs is none of our business.
+  const { stdout } = spawnSync('go', ['mod', 'download', '-json', `${path}@${version}`], { cwd: '/', env, encoding: 'utf8' });
+  const { Dir, Sum, Error: complaint } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string; readonly Error?: string };
+  if (complaint !== undefined || Sum !== sum) throw new Error(`${path}@${version} cannot be had: ${complaint ?? `its hash is ${Sum}`}`);
+  await mkdir(crdFolder(module), { recursive: true });
+  const kept = crdFiles(module);
+  for (const [index, file] of files.entries()) await copyFile(join(Dir, file), kept[index] as string);
+  console.log(`${path}: ${crdFolder(module)}`);
 }
 
 async function requiredGo(): Promise<string> {

@@ -1,0 +1,46 @@
+// The custom resources of other projects whose objects are in deploy, in the cache that `npm run kube:build` fills.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheFolder } from './kube-binaries.ts';
+
+/** A Go module that is fetched for some of its files; `sum` is its hash as go.sum has it. */
+export interface CrdModule {
+  readonly path: string;
+  readonly version: string;
+  readonly sum: string;
+  readonly files: readonly string[];
+}
+
+const MONITORING = 'example/prometheus-operator-crd/monitoring.coreos.com_';
+const CERT_MANAGER = 'deploy/crds/cert-manager.io_';
+
+export const CRD_MODULES: readonly CrdModule[] = [
+  {
+    path: 'github.com/prometheus-operator/prometheus-operator',
+    version: 'v0.85.0',
+    sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
+    files: [`${MONITORING}prometheusrules.yaml`, `${MONITORING}servicemonitors.yaml`],
+  },
+  {
+    path: 'github.com/cert-manager/cert-manager',
+    version: 'v1.21.2',
+    sum: 'h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=',
+    files: [`${CERT_MANAGER}certificates.yaml`, `${CERT_MANAGER}issuers.yaml`],
+  },
+];
+
+/** Where the files of a module are kept. */
+export function crdFolder({ path, version }: CrdModule): string {
+  return join(cacheFolder(), 'crds', `${path.replaceAll('/', '_')}@${version}`);
+}
+
+/** The files that are wanted of a module, as they are kept. */
+export function crdFiles(module: CrdModule): readonly string[] {
+  return module.files.map((file) => join(crdFolder(module), file.slice(file.lastIndexOf('/') + 1)));
+}
+
+/** Whether all of them are there. */
+export function hasCrds(module: CrdModule): boolean {
+  return crdFiles(module).every((file) => existsSync(file));
+}
