@@ -1,15 +1,18 @@
-// client-go's own reflector on the façade of a real hub: with lists and watches, and with lists by watch.
+// The cluster list of a façade on a real hub: client-go's own reflector, with lists and watches, and with lists by watch; and
+// watches whose token is taken back.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import { ClusterRoleBindings, ClusterRoles, Clusters, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { clusterFacade } from '../contract/cluster-facade.ts';
 import { eventually } from '../contract/eventually.ts';
 import { contractServer } from '../contract/server.ts';
@@ -96,4 +99,56 @@ describe('a reflector of client-go', () => {
     },
     120_000,
   );
+});
+
+/** A watch that has begun. */
+async function watch(token: string): Promise<IncomingMessage> {
+  const request = get(`${facade.url}/auth/v1/clusters?watch=true`, {
+    agent: facade.agent,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  return response.resume();
+}
+
+describe('a watch whose token is taken back', () => {
+  const account = { namespace: 'revoked', name: 'watcher' };
+  const anchor = { namespace: 'revoked', name: 'anchor' };
+  const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name: anchor.name };
+
+  beforeAll(async () => {
+    await facade.hub.create(Namespaces, { metadata: { name: 'revoked' } });
+  });
+
+  it.each([
+    ['its account', {}, () => facade.hub.delete(ServiceAccounts, account)],
+    ['the Secret that it is bound to', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
+  ])(
+    'ends by itself within 12 seconds, or little more on a busy machine, in case 111: with %s',
+    async (_what, spec, revoke) => {
+      await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
+      await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });
+      const token = await tokenFor(spec);
+      const response = await watch(token);
+      const ended = once(response, 'end');
+      // Both the hub and the façade have just found the token good, and keep that for as long as they do.
+      const revokedAt = performance.now();
+      await revoke();
+      await ended;
+      expect(performance.now() - revokedAt).toBeLessThan(15_000);
+      const after = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
+      expect(after.status).toBe(401);
+    },
+    60_000,
+  );
+
+  async function tokenFor(spec: object): Promise<string> {
+    const path = `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`;
+    const { body } = await server.request('POST', path, {
+      headers: { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ spec }),
+    });
+    return (JSON.parse(body) as { readonly status: { readonly token: string } }).status.token;
+  }
 });
