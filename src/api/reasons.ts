@@ -82,6 +82,7 @@ export const ClusterReason = {
 export const AlertReason = {
   MassWithdrawal: 'so many tokens lost their permission at once that none is removed until somebody looks',
   AnchorOrphaned: 'the Secret that tokens were bound to could not be deleted on the target cluster and stays behind',
+  RevocationUnavailable: 'only tokens with revocation BoundSecret can be revoked; this one lives to its expiry',
   RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is cut short',
 } as const;
 

@@ -1,12 +1,14 @@
 // The status of a ManagedToken: a report of what its Secret says. Nothing is ever decided by it that matters.
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import { Annotation } from '../api/names.ts';
 import { defined } from './defined.ts';
 import { instantText } from './instant.ts';
 import { renewAt } from './rotation.ts';
 import { conditionsFor, type TokenFacts } from './token-conditions.ts';
 import type { TokenObservation } from './token-observation.ts';
 import type { TokenFailure } from './token-plan.ts';
+import { requestOf } from './token-record.ts';
 import { isHeld, type TokenState, tokenState } from './token-state.ts';
 
 /** What only whoever acted knows. */
@@ -27,9 +29,14 @@ export function desiredStatus(observation: TokenObservation, outcome: Outcome, n
     ...reported(token, state),
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
-    lastRevokeRequest: outcome.revoked ?? state.record?.revokeRequest ?? previous.lastRevokeRequest,
+    lastRevokeRequest: handledRevocation(token, state, outcome) ?? previous.lastRevokeRequest,
   });
   return isSame(previous, next) ? previous : next;
+}
+
+/** A request that cannot be granted is over as soon as it has been seen. */
+function handledRevocation(token: ManagedToken, { record }: TokenState, { revoked }: Outcome): string | undefined {
+  return token.spec.revocation === 'BoundSecret' ? (revoked ?? record?.revokeRequest) : requestOf(token, Annotation.revoke);
 }
 
 function tokenFacts({ metadata, spec }: ManagedToken, state: TokenState, { failure }: Outcome): TokenFacts {

@@ -67,6 +67,17 @@ export async function leaveAnchor(
   const anchor = recordedAnchor(token, previous);
   const { clusterName, serviceAccount } = token.spec;
   if (anchor === undefined || (anchor.cluster === clusterName && anchor.namespace === serviceAccount.namespace)) return [];
+  return await dropAnchor(deps, anchor, signal);
+}
+
+/** After the permission is gone: deletes the anchor of the present token, if it has one and that can be done. */
+export async function withdrawAnchor(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<readonly Note[]> {
+  const anchor = recordedAnchor(observation.token, tokenState(observation, deps.clock.now()).record);
+  return anchor === undefined ? [] : await dropAnchor(deps, anchor, signal);
+}
+
+/** Deletes an anchor, or tells that it is left behind. */
+async function dropAnchor(deps: TokenDeps, anchor: Orphan, signal: AbortSignal): Promise<readonly Note[]> {
   const registered = deps.view.registered(anchor.cluster);
   if (registered === undefined) return [];
   try {

@@ -19,11 +19,18 @@ export function notesOf(
   const { revoked, failure, notes = [] } = step;
   return [
     ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked: ${IssueReason.RevocationRequested}.`)]),
+    ...futileNotes(step, previous, next),
     ...issuanceNotes(step, previous, next),
     ...failureNotes(failure, previous, before),
     ...expiryNotes(previous, next),
     ...notes,
   ];
+}
+
+/** Whoever wants a token dead must know that it is not. */
+function futileNotes({ observation }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+  const isFutile = observation.token.spec.revocation !== 'BoundSecret' && next.lastRevokeRequest !== previous.lastRevokeRequest;
+  return isFutile ? [{ type: 'Warning', reason: 'RevocationUnavailable', message: `${AlertReason.RevocationUnavailable}.` }] : [];
 }
 
 function issuanceNotes(

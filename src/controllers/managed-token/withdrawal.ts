@@ -6,6 +6,7 @@ import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { ownedNames } from '../../domain/token-state.ts';
 import { withdrawalAfter } from '../../domain/withdrawal.ts';
+import { withdrawAnchor } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
 import type { Step } from './step.ts';
@@ -31,9 +32,11 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
     return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
   }
   withdrawals.removed(now);
+  // The anchor goes first, because the Secret tells where it is; a target that does not answer must not keep the Secret.
+  const notes = await withdrawAnchor(deps, observation, signal);
   const removed = await deleteSecrets(deps, observation, names, signal);
   recollection.forgetRefusals();
-  return { observation: removed, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+  return { observation: removed, isDone: true, failure: forbidden, notes, requeueAt: now + FORBIDDEN_MS };
 }
 
 /** RBAC is watched; other authorisers are asked again now and then. */

@@ -76,6 +76,20 @@ describe('a token with revocation BoundSecret', () => {
     expect(await anchor()).toEqual(before);
   });
 
+  it('dies with the permission of its requester', async () => {
+    await world.run();
+    const token = await issued();
+    await world.forbid();
+    await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.looked();
+
+    expect(await anchor()).toBeUndefined();
+    expect(await isRejected(token)).toBe(true);
+    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
+  });
+
   it('dies with its ManagedToken', async () => {
     await world.run();
     const token = await issued();
@@ -218,5 +232,21 @@ describe('the finalizer of a deleted ManagedToken', () => {
 
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     expect((await world.get()).metadata.finalizers).toEqual(['example.com/theirs']);
+  });
+});
+
+describe('a token without revocation', () => {
+  it('cannot be revoked, which is said once', async () => {
+    await world.run();
+    await world.create('ci', {});
+    await world.ready();
+    const token = await world.tokenText();
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } } });
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'now');
+    await world.looked();
+
+    await world.told(['Normal Issued', 'Warning RevocationUnavailable']);
+    expect(await world.isAccepted(token)).toBe(true);
+    expect(await world.tokenText()).toBe(token);
   });
 });
