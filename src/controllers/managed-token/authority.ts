@@ -2,16 +2,17 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { RegistryGroup } from '../../api/names.ts';
+import { ServiceAccounts } from '../../api/resources.ts';
 import { issueNames } from '../../domain/issue-names.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { type SubjectAccessReview, SubjectAccessReviews } from '../../kube/reviews.ts';
+import { SubjectAccessReviews } from '../../kube/reviews.ts';
 import type { HubView } from './hub-view.ts';
 import { IssuePermissions, issueAttributes, type Requester, requesterOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
 
 export interface AuthorityOptions {
-  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: HubView;
   readonly memory: TokenMemory;
   readonly protectedNamespaces: readonly string[];
@@ -31,10 +32,10 @@ export class Authority {
 
   /** Asks under one name after the other until one allows it. Throws an IssueError, AuthorizationFailed, if there is no answer. */
   async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
-    const { view, memory } = this.#options;
+    const { memory } = this.#options;
     const requester = requesterFor(token);
     const names = this.#namesFor(token);
-    if (!view.hasRequester(token)) return { allowed: false, message: missingText(token) };
+    if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: missingText(token) };
     for (const name of this.#inOrder(requester, names)) {
       if (!(await this.#isAllowed(requester, name, signal))) continue;
       memory.of(token.metadata.uid ?? '').allowed(name);
@@ -70,23 +71,33 @@ export class Authority {
     return [...names.filter(isLikely), ...names.filter((name) => !isLikely(name))];
   }
 
+  /** What the informer lacks is asked of the hub: a list that was empty by mistake must cost nobody a Secret. */
+  async #hasRequester(token: ManagedToken, signal: AbortSignal): Promise<boolean> {
+    const { hub, view } = this.#options;
+    if (view.hasRequester(token)) return true;
+    const { namespace } = token.metadata;
+    const fieldSelector = `metadata.name=${token.spec.requesterServiceAccountName}`;
+    const { items } = await answered(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), signal);
+    return items.length > 0;
+  }
+
   async #isAllowed({ user, groups }: Requester, name: string, signal: AbortSignal): Promise<boolean> {
     const { verb, group, resource, subresource } = issueAttributes(name);
     const spec = { user, groups: [...groups], resourceAttributes: { verb, group, resource, subresource, name } };
-    const { status } = await this.#ask(spec, signal);
+    const { status } = await answered(this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal }), signal);
     if (status?.allowed === true) return true;
     const { evaluationError = '' } = status ?? {};
     if (status === undefined || !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
     return false;
   }
+}
 
-  async #ask(spec: SubjectAccessReview['spec'], signal: AbortSignal): Promise<SubjectAccessReview> {
-    try {
-      return await this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw new IssueError('AuthorizationFailed', error instanceof Error ? error.message : '');
-    }
+async function answered<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new IssueError('AuthorizationFailed', error instanceof Error ? error.message : '');
   }
 }
 

@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import { Authority, type AuthorityOptions } from '../../../src/controllers/managed-token/authority.ts';
+import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
+
+const signal = new AbortController().signal;
+const token = {
+  metadata: { name: 'ci', namespace: 'team-a', uid: 'u' },
+  spec: { clusterName: 'one', serviceAccount: { namespace: 'deploy', name: 'deployer' }, requesterServiceAccountName: 'default' },
+} as unknown as ManagedToken;
+
+interface Hub {
+  readonly listed: string[];
+  readonly authority: Authority;
+}
+
+/** An authority whose informers know nobody, on a hub that allows everything and has these service accounts. */
+function knowingNobody(accounts: () => Promise<readonly string[]>): Hub {
+  const listed: string[] = [];
+  const hub = {
+    createReview: async () => ({ status: { allowed: true } }),
+    list: async (_: unknown, { namespace = '', fieldSelector = '' }: { namespace?: string; fieldSelector?: string }) => {
+      listed.push(`${namespace} ${fieldSelector}`);
+      return { items: (await accounts()).map((name) => ({ metadata: { name } })) };
+    },
+  };
+  const nothing = { resourceVersion: '1', list: () => [] };
+  const view = { hasRequester: () => false, roles: nothing, bindings: nothing };
+  const options = { hub, view, memory: new TokenMemory(), protectedNamespaces: [] } as unknown as AuthorityOptions;
+  return { listed, authority: new Authority(options) };
+}
+
+describe('F57: a requester that the informer does not know', () => {
+  it('is looked for on the hub before anything is refused', async () => {
+    const { authority, listed } = knowingNobody(async () => ['default']);
+    expect(await authority.review(token, signal)).toEqual({ allowed: true });
+    expect(listed).toEqual(['team-a metadata.name=default']);
+  });
+
+  it('is missing if the hub says so, too', async () => {
+    const { authority } = knowingNobody(async () => []);
+    expect(await authority.review(token, signal)).toMatchObject({ allowed: false, message: expect.stringContaining('does not exist') });
+  });
+
+  it('is neither there nor missing while the hub does not say', async () => {
+    const { authority } = knowingNobody(() => Promise.reject(new Error('no answer')));
+    await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
+  });
+});
