@@ -9,7 +9,6 @@ import { during, type Scenario } from '../scenario.ts';
 
 /** A failed renewal is tried again within a fifth of what is left of the token. */
 const LATEST_RETRY_MS = 120_000;
-const isTokenList: Matcher = (request) => requests('GET', /\/managedtokens\?/)(request) && !isWatch(request);
 const isTokenWatch: Matcher = (request) => requests('GET', /\/managedtokens\?/)(request) && isWatch(request);
 
 /** Ends all watches, so that they begin again under the fault. */
@@ -130,17 +129,33 @@ async function fullStorage(bench: Bench): Promise<void> {
   await bench.hub.cluster.fillStorage(false);
 }
 
-/** Lists that are empty by mistake, with a version of today. */
-async function emptyLists(bench: Bench): Promise<void> {
-  const alter = (body: string) => JSON.stringify({ ...(JSON.parse(body) as object), items: [] });
-  const isAnyList: Matcher = (request) => request.method === 'GET' && !isWatch(request) && /limit=|resourceVersion=/.test(request.path);
-  bench.hub.proxy.rule((request) => isTokenList(request) || isAnyList(request), { type: 'alter', alter });
-  bench.hub.proxy.rule(isWatch, { type: 'answer', status: 410 }, 6);
-  await breakConnections(bench);
-  await bench.pass(10_000);
-  await bench.hub.proxy.heal();
-  await breakConnections(bench);
+/** Lists of some kinds are empty by mistake, with a version of today; they come as watches, of which only the bookmarks are left. */
+function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench) => Promise<void> {
+  return async (bench) => {
+    const { proxy } = bench.hub;
+    const isKind: Matcher = ({ path }) => kinds.test(path);
+    const isList: Matcher = (request) => isKind(request) && request.path.includes('sendInitialEvents=true');
+    const rule = proxy.rule(isList, { type: 'stream', alter: onlyBookmarks });
+    const expired = proxy.rule((request) => isKind(request) && isWatch(request) && !isList(request), { type: 'answer', status: 410 });
+    await breakConnections(bench);
+    await bench.expect('I10', 'everything is listed again', 30_000, async () => rule.hits() >= informers);
+    expired.remove();
+    await bench.pass(ms);
+    await proxy.heal();
+    const again = proxy.rule((request) => isKind(request) && isWatch(request), { type: 'answer', status: 410 }, informers);
+    await breakConnections(bench);
+    await bench.expect('I10', 'everything is listed once more', 30_000, async () => again.hits() === informers);
+  };
 }
+
+/** Events come as whole lines. */
+function onlyBookmarks(chunk: Buffer): readonly Buffer[] {
+  const lines = chunk.toString().split(/(?<=\n)/);
+  return lines.filter((line) => line.includes('"type":"BOOKMARK"')).map((line) => Buffer.from(line));
+}
+
+/** Longer than a withdrawal takes. */
+const WITHDRAWAL_MS = 45_000;
 
 async function slowHub(bench: Bench): Promise<void> {
   bench.hub.proxy.line({ delayMs: 800 });
@@ -166,7 +181,10 @@ export const hubFaults: readonly Scenario[] = [
   { id: 'F37', title: 'another writer edits Secrets and ManagedTokens for 15 s', on: 'hub', run: conflicts },
   { id: 'F38', title: 'status writes refused for 75 s: rotation goes on', on: 'hub', run: refusedStatus },
   { id: 'F39', title: 'Secret writes refused for 45 s', on: 'hub', run: refusedSecrets, recoveryMs: LATEST_RETRY_MS },
-  { id: 'F57', title: 'empty lists by mistake', on: 'hub', run: emptyLists },
+  { id: 'F57', title: 'all lists empty by mistake for 45 s', on: 'hub', run: emptyLists(/./, 7, WITHDRAWAL_MS) },
+  { id: 'F57b', title: 'no requesters listed by mistake for 45 s', on: 'hub', run: emptyLists(/v1\/serviceaccounts/, 1, WITHDRAWAL_MS) },
+  { id: 'F57c', title: 'no Secrets listed by mistake for 20 s', on: 'hub', run: emptyLists(/\/secrets/, 2, 20_000) },
+  { id: 'F57d', title: 'no Clusters listed by mistake for 20 s', on: 'hub', run: emptyLists(/\/clusters\?/, 1, 20_000) },
   { id: 'H1', title: 'hub slow (800 ms each way), then 20 kB/s', on: 'hub', run: slowHub },
   { id: 'H2', title: 'hub answers 503 to everything for 20 s', on: 'hub', run: unavailable },
 ];
