@@ -55,6 +55,7 @@ export class DeployWorld {
   readonly hub: RealCluster;
   readonly target: RealCluster;
   readonly #running = new Map<string, Program>();
+  #authority: string | undefined;
 
   private constructor(hub: RealCluster, target: RealCluster) {
     this.hub = hub;
@@ -91,8 +92,8 @@ export class DeployWorld {
     return await kubectl(this.hub, [...args, '--dry-run=server', '-f', await this.#written(objects)]);
   }
 
-  /** Runs what a Deployment runs, as its account, on ports that are free. */
-  async startDeployed({ metadata, spec }: Deployment, ...options: readonly string[]): Promise<void> {
+  /** Runs what a Deployment runs, as its account, on ports that are free. Replicas are told apart by names of their own. */
+  async startDeployed({ metadata, spec }: Deployment, ...options: readonly string[]): Promise<Program> {
     const { serviceAccountName, containers } = spec.template.spec;
     const kubeconfig = join(this.hub.folder, `${metadata.name}.kubeconfig`);
     const token = await this.tokenOf('purser-system', serviceAccountName);
@@ -108,10 +109,9 @@ export class DeployWorld {
       `--ready-file=${this.#readyFile(metadata.name)}`,
     ];
     const command = [process.execPath, ...nodeOptions(), join(REPOSITORY, 'src/main.ts'), ...args, ...here, ...options];
-    this.#running.set(
-      metadata.name,
-      await startProgram('env', [...environment, ...command], join(this.hub.folder, `${metadata.name}.log`)),
-    );
+    const program = await startProgram('env', [...environment, ...command], join(this.hub.folder, `${metadata.name}.log`));
+    this.#running.set(metadata.name, program);
+    return program;
   }
 
   /** Gives Purser an account on the target, and registers that on the hub. */
@@ -152,8 +152,17 @@ export class DeployWorld {
     const [name, part] = place;
     const [method = '', path = ''] = line.split(' ');
     const places = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
-    const ca = await this.kubectl('get', 'configmap', 'purser-facade-ca', '-n', 'purser-system', '-o', 'jsonpath={.data.ca\\.crt}');
-    const agent = new Agent({ ca, servername: 'purser.purser-system.svc' });
+    // The hub may be away by the next time.
+    this.#authority ??= await this.kubectl(
+      'get',
+      'configmap',
+      'purser-facade-ca',
+      '-n',
+      'purser-system',
+      '-o',
+      'jsonpath={.data.ca\\.crt}',
+    );
+    const agent = new Agent({ ca: this.#authority, servername: 'purser.purser-system.svc' });
     try {
       return await sendRequest({ url: places[part] ?? '', agent }, method, path, request);
     } finally {

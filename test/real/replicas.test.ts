@@ -1,0 +1,144 @@
+// Replicas as the manifests run them, on a real hub: killed, frozen, stopped, and left alone by the hub.
+
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { parseExposition } from '../support/exposition.ts';
+import type { Program } from '../support/processes.ts';
+import { AuditLog } from './audit-log.ts';
+import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+
+jest.setTimeout(180_000);
+
+/** How soon another replica leads after the leader died or froze, and after it stopped in good order. */
+const TAKEOVER_MS = 15_000;
+const HANDOVER_MS = 5_000;
+
+interface Replica {
+  readonly name: string;
+  readonly program: Program;
+}
+
+const TOKEN = ['-n', 'team-a', 'mt/ci-deployer'];
+const LEADS = 'this process leads';
+let world: DeployWorld;
+let deployment: Deployment;
+let scraper: string;
+let started = 0;
+
+beforeAll(async () => {
+  world = await DeployWorld.start('base');
+  deployment = (await kustomized('base')).find(isDeployment) as Deployment;
+  await world.kubectl('create', 'serviceaccount', 'prometheus', '-n', 'default');
+  const subject = '--serviceaccount=default:prometheus';
+  await world.kubectl('create', 'clusterrolebinding', 'scrape', '--clusterrole=purser-metrics-reader', subject);
+  scraper = await world.tokenOf('default', 'prometheus');
+  await world.register('target-1');
+  await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+});
+
+afterAll(() => world?.stop());
+
+async function start(): Promise<Replica> {
+  const name = `purser-${started++}`;
+  const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } });
+  const replica = { name, program };
+  await eventually(async () => (await status(replica, 'metrics', 'GET /readyz')) === 200);
+  return replica;
+}
+
+/** Starts two replicas, the first of which leads. */
+async function startPair(): Promise<readonly [Replica, Replica]> {
+  const leader = await start();
+  await eventually(async () => await leads(leader));
+  return [leader, await start()];
+}
+
+const answer = (replica: Replica, part: 'facade' | 'metrics', line: string, token = scraper) =>
+  world.ask([replica.name, part], line, { headers: { authorization: `Bearer ${token}` } });
+
+/** 0 for one that does not answer, or not yet with its certificate. */
+const status = async (...[replica, part, line]: Parameters<typeof answer>) =>
+  (await answer(replica, part, line).catch(() => ({ status: 0 }))).status;
+
+async function leads(replica: Replica): Promise<boolean> {
+  const { body } = await answer(replica, 'metrics', 'GET /metrics');
+  return parseExposition(body).get('purser_leader')?.samples.get('[]') === 1;
+}
+
+async function untilLeads(replica: Replica): Promise<number> {
+  const from = performance.now();
+  await eventually(async () => await leads(replica));
+  return performance.now() - from;
+}
+
+async function rotate(request: string): Promise<void> {
+  await world.kubectl('annotate', ...TOKEN, `tokens.purser.dev/rotate=${request}`, '--overwrite');
+  await world.until(...TOKEN, `--for=jsonpath={.status.lastRotateRequest}=${request}`);
+}
+
+const secret = () => world.kubectl('get', '-n', 'team-a', 'secret/ci-deployer', '-o', 'jsonpath={.metadata.resourceVersion} {.data.token}');
+
+describe('two replicas on a real hub', () => {
+  it('have another leader within fifteen seconds when the leader is killed, and it does the work', async () => {
+    const [first, second] = await startPair();
+    await world.until(...TOKEN, '--for=condition=Ready');
+    first.program.signal('SIGKILL');
+
+    expect(await untilLeads(second)).toBeLessThan(TAKEOVER_MS);
+    await rotate('after-a-kill');
+    await second.program.stop();
+  });
+
+  it('have another leader when the leader freezes, which spoils nothing when it thaws', async () => {
+    const [frozen, second] = await startPair();
+    await rotate('before-the-frost');
+    frozen.program.signal('SIGSTOP');
+    expect(await untilLeads(second)).toBeLessThan(TAKEOVER_MS);
+    await rotate('in-the-frost');
+    const written = await secret();
+    frozen.program.signal('SIGCONT');
+    await eventually(async () => (await frozen.program.output()).includes('this process no longer leads'));
+    await eventually(async () => (await frozen.program.output()).includes('another process leads'));
+
+    expect([await leads(frozen), await leads(second)]).toEqual([false, true]);
+    expect(await secret()).toBe(written);
+    await rotate('after-the-thaw');
+    await Promise.all([frozen.program.stop(), second.program.stop()]);
+  });
+
+  it('hand over at once when the leader is told to stop, which is not ready from then on and ends what it does', async () => {
+    const [leader, second] = await startPair();
+    expect(await second.program.output()).not.toContain(LEADS);
+    const asked = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
+    await asked.skip();
+    world.target.pause();
+    await world.kubectl('annotate', ...TOKEN, 'tokens.purser.dev/rotate=while-stopping', '--overwrite');
+    await eventually(async () => (await asked.requests()).includes('create subjectaccessreviews'));
+    leader.program.signal('SIGTERM');
+    await eventually(async () => (await status(leader, 'metrics', 'GET /readyz')) === 500);
+    const draining = await answer(leader, 'metrics', 'GET /readyz?verbose');
+    const isHeld = await leads(leader);
+    world.target.resume();
+    await leader.program.ended;
+
+    expect(draining.body).toContain('[-]shutdown failed');
+    expect(isHeld).toBe(true);
+    expect(await untilLeads(second)).toBeLessThan(HANDOVER_MS);
+    await world.until(...TOKEN, '--for=jsonpath={.status.lastRotateRequest}=while-stopping');
+    await second.program.stop();
+  });
+
+  it('stay ready while the hub is away, send callers away for a while, and go on when it is back', async () => {
+    const replicas = await startPair();
+    const caller = await world.tokenOf('team-a', 'ci');
+    await world.hub.kill();
+    const answers = await Promise.all(replicas.map((replica) => answer(replica, 'facade', 'GET /auth/v1/clusters', caller)));
+    const states = await Promise.all(replicas.map((replica) => status(replica, 'metrics', 'GET /readyz')));
+
+    expect(states).toEqual([200, 200]);
+    for (const { status: code, headers } of answers) {
+      expect([code, headers['retry-after']]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
+    }
+    await world.hub.restart();
+    await rotate('with-the-hub-back');
+  });
+});
