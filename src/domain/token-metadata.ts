@@ -85,7 +85,9 @@ function templateAnnotation({ labels, annotations }: { readonly labels: Texts; r
   return keys.labels.length + keys.annotations.length === 0 ? {} : { [Annotation.template]: JSON.stringify(keys) };
 }
 
-function parseTemplate(text = ''): TemplateKeys {
+function parseTemplate(text: string | undefined): TemplateKeys {
+  // Most Secrets have none, and an error that is caught takes longer than everything else here.
+  if (text === undefined) return { labels: [], annotations: [] };
   try {
     const { labels, annotations } = Object(JSON.parse(text)) as Partial<Record<keyof TemplateKeys, unknown>>;
     return { labels: keysOf(labels), annotations: keysOf(annotations) };
