@@ -1,11 +1,15 @@
 // What a process takes of its machine, as the kernel counts it.
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 
 /** What a process took between two readings. */
-export interface Usage {
+export interface Usage extends Memory {
   /** Of one core. */
   readonly cpuPercent: number;
+}
+
+/** In units of a million bytes. */
+export interface Memory {
   readonly rssMegabytes: number;
   /** Since the process began. */
   readonly peakRssMegabytes: number;
@@ -16,13 +20,14 @@ export async function measureUsage(pid: number): Promise<() => Promise<Usage>> {
   const [startedAt, before] = [performance.now(), await cpuSeconds(pid)];
   return async () => {
     const seconds = (performance.now() - startedAt) / 1_000;
-    const status = await readFile(`/proc/${pid}/status`, 'utf8');
-    return {
-      cpuPercent: rounded(((await cpuSeconds(pid)) - before) * (100 / seconds)),
-      rssMegabytes: megabytes(status, 'VmRSS'),
-      peakRssMegabytes: megabytes(status, 'VmHWM'),
-    };
+    return { cpuPercent: rounded(((await cpuSeconds(pid)) - before) * (100 / seconds)), ...(await memoryOf(pid)) };
   };
+}
+
+/** What a process holds now, and the most it ever held. */
+export async function memoryOf(pid: number): Promise<Memory> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return { rssMegabytes: megabytes(status, 'VmRSS'), peakRssMegabytes: megabytes(status, 'VmHWM') };
 }
 
 /** Two digits are as much as can be believed. */
@@ -41,6 +46,15 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/** The process that was started with this argument. */
+export async function pidOf(argument: string): Promise<number> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (line.split('\0').includes(argument)) return Number(pid);
+  }
+  throw new Error(`no process with ${argument}`);
+}
+
 function megabytes(status: string, field: string): number {
-  return rounded(Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1_024);
+  return rounded((Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) * 1_024) / 1_000_000);
 }

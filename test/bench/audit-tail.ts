@@ -1,0 +1,83 @@
+// What an API server's audit log says of one user, read as it grows: a bench asks often, and the log is long.
+
+import { open } from 'node:fs/promises';
+
+/** One request that was answered. */
+export interface Audited {
+  /** Such as `create serviceaccounts/token`. */
+  readonly request: string;
+  /** `namespace/name` of what it was about. */
+  readonly object: string;
+  readonly code: number;
+  readonly receivedAt: number;
+  readonly answeredAt: number;
+}
+
+interface AuditEvent {
+  readonly stage: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly namespace?: string; readonly name?: string };
+  readonly responseStatus?: { readonly code?: number };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
+}
+
+const CHUNK_BYTES = 1 << 22;
+
+/** Reads from where it was last read. */
+export class AuditTail {
+  readonly #path: string;
+  readonly #user: string;
+  #position = 0;
+  #rest = Buffer.alloc(0);
+
+  constructor(path: string, user: string) {
+    this.#path = path;
+    this.#user = user;
+  }
+
+  /** What was answered since the last call. */
+  async next(): Promise<readonly Audited[]> {
+    const file = await open(this.#path);
+    try {
+      const found: Audited[] = [];
+      for (;;) {
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, this.#position);
+        if (bytesRead === 0) return found;
+        this.#position += bytesRead;
+        found.push(...this.#decode(buffer.subarray(0, bytesRead)));
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  #decode(bytes: Buffer): readonly Audited[] {
+    const all = Buffer.concat([this.#rest, bytes]);
+    const end = all.lastIndexOf(10) + 1;
+    this.#rest = all.subarray(end);
+    const lines = all.toString('utf8', 0, end).split('\n');
+    const events = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as AuditEvent);
+    return events.filter(({ stage, user }) => stage === 'ResponseComplete' && user.username === this.#user).map(auditedOf);
+  }
+}
+
+/** How often each request was made. */
+export function countRequests(audited: readonly Audited[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { request } of audited) counts[request] = (counts[request] ?? 0) + 1;
+  return counts;
+}
+
+function auditedOf({ verb, objectRef, requestURI, responseStatus, requestReceivedTimestamp, stageTimestamp }: AuditEvent): Audited {
+  const { resource, subresource, namespace, name } = objectRef ?? {};
+  return {
+    request: `${verb} ${resource === undefined ? requestURI.split('?')[0] : [resource, subresource].filter(Boolean).join('/')}`,
+    object: [namespace, name].filter(Boolean).join('/'),
+    code: responseStatus?.code ?? 0,
+    receivedAt: Date.parse(requestReceivedTimestamp),
+    answeredAt: Date.parse(stageTimestamp),
+  };
+}

@@ -1,0 +1,52 @@
+// Runs the bare loop at several concurrencies, and tells the best that it can do.
+
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { BareJob } from './bare-loop-process.ts';
+import { createTokens, type TokenWorld } from './token-world.ts';
+
+const CONCURRENCIES = [4, 8, 16, 32];
+const TRIAL = 300;
+
+export interface BareLoop {
+  readonly concurrency: number;
+  readonly tokensPerSecond: number;
+  readonly trials: Readonly<Record<number, number>>;
+}
+
+/** The rate of the loop at its best concurrency, for this many tokens. */
+export async function bestBareLoop(world: TokenWorld, count: number, eventShare: number): Promise<BareLoop> {
+  const trialSize = Math.min(TRIAL, count);
+  const total = trialSize * (CONCURRENCIES.length + 1) + count;
+  const tokens = await createTokens(world.client, { prefix: 'bare', count: total, expirationSeconds: 3_600, renewBefore: '20%' });
+  const rate = async (concurrency: number, size: number) =>
+    size / (await loop(world, { tokens: tokens.splice(0, size), concurrency, eventShare }));
+  // The first one warms the API servers.
+  await rate(8, trialSize);
+  const trials: Record<number, number> = {};
+  for (const concurrency of CONCURRENCIES) trials[concurrency] = await rate(concurrency, trialSize);
+  const concurrency = CONCURRENCIES.reduce((best, each) => ((trials[each] ?? 0) > (trials[best] ?? 0) ? each : best));
+  return { concurrency, tokensPerSecond: await rate(concurrency, count), trials };
+}
+
+interface Loop {
+  readonly tokens: readonly ManagedToken[];
+  readonly concurrency: number;
+  readonly eventShare: number;
+}
+
+async function loop({ hub, target }: TokenWorld, work: Loop): Promise<number> {
+  const job: BareJob = { ...work, hub: { url: hub.url, ca: hub.ca }, target: { url: target.url, ca: target.ca } };
+  const path = join(hub.folder, 'job.json');
+  await writeFile(path, JSON.stringify(job));
+  const child = fork(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
+  const ended = once(child, 'exit');
+  const failed = ended.then(() => Promise.reject(new Error('the bare loop failed')));
+  failed.catch(() => {});
+  const [{ seconds }] = (await Promise.race([once(child, 'message'), failed])) as [{ readonly seconds: number }];
+  await ended;
+  return seconds;
+}

@@ -1,0 +1,67 @@
+// Purser as a process of its own, started as `npm start` starts it.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Program, startProgram } from '../support/processes.ts';
+
+/** A Purser that runs. */
+export interface Purser {
+  readonly pid: number;
+  /** Resolves once it has synced and serves, with how long that took since the process began. */
+  readonly ready: Promise<PurserReady>;
+  /** Ends it in good order. Throws when it has ended by itself. */
+  readonly stop: () => Promise<void>;
+  readonly assertRunning: () => Promise<void>;
+  /** The end of its log. */
+  readonly log: () => Promise<string>;
+}
+
+export interface PurserReady {
+  readonly afterMs: number;
+  readonly facade: string | undefined;
+}
+
+const READY_MS = 180_000;
+const STOP_MS = 30_000;
+
+/** Starts Purser on the hub of a kubeconfig. PURSER_NODE_OPTIONS may hold further options of Node, such as `--cpu-prof`. */
+export async function startPurser(kubeconfig: string, options: readonly string[] = []): Promise<Purser> {
+  const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
+  const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
+  const common = ['--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--facade-rate', '0', '--ready-file', readyFile];
+  const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'warn' };
+  const args = [...(await nodeOptions()), 'src/start.mjs', 'run', ...common, ...options];
+  const startedAt = performance.now();
+  const program = await startProgram(process.execPath, args, logFile, { env });
+  const log = async () => (await program.output()).slice(-4_000);
+  const assertRunning = async () => {
+    if (!program.isRunning()) throw new Error(`Purser ended:\n${await log()}`);
+  };
+  const ready = untilReady(program, readyFile, startedAt);
+  ready.catch(() => {});
+  const stop = async () => {
+    await assertRunning();
+    await program.stop(STOP_MS);
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { pid: program.pid, ready, stop, assertRunning, log };
+}
+
+/** Those of the start script, and those that are asked for. */
+async function nodeOptions(): Promise<readonly string[]> {
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
+  const more = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
+  return [...(scripts.start.match(/--\S+/g) ?? []), ...more];
+}
+
+async function untilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {
+  const giveUpAt = startedAt + READY_MS;
+  while (performance.now() < giveUpAt && program.isRunning()) {
+    const text = await readFile(readyFile, 'utf8').catch(() => '');
+    if (text !== '') return { afterMs: performance.now() - startedAt, facade: (JSON.parse(text) as { readonly facade?: string }).facade };
+    await delay(20);
+  }
+  throw new Error(`Purser does not get ready:\n${(await program.output()).slice(-4_000)}`);
+}

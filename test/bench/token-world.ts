@@ -1,0 +1,142 @@
+// A hub and a target cluster, both real, with namespaces full of ManagedTokens.
+
+import { readFile } from 'node:fs/promises';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import {
+  ClusterRoleBindings,
+  ClusterRoles,
+  Clusters,
+  ManagedTokens,
+  Namespaces,
+  Secrets,
+  ServiceAccounts,
+} from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { applyAll, readManifests } from '../../src/kube/manifests.ts';
+import { untilServed } from '../../src/kube/served.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { inParallel } from './in-parallel.ts';
+
+/** Who Purser is on the hub and on the target. */
+export const PURSER_USER = 'purser';
+const NAMESPACE = 'purser-system';
+const PER_NAMESPACE = 100;
+
+export interface TokenWorld {
+  readonly hub: RealCluster;
+  readonly target: RealCluster;
+  readonly client: KubeClient;
+  /** Of Purser, on the hub. */
+  readonly kubeconfig: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** Which ManagedTokens to make. */
+export interface Wanted {
+  /** Begins the names of their namespaces. */
+  readonly prefix: string;
+  readonly count: number;
+  readonly expirationSeconds: number;
+  readonly renewBefore: string;
+}
+
+/** Starts the clusters, and registers the target under the name `target`. */
+export async function startTokenWorld(): Promise<TokenWorld> {
+  // Longer than any bench: a log that starts over would not be read whole.
+  const options = { audit: true, flags: ['--audit-log-maxsize=100000'] };
+  const [hub, target] = await Promise.all([startRealCluster(options), startRealCluster(options)]);
+  const client = await clientOf(await hub.kubeconfig('admin'));
+  const stop = async () => {
+    await client.transport.close();
+    await Promise.all([hub.stop(), target.stop()]);
+  };
+  try {
+    await furnishTarget(target);
+    await furnishHub(client, hub, target);
+    return { hub, target, client, kubeconfig: await hub.kubeconfig(PURSER_USER, ['system:masters']), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Makes ManagedTokens, and returns them as the hub has them. */
+export async function createTokens(client: KubeClient, { prefix, count, expirationSeconds, renewBefore }: Wanted): Promise<ManagedToken[]> {
+  const namespaces = Array.from({ length: Math.ceil(count / PER_NAMESPACE) }, (_, index) => `${prefix}-${index}`);
+  await inParallel(namespaces, async (name) => {
+    await client.create(Namespaces, { metadata: { name } });
+    await client.create(ServiceAccounts, { metadata: { namespace: name, name: 'default' } });
+  });
+  const made: ManagedToken[] = [];
+  await inParallel(Array.from({ length: count }), async (_, index) => {
+    const metadata = { namespace: namespaces[Math.floor(index / PER_NAMESPACE)] as string, name: `token-${index}` };
+    const spec = {
+      clusterName: 'target',
+      serviceAccount: { namespace: 'deploy', name: 'deployer' },
+      audiences: ['https://kubernetes.default.svc'],
+      expirationSeconds,
+      rotation: { renewBefore },
+    };
+    // The API server fills in the rest.
+    made[index] = await client.create(ManagedTokens, { metadata, spec } as unknown as ManagedToken);
+  });
+  return made;
+}
+
+async function clientOf(kubeconfig: string): Promise<KubeClient> {
+  return new KubeClient(createTransport(await loadKubeConfig(kubeconfig), { clock }), 'bench');
+}
+
+async function furnishTarget(target: RealCluster): Promise<void> {
+  const client = await clientOf(await target.kubeconfig('admin'));
+  await client.create(Namespaces, { metadata: { name: 'deploy' } });
+  await client.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });
+  await client.transport.close();
+}
+
+async function furnishHub(client: KubeClient, hub: RealCluster, target: RealCluster): Promise<void> {
+  await applyAll(client, await readManifests('crds'));
+  await client.create(Namespaces, { metadata: { name: NAMESPACE } });
+  await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: ['target'], verbs: ['issue'] }];
+  await client.create(ClusterRoles, { metadata: { name: 'bench' }, rules });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'bench' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:serviceaccounts' }];
+  await client.create(ClusterRoleBindings, { metadata: { name: 'bench' }, roleRef, subjects });
+  await client.create(Secrets, {
+    metadata: { namespace: NAMESPACE, name: 'target' },
+    type: 'Opaque',
+    data: await credentialOf(target),
+  });
+  await client.create(Clusters, clusterOf(target));
+}
+
+async function credentialOf(target: RealCluster): Promise<Record<string, string>> {
+  const path = await target.kubeconfig(PURSER_USER, ['system:masters']);
+  const { users } = JSON.parse(await readFile(path, 'utf8')) as {
+    readonly users: readonly [{ readonly user: Readonly<Record<'client-certificate-data' | 'client-key-data', string>> }];
+  };
+  const [{ user }] = users;
+  return { 'tls.crt': user['client-certificate-data'], 'tls.key': user['client-key-data'], server: base64(target.url) };
+}
+
+function clusterOf({ url, ca }: RealCluster): Cluster {
+  const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: url }];
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'target' },
+    spec: {
+      orchestratorApiEndpoints: { caBundle: base64(ca), serverEndpoints },
+      authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name: 'target' } },
+    },
+  };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
