@@ -32,6 +32,7 @@ const PROGRAMS: readonly GoProgram[] = [
   { name: BINARY_NAMES.kubeControllerManager, path: 'k8s.io/kubernetes/cmd/kube-controller-manager', pinned: KUBE_MODULE },
   { name: 'helm', path: 'helm.sh/helm/v4/cmd/helm', pinned: HELM_MODULE },
   { name: 'reflector', path: '.', pinned: REFLECTOR_MODULE },
+  { name: 'create-token', path: './create-token', pinned: REFLECTOR_MODULE },
 ];
 
 const PROGRESS_MS = 15_000;

@@ -28,12 +28,12 @@ export const KUBE_MODULE: PinnedModule = { name: 'kube', folder: join(import.met
 /** What pins Helm: its own module, for its dependencies are others. */
 export const HELM_MODULE: PinnedModule = { name: 'helm', folder: join(KUBE_MODULE.folder, 'helm'), leading: 'helm.sh/helm/v4' };
 
-/** What pins client-go for a reflector of our own. */
+/** What pins client-go for programs of our own: a reflector, and one that asks for a token. */
 export const REFLECTOR_MODULE: PinnedModule = {
   name: 'reflector',
   folder: join(KUBE_MODULE.folder, 'reflector'),
   leading: 'k8s.io/client-go',
-  sources: ['main.go'],
+  sources: ['main.go', 'create-token/main.go'],
 };
 
 /** File names of the programs. */
@@ -64,6 +64,11 @@ export function helmBinary(): string | undefined {
 /** The path of the reflector, or undefined when it is neither given nor built. */
 export function reflectorBinary(): string | undefined {
   return findBinary('reflector', process.env, REFLECTOR_MODULE);
+}
+
+/** The path of the Go program that asks for a token, or undefined when it is neither given nor built. */
+export function createTokenBinary(): string | undefined {
+  return findBinary('create-token', process.env, REFLECTOR_MODULE);
 }
 
 /** The path of one program, or undefined when it is neither given nor built. */
