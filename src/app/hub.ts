@@ -18,35 +18,34 @@ import type { AppOptions } from './options.ts';
 /** Without its custom resources Purser has nothing to do; they may come at any time. */
 export function installed({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
   let isTold = false;
-  const onMissing = (missing: readonly { readonly kind: string }[]) => {
+  const tellMissing = (isInstalled: boolean) => (missing: readonly { readonly kind: string }[]) => {
     const kinds = missing.map(({ kind }) => kind).join(', ');
-    if (!isTold)
-      log.warn(
-        { kinds },
-        'the hub lacks custom resources of Purser, install them with: kubectl apply -f crds (or start with --install-crds)',
-      );
+    if (isInstalled) log.debug({ kinds }, 'the hub does not serve the custom resources of Purser yet');
+    else if (!isTold) log.warn({ kinds }, `the hub lacks custom resources of Purser, ${REMEDY}`);
     isTold = true;
   };
   const onProblem = (error: unknown) => log.warn({ error }, 'the hub does not answer as it should');
   const start = async (signal: AbortSignal) => {
-    if (settings.installCrds) await install({ clock, random, log }, client, signal);
+    const onMissing = tellMissing(settings.installCrds === true && (await install({ clock, random, log }, client, signal)));
     await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
   };
   return { name: 'custom resources', start, stop: async () => {}, stopMs: STOP_MS };
 }
 
-/** Whoever may not install them says so and waits for somebody who may. */
-async function install({ clock, random, log }: Means, client: KubeClient, signal: AbortSignal): Promise<void> {
+const REMEDY = 'install them with: kubectl apply -f crds (or start with --install-crds)';
+
+/** False for who may not install them: it says so, and waits for somebody who may. */
+async function install({ clock, random, log }: Means, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const manifests = await readManifests('crds');
   const backoff = new Backoff({ ...PAUSES, random });
   for (;;) {
     try {
       await applyAll(client, manifests);
       log.info('the custom resources of Purser are installed');
-      return;
+      return true;
     } catch (error) {
       log.warn({ error }, 'the custom resources of Purser could not be installed');
-      if (hasReason(error, 'Forbidden')) return;
+      if (hasReason(error, 'Forbidden')) return false;
     }
     await sleep(clock, backoff.nextMs(clock.monotonic()), signal);
   }
