@@ -49,6 +49,7 @@ const VARIANTS = [
 /** What only comes on top. */
 const ADDITIONS = [
   { path: 'components/cert-manager', condition: '$.Values.certManager.enabled' },
+  { path: 'components/install-crds', condition: '(index $.Values.options "install-crds")' },
   { path: 'components/monitoring', condition: '$.Values.monitoring.enabled' },
 ] as const;
 

@@ -18,13 +18,21 @@ const VARIANTS = [
   ['the parts apart', { apart: true }, { resources: ['overlays/apart'] }],
   ['named namespaces', { namespaces: ['team-a'] }, { resources: ['overlays/namespaces'] }],
   ['a certificate of cert-manager', { certManager: { enabled: true } }, { resources: ['base'], components: ['components/cert-manager'] }],
+  ['custom resources by Purser', { options: { 'install-crds': true } }, { resources: ['base'], components: ['components/install-crds'] }],
   ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: ['components/monitoring'] }],
 ] as const;
 
 describe('the Helm chart', () => {
   it('has the templates that the kustomizations give', async () => {
     const rendered = new Map<string, string>();
-    for (const path of ['base', 'overlays/apart', 'overlays/namespaces', 'components/cert-manager', 'components/monitoring'])
+    for (const path of [
+      'base',
+      'overlays/apart',
+      'overlays/namespaces',
+      'components/cert-manager',
+      'components/install-crds',
+      'components/monitoring',
+    ])
       rendered.set(path, await printed('kubectl', ['kustomize', join(DEPLOY, path)]));
     const expected = chartTemplates((path) => rendered.get(path) ?? '');
     const names = (await readdir(join(CHART, 'templates'))).sort();

@@ -1,7 +1,9 @@
-// The overlays on a real hub: parts that run apart, and a Purser that serves named namespaces, each with less than all rights.
+// The overlays on a real hub: parts that run apart, a Purser that serves named namespaces, each with less than all rights, and one
+// that brings its custom resources.
 
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+import type { Program } from '../support/processes.ts';
+import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
 import { type AccountUse, grantedBy, rulesOf, unused, useOf } from './granted.ts';
 
 jest.setTimeout(240_000);
@@ -13,10 +15,17 @@ afterEach(() => world?.stop());
 const account = (name: string) => `system:serviceaccount:purser-system:${name}`;
 
 /** Purser started as an overlay says, with a target registered. */
-async function deployed(path: string): Promise<void> {
+async function deployed(path: string): Promise<readonly Program[]> {
   world = await DeployWorld.start(path);
   await world.register('target-1');
-  for (const deployment of (await kustomized(path)).filter(isDeployment)) await world.startDeployed(deployment);
+  const programs: Program[] = [];
+  for (const deployment of (await kustomized(path)).filter(isDeployment)) programs.push(await world.startDeployed(deployment));
+  return programs;
+}
+
+/** What a log says of failures and of what was refused. */
+async function complaints(program: Program): Promise<readonly string[]> {
+  return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
 describe('the overlay', () => {
@@ -39,15 +48,65 @@ describe('the overlay', () => {
   });
 
   it('namespaces: tokens of those that are named are kept, the others are not even seen', async () => {
-    await deployed('overlays/namespaces');
+    const [program] = await deployed('overlays/namespaces');
     for (const name of ['ci-deployer', 'flux']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
-    await world.until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
+    const token = ['-n', 'team-a', 'mt/ci-deployer'];
+    await world.until(...token, '--for=condition=Ready');
+    await world.kubectl('annotate', ...token, 'tokens.purser.dev/rotate=1');
+    await world.until(...token, '--for=jsonpath={.status.lastRotateRequest}=1');
+    await world.kubectl('delete', '-n', 'team-a', 'secret', 'ci-deployer');
+    await world.until('-n', 'team-a', 'secret/ci-deployer', '--for=create');
+    await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
+    await world.kubectl('delete', ...token);
+    await world.until('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
     const { refused } = await useOf(world.hub.auditLog, account('purser'));
 
     expect(refused).toEqual([]);
+    expect(await complaints(program as Program)).toEqual([]);
+    expect(await world.kubectl('get', '-n', 'team-b', 'secrets', '-o', 'name')).toBe('');
     expect(await world.kubectl('get', '-n', 'team-b', 'mt/flux-target-1', '-o', 'jsonpath={.status}')).toBe('');
     const canRead = (namespace: string) => world.kubectl('auth', 'can-i', 'get', 'secrets', '-n', namespace, `--as=${account('purser')}`);
     expect(await canRead('team-a')).toBe('yes\n');
     await expect(canRead('team-b')).rejects.toThrow('can-i');
+  });
+});
+
+describe('a hub without the custom resources', () => {
+  const withoutCrds = async (path: string) => (await kustomized(path)).filter(({ kind }) => kind !== 'CustomResourceDefinition');
+  const serves = async (program: Program) => (await program.output()).includes('Purser knows the hub');
+
+  it('is told of, and served from when they come, by the same process', async () => {
+    const objects = await withoutCrds('base');
+    world = await DeployWorld.with(objects);
+    const program = await world.startDeployed(objects.find(isDeployment) as Deployment);
+    await eventually(async () => (await program.output()).includes('kubectl apply -f crds'));
+    expect(await serves(program)).toBe(false);
+    await world.kubectl(
+      'apply',
+      '-f',
+      'REPO/crds/clusters.registry.purser.dev.yaml',
+      '-f',
+      'REPO/crds/managedtokens.tokens.purser.dev.yaml',
+    );
+    await eventually(async () => await serves(program));
+    await world.register('target-1');
+    await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+    await world.until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
+  });
+
+  it('gets them with --install-crds, once Purser may', async () => {
+    const objects = [...(await withoutCrds('base')), ...(await kustomized('components/install-crds'))];
+    world = await DeployWorld.with(objects);
+    const deployment = objects.find(isDeployment) as Deployment;
+    // The second one finds them there.
+    for (const name of ['purser', 'purser-again']) {
+      const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } }, '--install-crds');
+      await eventually(async () => await serves(program));
+      expect(await complaints(program)).toEqual([]);
+    }
+    const { refused, used } = await useOf(world.hub.auditLog, account('purser'));
+
+    expect(refused).toEqual([]);
+    expect([...used].filter((use) => use.endsWith('customresourcedefinitions'))).toEqual(['patch customresourcedefinitions']);
   });
 });

@@ -77,6 +77,13 @@ export class DeployWorld {
     return world;
   }
 
+  /** Starts a hub with some objects on it, and a target. */
+  static async with(objects: readonly object[]): Promise<DeployWorld> {
+    const world = await DeployWorld.bare();
+    await world.kubectl('apply', '--server-side', '-f', await world.#written(objects));
+    return world;
+  }
+
   /** Runs kubectl as an administrator; `REPO` stands for this repository. Throws what it complains of when it fails. */
   async kubectl(...args: readonly string[]): Promise<string> {
     return await done(this.hub, args);
