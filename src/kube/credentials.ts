@@ -56,11 +56,21 @@ export class Credentials {
    * the identity that worked before stays.
    */
   identity(refused = false): Promise<Identity> {
-    if (this.#current !== undefined && this.#isFresh(this.#current.loadedAt, refused)) return Promise.resolve(this.#current.identity);
+    const known = this.#fresh(refused);
+    if (known !== undefined) return Promise.resolve(known);
     this.#loading ??= this.#load(refused).finally(() => {
       this.#loading = undefined;
     });
     return this.#loading;
+  }
+
+  /** The identity to use now, where nothing has to be read for it. */
+  get fresh(): Identity | undefined {
+    return this.#fresh(false);
+  }
+
+  #fresh(refused: boolean): Identity | undefined {
+    return this.#current !== undefined && this.#isFresh(this.#current.loadedAt, refused) ? this.#current.identity : undefined;
   }
 
   #isFresh(loadedAt: number, refused: boolean): boolean {

@@ -3,7 +3,7 @@
 
 import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../api/status.ts';
 import { withoutTokens } from '../std/sensitive.ts';
-import type { Reply, ReplyHeaders } from './transport.ts';
+import type { Reply, ReplyHeaders } from './reply.ts';
 
 /** The error that an answer outside of 2xx stands for; made up from the code if the server sent no Status. */
 export function replyError(reply: Reply): StatusError {

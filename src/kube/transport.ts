@@ -1,14 +1,14 @@
 // Bytes to and from one API server: credentials, connections, deadlines and size limits. Knows no Kubernetes object.
 // Redirects are never followed, so nothing that we send reaches a server that was not named.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
-import { Dialer, type DialOptions, type Purpose, rejectServer } from './dial.ts';
+import { Dialer, type DialOptions, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
+import { type Reply, wholeReply } from './reply.ts';
 import { codeOf, TransportError, transportError } from './transport-error.ts';
 
 export interface TransportRequest {
@@ -28,14 +28,6 @@ export interface TransportRequest {
 export interface StreamRequest extends TransportRequest {
   /** A stream without a byte for this long is taken for dead. */
   readonly idleMs: number;
-}
-
-export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: ReplyHeaders;
-  readonly body: string;
 }
 
 /** A successful stream, or a whole answer that says why there is none. */
@@ -91,8 +83,13 @@ export class Transport {
   /** One answer, whatever its status. Throws `TransportError`, or the reason of `signal` when that aborts. */
   async request(request: TransportRequest): Promise<Reply> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
+    const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
+    const send = async (identity: Identity) => {
+      const reply = await wholeReply(this.#dialer.connections(identity, 'requests'), this.#options(request, identity), limits);
+      return withoutSecret(reply, identity);
+    };
     try {
-      return await this.#whole(await this.#exchange('requests', request, deadline), request.maxBytes);
+      return await this.#exchange(request, send, deadline);
     } catch (error) {
       throw this.#explained(error, request, deadline);
     } finally {
@@ -104,9 +101,8 @@ export class Transport {
   async stream(request: StreamRequest): Promise<StreamReply> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
-      const exchange = await this.#exchange('watches', request, deadline);
-      if (exchange.answer.statusCode === 200) return { type: 'stream', chunks: this.#chunks(exchange.answer, request, deadline) };
-      const reply = await this.#whole(exchange);
+      const { body, reply } = await this.#exchange(request, (identity) => this.#open(request, identity, deadline), deadline);
+      if (reply === undefined) return { type: 'stream', chunks: this.#chunks(body, request, deadline) };
       deadline.clear();
       return { type: 'refused', reply };
     } catch (error) {
@@ -121,53 +117,38 @@ export class Transport {
   }
 
   /** A 401 may mean that our credentials were replaced since they were read: looks, and asks once more if so. */
-  async #exchange(kind: Purpose, request: TransportRequest, deadline: Deadline): Promise<Exchange> {
-    const identity = await untilAborted(this.#credentials.identity(), deadline.signal);
-    const answer = await this.#send(kind, request, identity, deadline);
-    if (answer.statusCode !== 401) return { answer, identity };
-    const renewed = await untilAborted(this.#credentials.identity(true), deadline.signal);
-    if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return { answer, identity };
-    // Nobody reads it, and its connection must not be kept waiting.
-    await answer.body.dump();
-    return { answer: await this.#send(kind, request, renewed, deadline), identity: renewed };
+  async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, { signal }: Deadline): Promise<A> {
+    const identity = this.#credentials.fresh ?? (await untilAborted(this.#credentials.identity(), signal));
+    const answer = await sendAgainIfCut(request, () => send(identity), signal);
+    if (answer.status !== 401) return answer;
+    const renewed = await untilAborted(this.#credentials.identity(true), signal);
+    if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return answer;
+    return await sendAgainIfCut(request, () => send(renewed), signal);
   }
 
-  async #send(kind: Purpose, request: TransportRequest, identity: Identity, deadline: Deadline): Promise<Dispatcher.ResponseData> {
+  async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
+    const opening = this.#dialer.connections(identity, 'watches').request({ ...this.#options(request, identity), signal });
+    // undici does not hear of an abort while it still connects, and a silent server can make that last.
+    const { statusCode: status, headers, body } = await untilAborted(opening, signal);
+    if (status === 200) return { status, body };
+    return { status, body, reply: withoutSecret({ status, headers, body: await readWhole(body, this.#maxBytes) }, identity) };
+  }
+
+  #options(request: TransportRequest, identity: Identity): Dispatcher.RequestOptions {
     const { origin, path } = this.#base;
-    const options: Dispatcher.RequestOptions = {
+    return {
       origin,
       method: request.method,
       path: `${path}${request.path}${queryText(request.query)}`,
       headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...request.headers, ...identity.headers },
       body: request.body ?? null,
-      signal: deadline.signal,
     };
-    const dispatcher = this.#dialer.connections(identity, kind);
-    // undici does not hear of an abort while it still connects, and a silent server can make that last.
-    try {
-      return await untilAborted(dispatcher.request(options), deadline.signal);
-    } catch (error) {
-      // The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide.
-      if (request.method !== 'GET' || deadline.signal.aborted || !CUT.has(codeOf(error))) throw error;
-      return await untilAborted(dispatcher.request(options), deadline.signal);
-    }
   }
 
-  async #whole({ answer, identity }: Exchange, maxBytes = this.#maxBytes): Promise<Reply> {
-    const body = await readWhole(answer.body, maxBytes);
-    // The connection is free one turn later: whoever asks the next question at once would open another one.
-    await nextTurn();
-    const { statusCode: status, headers } = answer;
-    // Answers to failed requests end up in messages and logs; a server might echo what we sent.
-    const isSafe = status < 400 || identity.secret === undefined;
-    return { status, headers, body: isSafe ? body : body.replaceAll(identity.secret, '[redacted]') };
-  }
-
-  async *#chunks(answer: Dispatcher.ResponseData, request: StreamRequest, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  async *#chunks(body: AsyncIterable<Uint8Array>, request: StreamRequest, deadline: Deadline): AsyncGenerator<Uint8Array> {
     deadline.reset(request.idleMs);
     try {
-      const chunks: AsyncIterable<Uint8Array> = answer.body;
-      for await (const chunk of chunks) {
+      for await (const chunk of body) {
         deadline.reset(request.idleMs);
         yield chunk;
       }
@@ -186,14 +167,33 @@ export class Transport {
   }
 }
 
-/** An answer, and as whom we got it. */
-interface Exchange {
-  readonly answer: Dispatcher.ResponseData;
-  readonly identity: Identity;
+/** Sends a request as somebody. */
+type Send<A> = (identity: Identity) => Promise<A>;
+
+/** A stream that has begun, or the whole answer that came instead. */
+interface Opened {
+  readonly status: number;
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly reply?: Reply;
 }
 
 const USER_AGENT = 'purser';
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide. */
+async function sendAgainIfCut<A>({ method }: TransportRequest, send: () => Promise<A>, signal: AbortSignal): Promise<A> {
+  try {
+    return await send();
+  } catch (error) {
+    if (method !== 'GET' || signal.aborted || !CUT.has(codeOf(error))) throw error;
+    return await send();
+  }
+}
+
+/** Answers to failed requests end up in messages and logs; a server might echo what we sent. */
+function withoutSecret(reply: Reply, { secret }: Identity): Reply {
+  return reply.status < 400 || secret === undefined ? reply : { ...reply, body: reply.body.replaceAll(secret, '[redacted]') };
+}
 
 function queryText(query: TransportRequest['query']): string {
   if (query === undefined) return '';
