@@ -45,7 +45,9 @@ async function main({ seed, minutes, only, runs, out }: FaultOptions): Promise<b
 async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
   const titles = new Map([...SCENARIOS, randomFaults(0)].map(({ id, title }) => [id, title]));
   const histories = await Promise.all(check.map((path) => readHistory(path)));
-  const rows = histories.flatMap((history) => rowsOf(history, titles));
+  // What was run again replaces what was run before, in the order of the matrix.
+  const found = new Map(histories.flatMap((history) => rowsOf(history, titles)).map((row) => [row.id, row]));
+  const rows = [...titles.keys()].flatMap((id) => found.get(id) ?? []);
   for (const row of rows) {
     console.log(lineOf(row));
     for (const line of violationLines(row.violations)) console.log(`    ${line}`);

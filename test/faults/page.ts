@@ -19,9 +19,8 @@ export function pageOf(rows: readonly Row[], { seed, command, machine }: Circums
 
 \`npm run faults\` runs Purser as a process of its own on a real hub and two real target clusters (etcd and kube-apiserver on
 loopback). Every API server is behind a proxy that refuses, resets, freezes, delays, throttles and cuts connections, and that
-answers, alters, truncates, loses and holds requests. A prober of its own, which shares no code with Purser and goes past all
-proxies, reads every ManagedToken and Secret and puts every token to its target with a TokenReview, more than once a second. What
-happened is kept as JSON lines and checked afterwards.
+answers, alters, truncates, loses and holds requests. A prober with a client of its own, which goes past all proxies, reads
+every ManagedToken and Secret and puts every token to its target with a TokenReview, about once a second. What happened is kept as JSON lines and checked afterwards.
 
 The table is of one run: \`${command}\`, seed ${seed}, on ${machine}.
 ${samples} tokens were sampled, ${issued} were issued; ${violations.length === 0 ? 'nothing was violated' : `${violations.length} violations`}.
@@ -34,8 +33,8 @@ ${found.length === 0 ? '' : `Violated were:\n\n${found.join('\n')}\n\n`}\
 - **worst lateness**: how long after its time the latest renewal came; tokens live for 600 s and are renewed after 60 to 90 s, so
   even the latest came minutes before the old token expired.
 - **recovery**: from the end of the fault until every token was valid, renewed in time and without a failure in its status. A
-  minute is allowed; two where Purser was told to wait, or cannot know that it is over and tries again within a fifth of what is
-  left of the token (F12, F39).
+  minute is allowed. F12 and F39 are allowed two: Purser was told to wait there, or cannot know that it is over, and tries again
+  within a fifth of what is left of the token. By the letter of I10 they are late.
 
 ## What must hold
 
@@ -53,6 +52,14 @@ ${found.length === 0 ? '' : `Violated were:\n\n${found.join('\n')}\n\n`}\
 | I10 | everything is well within a minute of the end of a fault, and nobody is asked too often meanwhile | every fault |
 | I11 | a withdrawn permission removes the Secret within 40 s | every sample |
 | I12 | while it cannot be renewed, a valid token stays | every sample |
+
+## What is excused
+
+A fault that takes a token away is no violation of Purser's, so scenarios name what they do, and checks leave that out: I1, I9 and
+I12 for a token whose Secret, account, bound object, Cluster, CRD or signing key was deleted or replaced, until Purser must have
+put it right (15 to 120 s; under faults by chance 90 s after a Secret was deleted); I2, I5 and I9 while Purser's clock is wrong,
+where issuances are counted instead; I2 where callers of the façade or another hub use the same account; I8 with 500 watchers,
+each of which has a socket. For I2, every failed or disturbed TokenRequest or Secret write allows one issuance more.
 
 Faults F1 to F60 are numbered as in the fault matrix; those with other letters were added. \`npm run test:kube\` runs a short,
 seeded form of all this.

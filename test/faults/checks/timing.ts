@@ -8,8 +8,8 @@ const WITHDRAWN_MS = 42_000;
 const ELSEWHERE_LATE_MS = 5_000;
 const MAX_MEGABYTES = 300;
 const MAX_HANDLES = 150;
-const MAX_GROWTH = 1.5;
-const SOAK_MS = 1_200_000;
+const MAX_GROWTH = 1.3;
+const SOAK_MS = 600_000;
 
 /** A renewal, and how late it came. */
 export interface Renewal {

@@ -26,6 +26,8 @@ async function hubDown(bench: Bench): Promise<void> {
 
 const CALLS_MS = 12_000;
 const CALLERS = 20;
+/** Fewer are no load. */
+const LEAST_CALLS = 1_000;
 
 /** One of two replicas is killed under load: what was under way is lost, and nothing else. */
 async function replicaKilled(bench: Bench): Promise<void> {
@@ -47,6 +49,9 @@ async function replicaKilled(bench: Bench): Promise<void> {
   await bench.pass(CALLS_MS / 3);
   await first.kill();
   await calls;
+  const served = (answers.get('0 200') ?? 0) + (answers.get('1 200') ?? 0);
+  bench.history.add({ type: 'step', what: `${served} calls answered in ${CALLS_MS / 1_000} s` });
+  if (served < LEAST_CALLS) bench.violation('I10', `only ${served} calls were answered`);
   const lost = answers.get('0 0') ?? 0;
   if (lost > CALLERS) bench.violation('I10', `${lost} calls were lost`);
   const other = [...answers.keys()].filter((key) => !['0 200', '0 0', '1 200'].includes(key));
@@ -67,6 +72,10 @@ async function watchersAndRestart(bench: Bench): Promise<void> {
   await restartPlace(bench.hub, 'kill');
   await bench.pass(10_000);
   await bench.expect('I10', 'the façade lists again', 30_000, async () => (await client.list()) === 200);
+  const ends = await Promise.all(open.map(({ ended }) => Promise.race([ended, Promise.resolve('open' as const)])));
+  const [torn, kept] = [ends.filter((end) => end === false).length, ends.filter((end) => end === 'open').length];
+  bench.history.add({ type: 'step', what: `${kept} of ${WATCHERS} watches still open, ${torn} torn` });
+  if (torn > 0) bench.violation('I10', `${torn} watches ended without an end`);
   for (const { close } of watches) close();
   client.close();
 }
