@@ -31,11 +31,11 @@ export class Audit {
     this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
   }
 
-  issued(request: FacadeRequest, asked: Asked, token: IssuedToken): void {
+  issued(request: FacadeRequest, asked: Asked & { readonly durationMs: number }, token: IssuedToken): void {
     const { claims, statedExpiryAt } = token;
     const what = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
     this.#log.info({ ...line('issued', request, asked), ...what }, 'a token was issued');
-    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'success', reason: 'Requested' });
+    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'success', reason: 'Requested', durationMs: asked.durationMs });
   }
 
   rehearsed(request: FacadeRequest, asked: Asked): void {

@@ -60,7 +60,7 @@ async function write(exchange: Exchange, reply: FacadeReply): Promise<void> {
 function headersOf({ requestId, warnings }: Exchange, { headers }: FacadeReply): OutgoingHttpHeaders {
   const all: Record<string, string | readonly string[]> = {
     'audit-id': requestId,
-    'cache-control': 'no-cache, no-store, private',
+    'cache-control': 'no-cache, private',
     ...headers,
   };
   if (warnings.length > 0) all['warning'] = warningHeaders(warnings);

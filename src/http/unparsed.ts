@@ -30,5 +30,5 @@ function unnamed(code: number, message: string): StatusError {
 
 function rawReply({ code, status }: StatusError, more = ''): string {
   const body = `${orderedJson(status)}\n`;
-  return `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: application/json\r\ncache-control: no-cache, no-store, private\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}connection: close\r\n\r\n${body}`;
+  return `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: application/json\r\ncache-control: no-cache, private\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}connection: close\r\n\r\n${body}`;
 }

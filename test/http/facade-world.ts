@@ -11,9 +11,11 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { registered, settings as targetSettings } from '../issuers/registration.ts';
 import { ACCOUNT_UID, authority, grant, refusal, startTarget } from '../issuers/wire-target.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 
 export interface FacadeWorldOptions {
@@ -35,6 +37,11 @@ export class FacadeWorld {
   readonly clients: ClusterClients;
   port = 0;
   clusters = new Map<string, RegisteredCluster>();
+  readonly #metrics = new Metrics({
+    build: { version: '1.2.3', node: 'v24' },
+    tokens: { list: () => [] },
+    clusters: { list: () => [], has: (name) => this.clusters.has(name) },
+  });
   readonly #agent = new Agent({ ca: facadeAuthority.certificate, keepAlive: true });
   readonly #closing: (() => Promise<unknown>)[] = [];
   #facade: Facade | undefined;
@@ -65,6 +72,7 @@ export class FacadeWorld {
       clock,
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
+      metrics: world.#metrics,
     });
     world.#facade = facade;
     world.#closing.push(() => facade.close(200));
@@ -117,6 +125,11 @@ export class FacadeWorld {
 
   get tokenRequests(): WireServer['requests'] {
     return this.target.requests.filter(({ path }) => path.endsWith('/token'));
+  }
+
+  /** What a scrape would find. */
+  async scrape(): Promise<ReadonlyMap<string, Metric>> {
+    return parseExposition((await Array.fromAsync(this.#metrics.text())).join(''));
   }
 
   stop(graceMs: number): Promise<void> {

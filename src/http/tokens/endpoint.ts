@@ -64,7 +64,8 @@ class Issuance {
     const representation = negotiate(preferences, { builtIn: true, tables: false });
     const posted = await readTokenRequest(this.#request, this.#account, rules);
     this.asked = { target: this.#target, ...summary(posted) };
-    return textReply(201, objectText(await this.#answer(posted), TOKEN_REQUEST), representation);
+    const reply = textReply(201, objectText(await this.#answer(posted), TOKEN_REQUEST), representation);
+    return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-cache, no-store, private' } };
   }
 
   get #account() {
@@ -83,9 +84,10 @@ class Issuance {
         audit.rehearsed(this.#request, this.asked);
         return rehearsed;
       }
+      const startedAt = target.clock.monotonic();
       const { token, answer } = await issue(target, posted, account, signal);
       token.warnings.forEach(warn);
-      audit.issued(this.#request, this.asked, token);
+      audit.issued(this.#request, { ...this.asked, durationMs: target.clock.monotonic() - startedAt }, token);
       return answer;
     });
   }

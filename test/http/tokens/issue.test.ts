@@ -1,7 +1,9 @@
 // A token through the façade.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { FacadeWorld } from '../facade-world.ts';
+import { refusal, withIdentity } from '../../issuers/wire-target.ts';
+import { labelsKey } from '../../support/exposition.ts';
+import { FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());
@@ -12,5 +14,56 @@ describe('the token endpoint', () => {
     const { status, body } = await world.post();
     expect(status).toBe(201);
     expect(JSON.parse(body)).toMatchObject({ kind: 'TokenRequest', status: { token: expect.stringMatching(/^ey/) } });
+  });
+
+  it('lets nobody keep a token on its way', async () => {
+    world = await FacadeWorld.start();
+    expect((await world.post()).headers['cache-control']).toBe('no-cache, no-store, private');
+    expect((await world.post({})).headers['cache-control']).toBe('no-cache, private');
+  });
+
+  it('measures how long tokens take, and counts those that are refused', async () => {
+    world = await FacadeWorld.start();
+    await world.post();
+    await world.post();
+    await world.post({});
+    const scraped = await world.scrape();
+    const durations = scraped.get('purser_token_issue_duration_seconds')?.samples;
+    expect(durations?.get(labelsKey({ __name__: 'purser_token_issue_duration_seconds_count' }))).toBe(2);
+    const issuances = scraped.get('purser_token_issuances_total')?.samples;
+    expect(issuances).toEqual(
+      new Map([
+        [labelsKey({ cluster: 'prod-eu', result: 'success', reason: 'Requested' }), 2],
+        [labelsKey({ cluster: 'prod-eu', result: 'failure', reason: 'Invalid' }), 1],
+      ]),
+    );
+  });
+
+  it.each([
+    ['', ['serviceaccounts']],
+    ['Secret', ['serviceaccounts', 'secrets']],
+    ['Pod', ['serviceaccounts', 'pods']],
+  ])('warns in a dry run of what Purser may not read on the cluster: bound to "%s"', async (kind, plurals) => {
+    const forbidden = refusal(403, 'User "purser" cannot get resource "things" in API group ""', { reason: 'Forbidden' });
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(403, forbidden) });
+    const bound = kind === '' ? {} : { boundObjectRef: { apiVersion: 'v1', kind, name: 'anchor', uid: 'u' } };
+    const spec = { ...TOKEN_REQUEST.spec, ...bound };
+    const { status, headers, body } = await world.post({ ...TOKEN_REQUEST, spec }, { path: `${TOKEN_PATH}?dryRun=All` });
+    expect(status).toBe(201);
+    expect(headers['warning']).toBe(
+      plurals.map((plural) => `299 - "existence not checked: Purser may not read ${plural} of the cluster"`).join(', '),
+    );
+    expect(JSON.parse(body)).toMatchObject({ status: { token: '', expirationTimestamp: null } });
+    expect(world.tokenRequests).toEqual([]);
+  });
+
+  it('warns of nothing in a dry run that could check everything, and refuses what it finds missing', async () => {
+    world = await FacadeWorld.start();
+    const path = `${TOKEN_PATH}?dryRun=All`;
+    expect((await world.post(TOKEN_REQUEST, { path })).headers['warning']).toBeUndefined();
+    const missing = refusal(404, 'serviceaccounts "deployer" not found', { reason: 'NotFound', details: { kind: 'serviceaccounts' } });
+    world.target.handle(withIdentity((_request, reply) => reply.json(404, missing)));
+    expect((await world.post(TOKEN_REQUEST, { path })).status).toBe(404);
+    expect(world.tokenRequests).toEqual([]);
   });
 });
