@@ -102,7 +102,8 @@ function base64(text: string): string {
 await Promise.all(
   Object.values(pools).map((pool) => inParallel(Array.from({ length: job.concurrency }), () => send(pool, 'GET', '/version'))),
 );
-const startedAt = performance.now();
+const [startedAt, before] = [performance.now(), process.cpuUsage()];
 await inParallel(job.tokens, make, job.concurrency);
-process.send?.({ seconds: (performance.now() - startedAt) / 1_000 });
+const { user, system } = process.cpuUsage(before);
+process.send?.({ seconds: (performance.now() - startedAt) / 1_000, cpuSeconds: (user + system) / 1_000_000 });
 await Promise.all(Object.values(pools).map((pool) => pool.close()));

@@ -14,6 +14,7 @@ const TRIAL = 300;
 export interface BareLoop {
   readonly concurrency: number;
   readonly tokensPerSecond: number;
+  readonly cpuMsPerToken: number;
   readonly trials: Readonly<Record<number, number>>;
 }
 
@@ -22,14 +23,19 @@ export async function bestBareLoop(world: TokenWorld, count: number, eventShare:
   const trialSize = Math.min(TRIAL, count);
   const total = trialSize * (CONCURRENCIES.length + 1) + count;
   const tokens = await createTokens(world.client, { prefix: 'bare', count: total, expirationSeconds: 3_600, renewBefore: '20%' });
-  const rate = async (concurrency: number, size: number) =>
-    size / (await loop(world, { tokens: tokens.splice(0, size), concurrency, eventShare }));
+  const play = (concurrency: number, size: number) => loop(world, { tokens: tokens.splice(0, size), concurrency, eventShare });
   // The first one warms the API servers.
-  await rate(8, trialSize);
+  await play(8, trialSize);
   const trials: Record<number, number> = {};
-  for (const concurrency of CONCURRENCIES) trials[concurrency] = await rate(concurrency, trialSize);
+  for (const concurrency of CONCURRENCIES) trials[concurrency] = trialSize / (await play(concurrency, trialSize)).seconds;
   const concurrency = CONCURRENCIES.reduce((best, each) => ((trials[each] ?? 0) > (trials[best] ?? 0) ? each : best));
-  return { concurrency, tokensPerSecond: await rate(concurrency, count), trials };
+  const { seconds, cpuSeconds } = await play(concurrency, count);
+  return { concurrency, tokensPerSecond: count / seconds, cpuMsPerToken: (cpuSeconds * 1_000) / count, trials };
+}
+
+interface Played {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
 }
 
 interface Loop {
@@ -38,7 +44,7 @@ interface Loop {
   readonly eventShare: number;
 }
 
-async function loop({ hub, target }: TokenWorld, work: Loop): Promise<number> {
+async function loop({ hub, target }: TokenWorld, work: Loop): Promise<Played> {
   const job: BareJob = { ...work, hub: { url: hub.url, ca: hub.ca }, target: { url: target.url, ca: target.ca } };
   const path = join(hub.folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
@@ -46,7 +52,7 @@ async function loop({ hub, target }: TokenWorld, work: Loop): Promise<number> {
   const ended = once(child, 'exit');
   const failed = ended.then(() => Promise.reject(new Error('the bare loop failed')));
   failed.catch(() => {});
-  const [{ seconds }] = (await Promise.race([once(child, 'message'), failed])) as [{ readonly seconds: number }];
+  const [played] = (await Promise.race([once(child, 'message'), failed])) as [Played];
   await ended;
-  return seconds;
+  return played;
 }

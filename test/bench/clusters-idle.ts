@@ -1,9 +1,9 @@
 // What a fleet of healthy clusters costs while nothing happens: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`.
-// Hub, targets and Purser are processes of their own, so that what is counted is Purser's. Prints figures as JSON.
+// A real hub, targets that are always well, and Purser are processes of their own; what is counted is Purser's. Prints JSON.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,11 +11,12 @@ import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
-import { parseKubeConfig } from '../../src/kube/kube-config.ts';
+import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
+import { startRealCluster } from '../support/real-cluster.ts';
 import { measureUsage, rounded } from './process-usage.ts';
 
 const NAMESPACE = 'purser-system';
@@ -32,22 +33,19 @@ interface Fleet {
 }
 
 async function bench(clusters: number, seconds: number): Promise<object> {
+  const hub = await startRealCluster();
   const world: Bench = { folder: await mkdtemp(join(tmpdir(), 'purser-bench-')), children: [] };
   try {
-    const [hub, fleet] = await Promise.all([
-      started<{ readonly url: string; readonly ca: string }>(world, 'test/support/api-server-process.ts', [join(world.folder, 'hub')]),
-      started<Fleet>(world, 'test/support/stub-targets-process.ts', [String(clusters)]),
-    ]);
-    const kubeconfig = kubeconfigOf(hub);
-    const client = new KubeClient(createTransport(parseKubeConfig(kubeconfig, world.folder), { clock }), 'bench');
+    const fleet = await started<Fleet>(world, 'test/support/stub-targets-process.ts', [String(clusters)]);
+    const path = await hub.kubeconfig('admin');
+    const client = new KubeClient(createTransport(await loadKubeConfig(path), { clock }), 'bench');
     await furnish(client, fleet);
-    const path = join(world.folder, 'kubeconfig');
-    await writeFile(path, kubeconfig);
     const figures = await measure(client, await startPurser(world, path), { clusters, seconds });
     await client.transport.close();
     return figures;
   } finally {
     await end(world);
+    await hub.stop();
   }
 }
 
@@ -79,17 +77,6 @@ async function end({ children, folder }: Bench): Promise<void> {
     await ended;
   }
   await rm(folder, { recursive: true, force: true });
-}
-
-function kubeconfigOf({ url, ca }: { readonly url: string; readonly ca: string }): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'hub', cluster: { server: url, 'certificate-authority-data': base64(ca) } }],
-    users: [{ name: 'admin', user: { token: 'admintoken' } }],
-    contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'admin' } }],
-    'current-context': 'hub',
-  });
 }
 
 async function furnish(client: KubeClient, { urls, ca }: Fleet): Promise<void> {
@@ -153,3 +140,4 @@ function base64(text: string): string {
 
 const [clusters = '1000', seconds = '300'] = process.argv.slice(2);
 console.log(JSON.stringify(await bench(Number(clusters), Number(seconds)), null, 2));
+process.exit();

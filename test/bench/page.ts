@@ -1,0 +1,42 @@
+// docs/benchmarks.md, made from what was measured.
+
+import type { Outcome, Scale } from './scenario.ts';
+import { isMet } from './scenario.ts';
+import { markdownTable } from './table.ts';
+
+/** A scenario that was run, with everything that one has to know to run it again. */
+export interface Run extends Outcome {
+  readonly name: string;
+  readonly title: string;
+  readonly scale: Scale;
+  readonly date: string;
+  readonly machine: string;
+  readonly minutes: number;
+}
+
+/** The page of these runs; `missing` are the scenarios that were never run. */
+export function pageOf(runs: readonly Run[], missing: readonly { readonly name: string; readonly title: string }[]): string {
+  const missed = runs.flatMap(({ title, figures }) =>
+    figures.filter((figure) => isMet(figure) === false).map(({ name }) => `${title}: ${name}`),
+  );
+  return `# Benchmarks
+
+Made by \`npm run bench -- --write-docs\`; do not edit. Each scenario runs real etcd and kube-apiserver processes, clients and
+Purser on one machine, and compares what they took in the same run: processor time and memory as the kernel counts them,
+requests as the audit logs tell them. Ratios carry over to other machines, absolute values do not. Wall time depends on what else the
+machine does.
+
+${missed.length === 0 ? 'Every goal was reached in these runs.' : `Not reached in these runs:\n\n${missed.map((each) => `- ${each}`).join('\n')}`}
+${missing.length === 0 ? '' : `\nNot run: ${missing.map(({ title }) => title).join('; ')}.\n`}
+${runs.map(sectionOf).join('\n')}`;
+}
+
+function sectionOf({ name, title, scale, date, machine, minutes, figures, charts }: Run): string {
+  const images = charts.map((chart) => `![${chart.title}](bench/${chart.name}.svg)`).join('\n\n');
+  return `## ${title}
+
+\`npm run bench -- --only ${name} --scale ${scale}\` · ${date} · ${machine} · ${minutes} min
+
+${markdownTable(figures)}
+${images === '' ? '' : `\n${images}\n`}`;
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { barChart } from './chart.ts';
+import { helpText, parseOptions } from './options.ts';
+import { pageOf, type Run } from './page.ts';
+import { atLeast, atMost, type Figure, isMet } from './scenario.ts';
+import { markdownTable, textTable, valueText } from './table.ts';
+
+const FIGURES: readonly Figure[] = [
+  { name: 'CPU of kube-apiserver', value: 0.025, unit: '×', goal: atMost(0.1) },
+  { name: 'throughput', value: 82.4, unit: '%', goal: atLeast(90) },
+  { name: 'CPU a|b', value: 1.5, unit: 'ms' },
+];
+
+const RUN: Run = {
+  name: 'tokens',
+  title: 'Tokens',
+  scale: 'small',
+  date: '2026-11-15 06:00',
+  machine: '2 cores',
+  minutes: 3,
+  figures: FIGURES,
+  charts: [{ name: 'cpu', title: 'CPU', unit: 'ms', bars: [{ label: 'Purser', value: 1 }] }],
+  measured: {},
+};
+
+describe('goals', () => {
+  it.each([
+    [atMost(1), 1, true],
+    [atMost(1), 1.01, false],
+    [atLeast(90), 90, true],
+    [atLeast(90), 89.9, false],
+    [atMost(1), Number.NaN, false],
+  ])('of %j are kept by %d: %s', (goal, value, met) => {
+    expect(isMet({ name: '', value, unit: '', goal })).toBe(met);
+  });
+
+  it('are not asked of figures without one', () => {
+    expect(isMet({ name: '', value: 1, unit: '' })).toBeUndefined();
+  });
+});
+
+describe('the table', () => {
+  it('has goals and whether they are kept beside what was measured', () => {
+    expect(textTable(FIGURES)).toBe(
+      [
+        'figure                 measured  goal     ok',
+        'CPU of kube-apiserver  0.025 ×   ≤ 0.1 ×  yes',
+        'throughput             82.4 %    ≥ 90 %   NO',
+        'CPU a|b                1.5 ms',
+      ].join('\n'),
+    );
+  });
+
+  it('is Markdown where that is wanted', () => {
+    expect(markdownTable(FIGURES).split('\n').slice(2)).toEqual([
+      '| CPU of kube-apiserver | 0.025 × | ≤ 0.1 × | yes |',
+      '| throughput | 82.4 % | ≥ 90 % | NO |',
+      '| CPU a\\|b | 1.5 ms |  |  |',
+    ]);
+  });
+
+  it.each([
+    [12_345.6, 'ms', '12,346 ms'],
+    [12.34, 's', '12.3 s'],
+    [1.234, '×', '1.23 ×'],
+    [0.0333, '×', '0.033 ×'],
+    [0, '', '0'],
+  ])('shows %d %s as %s', (value, unit, text) => {
+    expect(valueText(value, unit)).toBe(text);
+  });
+});
+
+describe('a chart', () => {
+  it('has a bar for each value, the longest for the largest', () => {
+    const svg = barChart({
+      name: 'x',
+      title: 'a < b',
+      unit: 'ms',
+      bars: [
+        { label: 'Purser', value: 1 },
+        { label: 'other', value: 4 },
+      ],
+    });
+    const widths = [...svg.matchAll(/<rect[^>]* width="([\d.]+)"/g)].map(([, width]) => Number(width));
+    expect(widths).toEqual([75, 300]);
+    expect(svg).toContain('a &lt; b');
+    expect(svg).toContain('4 ms');
+  });
+
+  it('holds where nothing was measured', () => {
+    expect(barChart({ name: 'x', title: '', unit: '', bars: [{ label: 'nothing', value: 0 }] })).toContain('width="1.0"');
+  });
+});
+
+describe('the page', () => {
+  it('names what was not reached and what was not run', () => {
+    const page = pageOf([RUN], [{ name: 'growth', title: 'Growth' }]);
+    expect(page).toContain('- Tokens: throughput');
+    expect(page).toContain('Not run: Growth.');
+    expect(page).toContain('`npm run bench -- --only tokens --scale small` · 2026-11-15 06:00');
+    expect(page).toContain('![CPU](bench/cpu.svg)');
+  });
+
+  it('says so when everything was reached', () => {
+    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [])).toContain('Every goal was reached');
+  });
+});
+
+describe('options', () => {
+  it('choose scenarios and their scale', () => {
+    expect(parseOptions(['--only', 'a,b', '--scale', 'full'], ['a', 'b', 'c'])).toEqual({
+      only: ['a', 'b'],
+      scale: 'full',
+      out: '.bench',
+      writeDocs: false,
+    });
+  });
+
+  it.each([
+    [['--only', 'x'], 'there is no scenario x'],
+    [['--scale', 'huge'], '--scale is small or full'],
+    [['--what'], 'Unknown option'],
+  ])('%j are refused', (args, message) => {
+    expect(() => parseOptions(args, ['a'])).toThrow(message);
+  });
+
+  it('are explained on request', () => {
+    expect(parseOptions(['--help'], ['a'])).toBeUndefined();
+    expect(helpText([{ name: 'growth', title: 'Growth' }])).toContain('growth  Growth');
+  });
+});

@@ -1,0 +1,71 @@
+// `npm run bench`: every scenario on real API servers; figures beside their goals, as a table, as JSON and as charts.
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { barChart } from './chart.ts';
+import { type BenchOptions, helpText, parseOptions } from './options.ts';
+import { pageOf, type Run } from './page.ts';
+import { isMet, type Scale, type Scenario, type Tell } from './scenario.ts';
+import { clusterLists } from './scenarios/cluster-lists.ts';
+import { facadeTokens } from './scenarios/facade-tokens.ts';
+import { growth } from './scenarios/growth.ts';
+import { idleClusters } from './scenarios/idle-clusters.ts';
+import { managedTokens } from './scenarios/managed-tokens.ts';
+import { textTable } from './table.ts';
+
+const SCENARIOS: readonly Scenario[] = [clusterLists, facadeTokens, managedTokens, idleClusters, growth];
+
+async function main({ only, scale, out, writeDocs }: BenchOptions): Promise<boolean> {
+  const chosen = SCENARIOS.filter(({ name }) => only.length === 0 || only.includes(name));
+  const runs: Run[] = [];
+  for (const [index, scenario] of chosen.entries()) {
+    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${scale})`);
+    runs.push(await runScenario(scenario, scale));
+    console.log(textTable(runs.at(-1)?.figures ?? []));
+    // What took long is not to be lost by what follows.
+    await writeRuns(out, out, runs);
+    if (writeDocs) await refreshDocs(runs);
+  }
+  const figures = runs.flatMap((run) => run.figures);
+  const missed = figures.filter((figure) => isMet(figure) === false);
+  console.log(`\n${figures.filter((figure) => isMet(figure)).length} goals reached, ${missed.length} not; see ${out}`);
+  return missed.length === 0;
+}
+
+async function runScenario({ name, title, run }: Scenario, scale: Scale): Promise<Run> {
+  const startedAt = performance.now();
+  const outcome = await run(scale, progress());
+  const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
+  const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
+  return { name, title, scale, date: new Date().toISOString().slice(0, 16).replace('T', ' '), machine, minutes, ...outcome };
+}
+
+function progress(): Tell {
+  const startedAt = performance.now();
+  return (text) => console.log(`  ${String(Math.round((performance.now() - startedAt) / 1_000)).padStart(4)} s  ${text}`);
+}
+
+async function writeRuns(folder: string, charts: string, runs: readonly Run[]): Promise<void> {
+  await Promise.all([folder, charts].map((each) => mkdir(each, { recursive: true })));
+  await writeFile(join(folder, 'bench.json'), `${JSON.stringify(runs, null, 2)}\n`);
+  for (const chart of runs.flatMap((run) => run.charts)) await writeFile(join(charts, `${chart.name}.svg`), barChart(chart));
+}
+
+/** The newest run of each scenario. */
+async function refreshDocs(runs: readonly Run[]): Promise<void> {
+  const folder = 'docs/bench';
+  const text = await readFile(join(folder, 'bench.json'), 'utf8').catch(() => '[]');
+  const known = JSON.parse(text) as readonly Run[];
+  const newest = SCENARIOS.flatMap(({ name }) => [...runs, ...known].find((run) => run.name === name) ?? []);
+  await writeRuns(folder, folder, newest);
+  const missing = SCENARIOS.filter(({ name }) => !newest.some((run) => run.name === name));
+  await writeFile('docs/benchmarks.md', pageOf(newest, missing));
+}
+
+const options = parseOptions(
+  process.argv.slice(2),
+  SCENARIOS.map(({ name }) => name),
+);
+if (options === undefined) process.stdout.write(helpText(SCENARIOS));
+else process.exit((await main(options)) ? 0 : 1);

@@ -1,0 +1,79 @@
+// The cluster list and its watches beside kube-apiserver's own.
+
+import { atMost, type Outcome, type Scenario } from '../scenario.ts';
+import { runScript } from '../script.ts';
+
+/** What `clusters-list.ts` prints, as far as it is shown. */
+export interface ListFigures {
+  readonly lists: {
+    readonly fullMs: Readonly<Record<'facade' | 'floor' | 'hub', number>>;
+    readonly smallMs: Readonly<Record<'hubBySelector' | 'facadeByRights', number>>;
+  };
+  readonly watches: {
+    readonly microseconds: Readonly<Record<'hub' | 'facade', Readonly<Record<'single' | 'burst', number>>>>;
+  };
+}
+
+export const clusterLists: Scenario = {
+  name: 'cluster-lists',
+  title: 'Cluster lists and watches through the façade',
+  run: async (scale, tell) => {
+    const [clusters, watchers] = scale === 'full' ? [10_000, 1_000] : [2_000, 200];
+    tell(`${clusters} clusters, ${watchers} watchers`);
+    return outcomeOf(await runScript<ListFigures>('clusters-list.ts', [clusters, watchers]), clusters, watchers);
+  },
+};
+
+function outcomeOf(measured: ListFigures, clusters: number, watchers: number): Outcome {
+  const { fullMs, smallMs } = measured.lists;
+  const { hub, facade } = measured.watches.microseconds;
+  const all = clusters.toLocaleString('en-US');
+  return {
+    measured,
+    figures: [
+      { name: `list of ${all}: CPU of kube-apiserver's`, value: fullMs.facade / fullMs.hub, unit: '×', goal: atMost(1 / 30) },
+      { name: `list of ${all}: CPU of a ready-made buffer's`, value: fullMs.facade / fullMs.floor, unit: '×', goal: atMost(1.3) },
+      {
+        name: `list of 100 of ${all}: CPU of kube-apiserver's`,
+        value: smallMs.facadeByRights / smallMs.hubBySelector,
+        unit: '×',
+        goal: atMost(0.1),
+      },
+      {
+        name: `event to ${watchers} watchers, one by one: CPU of kube-apiserver's`,
+        value: facade.single / hub.single,
+        unit: '×',
+        goal: atMost(1),
+      },
+      {
+        name: `event to ${watchers} watchers, in bursts: CPU of kube-apiserver's`,
+        value: facade.burst / hub.burst,
+        unit: '×',
+        goal: atMost(0.5),
+      },
+    ],
+    charts: [
+      {
+        name: 'cluster-list',
+        title: `CPU of one list of ${all} clusters`,
+        unit: 'ms',
+        bars: [
+          { label: 'façade', value: fullMs.facade },
+          { label: 'ready-made buffer', value: fullMs.floor },
+          { label: 'kube-apiserver', value: fullMs.hub },
+        ],
+      },
+      {
+        name: 'cluster-watch',
+        title: `CPU of one event for one of ${watchers} watchers`,
+        unit: 'µs',
+        bars: [
+          { label: 'façade, one by one', value: facade.single },
+          { label: 'kube-apiserver, one by one', value: hub.single },
+          { label: 'façade, in bursts', value: facade.burst },
+          { label: 'kube-apiserver, in bursts', value: hub.burst },
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,39 @@
+// What healthy clusters cost while nothing happens.
+
+import { atMost, type Scenario } from '../scenario.ts';
+import { runScript } from '../script.ts';
+
+/** What `clusters-idle.ts` prints, as far as it is shown. */
+export interface IdleFigures {
+  readonly clusters: number;
+  readonly seconds: number;
+  readonly statusWritesPerSecond: number;
+  readonly cpuPercent: number;
+  readonly rssMegabytes: number;
+}
+
+/** The goal is for a thousand clusters. */
+const CPU_PERCENT = 15;
+const MEGABYTES = 300;
+
+export const idleClusters: Scenario = {
+  name: 'idle-clusters',
+  title: 'Healthy clusters at rest',
+  run: async (scale, tell) => {
+    const [clusters, seconds] = scale === 'full' ? [1_000, 300] : [250, 60];
+    tell(`${clusters} clusters, ${seconds} s`);
+    const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
+    const { statusWritesPerSecond, cpuPercent, rssMegabytes } = measured;
+    const writes = (statusWritesPerSecond * 300) / clusters;
+    const name = `${clusters.toLocaleString('en-US')} clusters`;
+    return {
+      measured,
+      figures: [
+        { name: `${name}: status writes of a cluster in 5 minutes`, value: writes, unit: '', ...(scale === 'full' && { goal: atMost(1) }) },
+        { name: `${name}: CPU of a core`, value: cpuPercent, unit: '%', goal: atMost((CPU_PERCENT * clusters) / 1_000) },
+        { name: `${name}: memory`, value: rssMegabytes, unit: 'MB', goal: atMost(MEGABYTES) },
+      ],
+      charts: [],
+    };
+  },
+};

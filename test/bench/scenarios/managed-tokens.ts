@@ -1,0 +1,99 @@
+// The life of many ManagedTokens: to ready, a restart, the rotation of all of them, beside a loop that does only what must be.
+
+import { type BareLoop, bestBareLoop } from '../bare-loop.ts';
+import { type Issuance, idleStartSeconds, issueAll } from '../issuance.ts';
+import { type Restart, restart } from '../restart.ts';
+import { type Rotation, rotateAll } from '../rotation.ts';
+import { atMost, type Chart, type Figure, type Scenario, type Tell } from '../scenario.ts';
+import { createTokens, startTokenWorld, type TokenWorld } from '../token-world.ts';
+
+interface Life {
+  readonly count: number;
+  readonly issued: Issuance;
+  readonly restarted: Restart;
+  readonly rotated: Rotation;
+  readonly bare: BareLoop;
+}
+
+const SIZES = { small: [1_000], full: [2_000, 10_000] } as const;
+/** More would not tell more. */
+const LOOP_TOKENS = 2_000;
+
+export const managedTokens: Scenario = {
+  name: 'managed-tokens',
+  title: 'ManagedTokens to ready, restart and rotation',
+  run: async (scale, tell) => {
+    const lives: Life[] = [];
+    for (const count of SIZES[scale]) lives.push(await live(count, tell));
+    return { measured: lives, figures: lives.flatMap(figuresOf), charts: lives.flatMap(chartsOf) };
+  },
+};
+
+async function live(count: number, tell: Tell): Promise<Life> {
+  const world = await startTokenWorld();
+  try {
+    return await liveIn(world, count, tell);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function liveIn(world: TokenWorld, count: number, tell: Tell): Promise<Life> {
+  const idleSeconds = await idleStartSeconds(world);
+  tell(`makes ${count} ManagedTokens`);
+  // Long enough for the last token to be issued, and the restart to be over, before the first one is due.
+  const dueSeconds = 120 + count / 40;
+  await createTokens(world.client, {
+    prefix: 'team',
+    count,
+    expirationSeconds: Math.ceil(Math.max(600, dueSeconds * 4)),
+    renewBefore: '75%',
+  });
+  tell('starts Purser on them');
+  const { purser: first, ...issued } = await issueAll(world, count, idleSeconds);
+  await first.stop();
+  tell(`ready after ${issued.seconds.toFixed(1)} s; starts Purser again`);
+  const { purser, ...restarted } = await restart(world);
+  tell(`served after ${restarted.seconds.toFixed(1)} s; waits for rotations`);
+  const rotated = await rotateAll(world, purser);
+  await purser.stop();
+  tell(`${rotated.rotations} rotations; runs the bare loop`);
+  const bare = await bestBareLoop(world, Math.min(count, LOOP_TOKENS), issued.eventShare);
+  return { count, issued, restarted, rotated, bare };
+}
+
+function figuresOf({ count, issued, restarted, rotated, bare }: Life): readonly Figure[] {
+  const name = count.toLocaleString('en-US');
+  const loopSeconds = count / bare.tokensPerSecond;
+  return [
+    { name: `${name} to ready: wall time to that of a bare loop`, value: issued.seconds / loopSeconds, unit: '×', goal: atMost(1.2) },
+    { name: `${name} to ready: CPU of Purser for a token`, value: issued.cpuMsPerToken, unit: 'ms', goal: atMost(2) },
+    { name: `${name} to ready: CPU of the bare loop for a token`, value: bare.cpuMsPerToken, unit: 'ms' },
+    { name: `${name} to ready: requests for a token`, value: issued.requestsPerToken, unit: '', goal: atMost(6) },
+    { name: `rotation of ${name}: reviews for each`, value: rotated.reviewsPerRotation, unit: '', goal: atMost(1) },
+    { name: `rotation of ${name}: other requests for each`, value: rotated.requestsPerRotation, unit: '', goal: atMost(3) },
+    { name: `rotation of ${name}: tokens that expired before`, value: rotated.late, unit: '', goal: atMost(0) },
+    { name: `rotation of ${name}: latest after its time`, value: rotated.worstLateSeconds, unit: 's', goal: atMost(LATE_SECONDS) },
+    { name: `rotation of ${name}: CPU of Purser for each`, value: rotated.cpuMsPerRotation, unit: 'ms' },
+    { name: `restart with ${name}: writes but the Lease`, value: restarted.writes.length, unit: '', goal: atMost(0) },
+    { name: `restart with ${name}: synced and serving`, value: restarted.seconds, unit: 's', goal: atMost(5) },
+    { name: `restart with ${name}: memory`, value: restarted.rssMegabytes, unit: 'MB', goal: atMost(250) },
+  ];
+}
+
+/** A token that is renewed as long after its time as a queue of its window may take. */
+const LATE_SECONDS = 10;
+
+function chartsOf({ count, issued, bare }: Life): readonly Chart[] {
+  return [
+    {
+      name: `managed-tokens-${count}`,
+      title: `${count.toLocaleString('en-US')} ManagedTokens to ready`,
+      unit: 's',
+      bars: [
+        { label: 'Purser', value: issued.seconds },
+        { label: `bare loop, ${bare.concurrency} at a time`, value: count / bare.tokensPerSecond },
+      ],
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+// Figures as lines of a table, for terminals and for Markdown.
+
+import { type Figure, type Goal, isMet } from './scenario.ts';
+
+const HEADINGS = ['figure', 'measured', 'goal', 'ok'] as const;
+
+/** A table for a terminal, with aligned columns. */
+export function textTable(figures: readonly Figure[]): string {
+  const rows = [HEADINGS, ...figures.map(cells)];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** The same for Markdown. */
+export function markdownTable(figures: readonly Figure[]): string {
+  const line = (texts: readonly string[]) => `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(HEADINGS), '|---|---|---|---|', ...figures.map((figure) => line(cells(figure)))].join('\n');
+}
+
+/** A value with its unit, with as many digits as can be believed. */
+export function valueText(value: number, unit: string): string {
+  const size = Math.abs(value);
+  const digits = [100, 10, 0.1].findIndex((bound) => size >= bound);
+  return `${value.toLocaleString('en-US', { maximumFractionDigits: digits === -1 ? 3 : digits })} ${unit}`.trimEnd();
+}
+
+function cells(figure: Figure): readonly string[] {
+  const { name, value, unit, goal } = figure;
+  const met = isMet(figure);
+  return [name, valueText(value, unit), goal === undefined ? '' : goalText(goal, unit), met === undefined ? '' : met ? 'yes' : 'NO'];
+}
+
+function goalText({ bound, value }: Goal, unit: string): string {
+  return `${bound === 'at most' ? '≤' : '≥'} ${valueText(value, unit)}`;
+}
