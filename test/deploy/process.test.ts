@@ -1,0 +1,79 @@
+// Node as the image starts it: what it does not do for whoever sends it a signal, or when it dies with tokens in its memory.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from '@jest/globals';
+import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { newFolder } from '../support/folders.ts';
+import { readText } from '../support/repository.ts';
+
+const OPTIONS = wordsOf(readDockerfile(readText('Dockerfile')).stages.at(-1) as Stage, 'ENTRYPOINT').filter((word) =>
+  word.startsWith('--'),
+);
+const TOKEN = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.a-token';
+
+/** Cores are the kernel's: in a pod there is no file system that it could write them to. */
+const WITHOUT_CORE = 'ulimit -c 0; exec "$0" "$@"';
+
+/** A program in place of Purser, in a folder of its own. */
+async function start(program: string, options: readonly string[] = []) {
+  const folder = join(await newFolder(), 'cwd');
+  await mkdir(folder);
+  const child = spawn('sh', ['-c', WITHOUT_CORE, process.execPath, ...OPTIONS, ...options, '--eval', program], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], SECRET: TOKEN },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  const ended = once(child, 'close');
+  return { child, lines: createInterface({ input: child.stdout }), complaints: () => complaints, ended, folder };
+}
+
+describe('the process of the image', () => {
+  it('opens no debugger for SIGUSR1, in case 124', async () => {
+    // A second signal, which the program answers, comes after the first has been dealt with.
+    const program = `
+      process.on('SIGUSR2', () => setTimeout(() => console.log(String(require('node:inspector').url())), 200));
+      setInterval(() => {}, 1000);
+      console.log('up');
+    `;
+    const purser = await start(program);
+    await once(purser.lines, 'line');
+    purser.child.kill('SIGUSR1');
+    purser.child.kill('SIGUSR2');
+    expect(await once(purser.lines, 'line')).toEqual(['undefined']);
+    purser.child.kill('SIGKILL');
+    await purser.ended;
+    expect(purser.complaints()).not.toContain('Debugger');
+  });
+
+  it.each([
+    ['an error that nobody catches', `const token = process.env.SECRET; setTimeout(() => { throw new Error('oops'); }, 1);`, []],
+    ['a promise that nobody awaits', `const token = process.env.SECRET; Promise.reject(new Error('oops'));`, []],
+    [
+      'no memory left',
+      `const kept = []; for (;;) kept.push(process.env.SECRET + Math.random(), new Array(10_000).fill({}));`,
+      ['--max-old-space-size=24'],
+    ],
+  ])(
+    'leaves no file behind when it dies, in case 125: of %s',
+    async (_what, program, options) => {
+      const purser = await start(program, options);
+      const [code, signal] = (await purser.ended) as [number | null, string | null];
+      expect([code, signal]).not.toEqual([0, null]);
+      expect(await readdir(purser.folder)).toEqual([]);
+      expect(purser.complaints()).not.toContain(TOKEN);
+    },
+    60_000,
+  );
+
+  it('has no environment in its reports, in case 125', async () => {
+    const purser = await start(`console.log(JSON.stringify(process.report.getReport()).includes(process.env.SECRET));`);
+    expect(await once(purser.lines, 'line')).toEqual(['false']);
+    await purser.ended;
+  });
+});
