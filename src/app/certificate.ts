@@ -1,5 +1,6 @@
 // Which certificate a process shows: that in files or in a Secret of the hub, or else one that it was given or makes itself.
 
+import { hostname } from 'node:os';
 import {
   type CertificateSource,
   certificateSource,
@@ -7,18 +8,21 @@ import {
   type ServingCertificate,
   selfMadeCertificate,
 } from '../http/certificate.ts';
-import { hubCertificate } from '../http/serving-certificate.ts';
+import { hubCertificate, serviceNames } from '../http/serving-certificate.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { sleep } from '../std/clock.ts';
 import type { AppOptions } from './options.ts';
 
 /** Where the certificate is found, for whatever the process serves. */
-export function servingCertificate({ clock, settings, facadeCertificate }: AppOptions, hub: KubeClient): CertificateSource {
+export function servingCertificate(
+  { clock, settings, facadeCertificate }: Pick<AppOptions, 'clock' | 'settings' | 'facadeCertificate'>,
+  hub: KubeClient,
+): CertificateSource {
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayMake = components?.includes('controller') ?? true;
   const kept = name === undefined ? facadeCertificate : hubCertificate({ hub, namespace, name, mayMake, clock });
-  return certificateSource({ certFile, keyFile }, kept, clock.now());
+  return certificateSource({ certFile, keyFile, names: [...serviceNames(namespace), hostname()] }, kept, clock.now());
 }
 
 /** Resolves once there is a certificate, however long that takes. Rejects only when it is aborted. */

@@ -16,9 +16,9 @@ export type CertificateSource = () => Promise<ServingCertificate>;
 
 /** Where the certificate comes from: files, or else one that is given, or else one that is made now. */
 export function certificateSource(files: CertificateFiles, given: GivenCertificate | undefined, now: number): CertificateSource {
-  const { certFile, keyFile } = files;
+  const { certFile, keyFile, names = [] } = files;
   if (certFile !== undefined && keyFile !== undefined) return certificateFiles(certFile, keyFile);
-  if (given === undefined) return selfMadeCertificate([], now);
+  if (given === undefined) return selfMadeCertificate(names, now);
   return typeof given === 'function' ? given : async () => given;
 }
 
@@ -28,6 +28,8 @@ export type GivenCertificate = ServingCertificate | CertificateSource;
 export interface CertificateFiles {
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
+  /** What one that is made is for, besides this machine. */
+  readonly names?: readonly string[];
 }
 
 /** The certificate that two files hold. */

@@ -23,6 +23,11 @@ export interface HubCertificateOptions {
 /** The ConfigMap, and the key in it, under which the authority of a certificate that Purser made is published. */
 export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
 
+/** The names of the façade's Service, from near and from far. */
+export function serviceNames(namespace: string): readonly string[] {
+  return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
+}
+
 /** The certificate in the Secret. Rejects while there is none, and none may be made. The Secret is read now and then. */
 export function hubCertificate(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: ServingCertificate; readonly at: number } | undefined;
@@ -66,8 +71,7 @@ const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 function newData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
   const authority = authorityIn(old, now) ?? createAuthority(now);
-  const names = ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
-  const { certificate, key } = issueServerCertificate(authority, [...names, ...LOCAL_NAMES], now);
+  const { certificate, key } = issueServerCertificate(authority, [...serviceNames(namespace), ...LOCAL_NAMES], now);
   const texts = {
     'tls.crt': `${certificate}${authority.certificate}`,
     'tls.key': key,

@@ -1,6 +1,10 @@
+import { X509Certificate } from 'node:crypto';
+import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { untilFound, withoutWaiting } from '../../src/app/certificate.ts';
+import { servingCertificate, untilFound, withoutWaiting } from '../../src/app/certificate.ts';
+import type { AppOptions } from '../../src/app/options.ts';
 import type { CertificateSource } from '../../src/http/certificate.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { FakeClock } from '../support/clock.ts';
 
@@ -27,6 +31,20 @@ async function seconds(clock: FakeClock, count: number): Promise<void> {
   }
   await new Promise(setImmediate);
 }
+
+describe('a certificate that nobody gave', () => {
+  it('is for the Service of the façade, its host, and this machine', async () => {
+    const { clock } = world(0);
+    const settings = { namespace: 'purser-system' } as AppOptions['settings'];
+    const { cert } = await servingCertificate({ clock, settings }, {} as KubeClient)();
+    const made = new X509Certificate(cert);
+    const names = ['purser', 'purser.purser-system.svc', 'purser.purser-system.svc.cluster.local', hostname(), 'localhost'];
+
+    expect(names.filter((name) => made.checkHost(name) === undefined)).toEqual([]);
+    expect(made.checkIP('127.0.0.1')).toBe('127.0.0.1');
+    expect(made.checkHost('purser.elsewhere.svc')).toBeUndefined();
+  });
+});
 
 describe('a certificate that is not there yet', () => {
   it('is waited for, and told of once', async () => {
