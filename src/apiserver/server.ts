@@ -46,11 +46,17 @@ const HOST = '127.0.0.1';
 /** Serves what the folder holds. Throws a DataFolderError for folders that cannot be used, and the socket's error for a port that is taken. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const journal = openJournal(options.folder);
+  let closeStorage = async () => journal.close();
   try {
     const identity = await identityOf(journal, systemClock.now());
     const store = new ObjectStore(journal, options.report);
     const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
     const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    // Upkeep writes of its own accord: what it has begun must be on disk before the folder is closed.
+    closeStorage = async () => {
+      stopUpkeep();
+      await store.close();
+    };
     const healthChecks = [{ name: 'storage', problem: () => store.failure?.message }];
     let address = '';
     const endpoint = (request: ApiRequest) => {
@@ -77,12 +83,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       issueServing: () => issueServerCertificate(authority, LOOPBACK_NAMES, systemClock.now()),
       async close() {
         await listener.close();
-        stopUpkeep();
-        await store.close();
+        await closeStorage();
       },
     };
   } catch (error) {
-    journal.close();
+    await closeStorage();
     throw error;
   }
 }
