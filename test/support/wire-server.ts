@@ -62,6 +62,11 @@ export class WireReply {
     return this;
   }
 
+  /** Sends an answer as it is written, head and all, and ends the connection. */
+  raw(text: string): void {
+    this.#response.socket?.end(text);
+  }
+
   /** A proper end of the answer. */
   end(): void {
     this.#response.end();

@@ -1,6 +1,5 @@
-// Abuse of resources, and ports beside the door: cases 119 to 125.
-// Left out: 122, the number of series in the metrics; 123, who may read them, is in test/http/operations. 125, and SIGUSR1 in 124,
-// are about the process and its image, of which nothing runs here. 119 and 121 are played with 100 connections.
+// Abuse of resources, and ports beside the door: cases 119 to 124. Who may read the metrics (123) is in test/http/operations, what
+// the process does not do (124, 125) in test/deploy. 119 and 121 are played with 100 connections, 122 with 2,000 requests.
 
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -9,7 +8,7 @@ import { systemClock } from '../../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { allows, FacadeWorld, TOKEN_REQUEST } from '../facade-world.ts';
+import { allows, FacadeWorld, type Review, TOKEN_REQUEST } from '../facade-world.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());
@@ -101,6 +100,51 @@ describe('a flood', () => {
     clock.advance(1_000);
     expect((await world.post()).status).toBe(201);
   });
+});
+
+describe('the metrics', () => {
+  it('do not grow by what callers make up, in case 122', async () => {
+    const username = ({ spec: { token } }: Review) => ({ authenticated: true, user: { username: token } });
+    world = await FacadeWorld.start({
+      clock: new FakeClock(Date.now()),
+      hub: allows({ TokenReview: username, SubjectAccessReview: ({ spec }) => ({ allowed: !spec.user.startsWith('poor') }) }),
+    });
+    const round = (from: number, count: number) => Promise.all(Array.from({ length: count }, (_, index) => madeUp(from + index)));
+    // Node's own are about what happens to be open.
+    const series = async () =>
+      [...(await world.scrape())]
+        .filter(([name]) => name.startsWith('purser_'))
+        .flatMap(([name, { samples }]) => [...samples.keys()].map((labels) => `${name} ${labels}`));
+    await round(0, KINDS);
+    const before = await series();
+    for (let from = KINDS; from < 2_000; from += 100) await round(from, 100);
+    expect(await series()).toEqual(before);
+  }, 60_000);
+
+  const KINDS = 200;
+
+  /** Requests of so many kinds, of which no two have the same path. */
+  function madeUp(number: number) {
+    const path = (cluster: string, name: string) => `/orchestrator/${cluster}/api/v1/namespaces/deploy/serviceaccounts/${name}/token`;
+    const paths = [
+      `/x-${number}`,
+      path(`cluster-${number}`, 'deployer'),
+      path('prod-eu', `name-${number}`),
+      path('prod-eu', `Bad-${number}`),
+      `${path('prod-eu', 'deployer')}?x=${number}`,
+      `${path('prod-eu', 'deployer')}?dryRun=${number}`,
+      `/%zz${number}`,
+      `/auth/v1/clusters/c-${number}`,
+      `/orchestrator/${number}`,
+      path(`cluster-${number}`, `name-${number}`),
+    ];
+    const user = number % 100 < 10 ? `poor-${number}` : `user-${number % 100}`;
+    const method = number % KINDS < 100 ? 'POST' : 'PUT';
+    return world.request(method, paths[number % paths.length] ?? '', {
+      headers: { authorization: `Bearer ${user}`, 'content-type': 'application/json' },
+      body: JSON.stringify(TOKEN_REQUEST),
+    });
+  }
 });
 
 describe('doors that are not there', () => {

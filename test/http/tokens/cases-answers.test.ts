@@ -2,15 +2,29 @@
 
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { rfc3339 } from '../../../src/std/timestamp.ts';
 import { CREDENTIAL } from '../../issuers/registration.ts';
-import { type Change, grant, grants, refusal } from '../../issuers/wire-target.ts';
+import { type Change, grant, grants, jwt, refusal, SUBJECT } from '../../issuers/wire-target.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
-import { bytesOf, FacadeWorld, GOOD, TOKEN_REQUEST } from '../facade-world.ts';
+import { bytesOf, FacadeWorld, GOOD, statusOf, TOKEN_REQUEST } from '../facade-world.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());
+
+/** An answer with a token. */
+function answerOf(audiences: readonly string[]): string {
+  const at = Math.floor(Date.now() / 1000);
+  const token = jwt({ sub: SUBJECT, aud: audiences, iat: at, nbf: at, exp: at + 3600 });
+  const status = { token, expirationTimestamp: rfc3339((at + 3600) * 1000) };
+  return JSON.stringify({
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { audiences, expirationSeconds: 3600 },
+    status,
+  });
+}
 
 const reasonOf = (body: string) => (JSON.parse(body) as { details?: { causes?: { reason: string }[] } }).details?.causes?.[0]?.reason;
 
@@ -82,6 +96,20 @@ describe('what is passed on', () => {
     ]);
     expect(headers['warning']).toBe('299 - "shortened"');
     expect(headers['audit-id']).not.toBe('theirs');
+  });
+
+  it.each([
+    ['a bare carriage return', '299 - "a\rSet-Cookie: x=y"', 503],
+    ['a bare line feed', '299 - "a\nSet-Cookie: x=y"', 503],
+    ['a line of its own', '299 - "a"\r\nSet-Cookie: x=y', 201],
+    ['an escaped line break', '299 - "a%0d%0aSet-Cookie: x=y"', 201],
+  ])('breaks no line of the answer, in case 97: %s in Warning', async (_case, warning, status) => {
+    const body = answerOf(TOKEN_REQUEST.spec.audiences);
+    const head = ['HTTP/1.1 201 Created', 'content-type: application/json', `warning: ${warning}`, `content-length: ${body.length}`];
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.raw([...head, '', body].join('\r\n')) });
+    const answer = await world.raw(bytesOf());
+    expect(answer.text.slice(0, answer.text.indexOf('\r\n\r\n'))).not.toMatch(/[\r\n]set-cookie/i);
+    expect(statusOf(answer)).toBe(status);
   });
 
   it('is no warning with our credential or with a token in it, in case 97', async () => {
@@ -165,6 +193,8 @@ describe('a token', () => {
       }),
     ]);
     for (const secret of [token, GOOD, CREDENTIAL, 'hub-credential']) expect(world.lines.join()).not.toContain(secret);
+    const { text } = await world.raw(bytesOf());
+    expect(text.match(/eyJ[\w-]+\.[\w-]+\./g)).toHaveLength(1);
   });
 
   it.each([

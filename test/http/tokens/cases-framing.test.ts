@@ -22,6 +22,7 @@ const chunked = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r
 describe('a request in the name of somebody else', () => {
   it.each([
     ['23: X-Remote-User', 'X-Remote-User: admin'],
+    ['23: X-Remote-Group', 'X-Remote-Group: system:masters'],
     ['23: X-Remote-Extra', 'x-remote-extra-scopes: all'],
     ['24: Impersonate-User', 'Impersonate-User: admin'],
     ['25: impersonate-uid', 'impersonate-uid: 1'],
@@ -33,6 +34,24 @@ describe('a request in the name of somebody else', () => {
     expect(statusOf(answer)).toBe(400);
     expect(failureOf(answer)).toMatchObject({ reason: 'BadRequest' });
     expect(asked()).toEqual(before);
+  });
+});
+
+describe('what a proxy says of a caller', () => {
+  it.each([
+    'X-Forwarded-User: admin',
+    'X-Forwarded-Client-Cert: Subject="CN=admin"',
+    'X-Forwarded-Groups: system:masters',
+    'Forwarded: for=admin',
+  ])('is not believed, in case 23: %s', async (line) => {
+    const other = await FacadeWorld.start();
+    expect(statusOf(await other.raw(bytesOf({ more: [line] })))).toBe(201);
+    expect(other.hub.requests.map(({ body }) => JSON.parse(body) as object)).toEqual([
+      expect.objectContaining({ kind: 'TokenReview', spec: { token: GOOD } }),
+      expect.objectContaining({ spec: expect.objectContaining({ user: 'alice', uid: 'alice-uid', groups: ['system:authenticated'] }) }),
+    ]);
+    expect(JSON.stringify([...other.hub.requests, ...other.target.requests])).not.toMatch(/admin|masters/);
+    await other.close();
   });
 });
 
