@@ -5,6 +5,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokensGroup } from '../../api/names.ts';
 import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../../api/resources.ts';
+import type { StoredSecret } from '../../domain/token-observation.ts';
 import type { Change } from '../../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../../runtime/predicates.ts';
 import { mapped, owner, self } from '../../runtime/trigger.ts';
@@ -25,6 +26,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
     ),
     secrets.changes$.pipe(
       tap((change) => change.type === 'deleted' && forgetWritten(view.tokensForSecret(change.key), memory)),
+      filter((change) => !isOwnWrite(change, view, memory)),
       mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(view.tokensForSecret(change.key))])]),
     ),
     clusters.changes$.pipe(
@@ -79,6 +81,14 @@ function tokensOfSubject(subject: string, view: HubView): readonly ManagedToken[
 
 function statesOf<T>(change: Change<T>): readonly T[] {
   return change.type === 'updated' ? [change.object, change.previous] : [change.object];
+}
+
+/** The Secret is as we wrote it: whoever wrote it has looked at everything that follows from it. */
+function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, memory: TokenMemory): boolean {
+  const tokens = view.tokensForSecret(key);
+  const isWritten = ({ metadata }: ManagedToken) =>
+    memory.of(metadata.uid ?? '').written?.metadata.resourceVersion === object.metadata.resourceVersion;
+  return type !== 'deleted' && tokens.length === 1 && tokens.every(isWritten);
 }
 
 function forgetWritten(tokens: readonly ManagedToken[], memory: TokenMemory): void {
