@@ -7,7 +7,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
-import { scanForLeaks } from '../support/leaks.ts';
+import { lookFor, scanForLeaks } from '../support/leaks.ts';
 
 /** The ready file of a local run. */
 export interface Ready extends Place {
@@ -49,8 +49,10 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
   });
   const early = await Promise.race([serves, ended]);
   if (early !== undefined) throw new Error(`the local run ended with ${early.code}: ${early.stderr}`);
+  const ready = JSON.parse(await readFile(readyFile, 'utf8')) as Ready;
+  for (const { tokens } of [ready, ...Object.values(ready.clusters)]) lookFor(Object.values(tokens));
   return {
-    ready: JSON.parse(await readFile(readyFile, 'utf8')) as Ready,
+    ready,
     pid: child.pid as number,
     end: (signal) => endBy(child, ended, signal),
   };

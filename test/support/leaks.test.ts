@@ -1,7 +1,7 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { leaksIn } from './leaks.ts';
+import { leaksIn, lookFor } from './leaks.ts';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -17,6 +17,13 @@ describe('leaksIn', () => {
     ['its signature', signature],
   ])('finds %s in a line', (_name, part) => {
     expect(leaksIn(`{"level":"info","detail":"Bearer ${part}"}`)).not.toEqual([]);
+  });
+
+  it('finds static tokens that are known', () => {
+    const [opaque, another] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64url')) as [string, string];
+    lookFor([opaque]);
+
+    expect(leaksIn(`"authorization":"Bearer ${opaque}" admintoken ${another}`)).toEqual(['admintoken', opaque]);
   });
 
   it.each([

@@ -1,21 +1,31 @@
 // No output of the whole test run may hold a token, whoever issued it.
 //
 // Every token that the servers of these tests issue is a JWT: three long runs of base64url, the first of which begins with
-// `eyJ`. So tokens need not be known to be found, nor whole: any of the three gives them away. What is looked at:
+// `eyJ`. So tokens need not be known to be found, nor whole: any of the three gives them away. Static tokens have no such form:
+// those of the users of tests are known, others are made known. What is looked at:
 //   - every line of every logger in a test process, before the logger's own last redaction (leak-watch.ts);
 //   - what processes of Purser and of API servers print (e2e/local-run.ts, processes.ts).
 // What is found is noted in a folder, and ends the run with a failure (leak-reporter.ts).
 
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TEST_USERS } from './users.ts';
 
 /** Names the folder to those who find something. */
 export const LEAKS_VARIABLE = 'PURSER_TEST_LEAKS';
 
-/** What looks like a token, or like a part of one. */
+/** What looks like a token or like a part of one, and static tokens that are known. */
 export function leaksIn(text: string): readonly string[] {
-  return (text.match(LONG_RUN) ?? []).filter((run) => HEADER.test(run) || (run.length >= MIN_PART && isMixed(run)));
+  const runs = (text.match(LONG_RUN) ?? []).filter((run) => HEADER.test(run) || (run.length >= MIN_PART && isMixed(run)));
+  return [...runs, ...[...known].filter((token) => text.includes(token))];
 }
+
+/** From now on this process finds these static tokens, too. */
+export function lookFor(tokens: Iterable<string>): void {
+  for (const token of tokens) known.add(token);
+}
+
+const known = new Set(TEST_USERS.keys());
 
 /** Notes what a text should not hold. */
 export function scanForLeaks(text: string, where: string): void {
