@@ -39,6 +39,30 @@ describe('the token endpoint', () => {
     );
   });
 
+  it('shortens what exceeds the ceiling of the installation, and says so', async () => {
+    world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 900 } });
+    const { status, headers, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 7200 } });
+    expect({ status, warning: headers['warning'] }).toEqual({
+      status: 201,
+      warning: '299 - "requested expiration of 7200 seconds shortened to 900 seconds"',
+    });
+    expect(JSON.parse(body)).toMatchObject({ spec: { expirationSeconds: 900 } });
+    expect(
+      (await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 900 } })).headers['warning'],
+    ).toBeUndefined();
+  });
+
+  it('refuses audiences that the installation does not allow', async () => {
+    world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
+    const { status, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api', 'other'] } });
+    expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({
+      status: 422,
+      body: { message: expect.stringContaining('spec.audiences: Unsupported value: "other": supported values: "api", "vault"') },
+    });
+    expect(world.tokenRequests).toEqual([]);
+    expect((await world.post()).status).toBe(201);
+  });
+
   it.each([
     ['', ['serviceaccounts']],
     ['Secret', ['serviceaccounts', 'secrets']],
