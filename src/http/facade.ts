@@ -15,7 +15,7 @@ import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
 import { createTokenEndpoint } from './tokens/endpoint.ts';
-import type { TokenRules } from './tokens/read-request.ts';
+import { TokenRequestReader, type TokenRules } from './tokens/read-request.ts';
 
 /** What an operator can set. */
 export interface FacadeSettings {
@@ -113,7 +113,8 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
 function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }: FacadeOptions): Route {
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const endpoint = createTokenEndpoint({ authorizer, clients, registered, rules: rulesOf(settings), audit: new Audit(log, metrics) });
+  const requests = new TokenRequestReader(rulesOf(settings));
+  const endpoint = createTokenEndpoint({ authorizer, clients, registered, requests, audit: new Audit(log, metrics) });
   return { method: 'POST', path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
 }
 

@@ -12,7 +12,7 @@ import type { Asked, Audit } from '../audit.ts';
 import type { Authorizer } from '../authorize.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
 import { issue } from './issue.ts';
-import { type PostedTokenRequest, readTokenRequest, type TokenRules } from './read-request.ts';
+import type { PostedTokenRequest, TokenRequestReader } from './read-request.ts';
 import { refusalOf } from './refusal.ts';
 import { rehearse } from './rehearse.ts';
 
@@ -21,7 +21,7 @@ export interface TokenEndpointOptions {
   readonly clients: ClusterClients;
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
-  readonly rules: TokenRules;
+  readonly requests: TokenRequestReader;
   readonly audit: Audit;
 }
 
@@ -57,12 +57,12 @@ class Issuance {
   }
 
   async reply(): Promise<Reply> {
-    const { authorizer, rules } = this.#options;
+    const { authorizer, requests } = this.#options;
     const { caller, preferences, signal } = this.#request;
     // Before anything is looked up: who may not know a cluster cannot tell whether it exists.
     await authorizer.authorize(caller.user, this.#target, signal);
     const representation = negotiate(preferences, { builtIn: true, tables: false });
-    const posted = await readTokenRequest(this.#request, this.#account, rules);
+    const posted = await requests.read(this.#request, this.#account);
     this.asked = { target: this.#target, ...summary(posted) };
     const reply = textReply(201, objectText(await this.#answer(posted), TOKEN_REQUEST), representation);
     return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-cache, no-store, private' } };

@@ -12,12 +12,14 @@ import {
   TOKEN_REQUEST_KIND,
   type TokenRequest,
 } from '../../apimachinery/token-request.ts';
-import { plainBodyMediaType } from '../../apimachinery/wire/content-type.ts';
+import { type BodyMediaType, plainBodyMediaType } from '../../apimachinery/wire/content-type.ts';
 import { decodeObject } from '../../apimachinery/wire/decode.ts';
 import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
 import { type BoundObject, isSilentlyExtended, type TokenLimits } from '../../domain/token-request.ts';
 import { goQuote } from '../../std/go-text.ts';
+import { Recent } from '../../std/recent.ts';
 import type { FacadeRequest } from '../request.ts';
+import { type Outgoing, outgoingOf } from './outgoing.ts';
 
 /** What the installation makes of requests. */
 export interface TokenRules {
@@ -39,24 +41,67 @@ export interface PostedTokenRequest {
   readonly manager: string;
   /** Whether nothing is to be issued. */
   readonly dryRun: boolean;
+  readonly outgoing: Outgoing;
+  /** What the caller was told of it. */
+  readonly warnings: readonly string[];
 }
 
-/** Reads the body and the options. Throws 400, 403, 413, 415 or 422. */
-export async function readTokenRequest(incoming: FacadeRequest, account: PostedAccount, rules: TokenRules): Promise<PostedTokenRequest> {
-  const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
-  const body = await incoming.body();
+/** Reads what callers post. Most of them post the same again and again: what was read lately is not read anew. */
+export class TokenRequestReader {
+  readonly #rules: TokenRules;
+  readonly #recent = new Recent<PostedTokenRequest>(MAX_RECENT);
+
+  constructor(rules: TokenRules) {
+    this.#rules = rules;
+  }
+
+  /** Reads the body and the options. Throws 400, 403, 413, 415 or 422. */
+  async read(incoming: FacadeRequest, account: PostedAccount): Promise<PostedTokenRequest> {
+    const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
+    const body = await incoming.body();
+    if (body.length > MAX_RECENT_BYTES) return decodedRequest(incoming, account, { body, mediaType, rules: this.#rules });
+    const { query, userAgent = '' } = incoming;
+    // Only the last of these can hold a newline.
+    const key = [mediaType, query.toString(), userAgent, account.namespace, account.name, body.toString('latin1')].join('\n');
+    const known = this.#recent.get(key);
+    known?.warnings.forEach(incoming.warn);
+    const posted = known ?? decodedRequest(incoming, account, { body, mediaType, rules: this.#rules });
+    if (known === undefined) this.#recent.set(key, posted);
+    return posted;
+  }
+}
+
+/** Bodies are a few hundred bytes, unless they name many audiences. */
+const MAX_RECENT_BYTES = 2_048;
+const MAX_RECENT = 512;
+
+interface Decoding {
+  readonly body: Buffer;
+  readonly mediaType: BodyMediaType;
+  readonly rules: TokenRules;
+}
+
+/** Depends on nothing but its arguments: the query and the User-Agent of the request, the account, and the body. */
+function decodedRequest(incoming: FacadeRequest, account: PostedAccount, { body, mediaType, rules }: Decoding): PostedTokenRequest {
+  const warnings: string[] = [];
+  const warn = (text: string): void => {
+    warnings.push(text);
+    incoming.warn(text);
+  };
   const { dryRun, fieldManager, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
   const decoding = { body, mediaType, kind: TOKEN_REQUEST_KIND, defaultKind: true, fieldValidation, isRegistered: isKnownKind };
-  const { object, warnings } = decodeObject(decoding);
-  warnings.forEach(incoming.warn);
-  const request = defaultedTokenRequest(object);
+  const decoded = decodeObject(decoding);
+  decoded.warnings.forEach(warn);
+  const request = defaultedTokenRequest(decoded.object);
   checkNamespace(request, account);
   const asked = request.spec.audiences ?? [];
   const audiences = asked.length === 0 ? rules.defaultAudiences : asked;
   checkAudiences(audiences, account, rules);
   checkBinding(request);
-  const expirationSeconds = shortened(request.spec.expirationSeconds, rules.limits, incoming.warn);
-  return { request, expirationSeconds, audiences, manager: fieldManagerName(fieldManager, incoming.userAgent), dryRun };
+  const expirationSeconds = shortened(request.spec.expirationSeconds, rules.limits, warn);
+  const outgoing = outgoingOf(request, account, { audiences, expirationSeconds });
+  const manager = fieldManagerName(fieldManager, incoming.userAgent);
+  return { request, expirationSeconds, audiences, manager, dryRun, outgoing, warnings };
 }
 
 /** Fewer than 128. */

@@ -1,0 +1,23 @@
+// What was worked out lately, and need not be worked out again.
+
+/** Results by a text that says everything that they depend on. The oldest go first when there are too many. */
+export class Recent<V> {
+  readonly #maxEntries: number;
+  readonly #entries = new Map<string, V>();
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
+
+  get(key: string): V | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: string, value: V): void {
+    this.#entries.set(key, value);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#maxEntries) return;
+      this.#entries.delete(oldest);
+    }
+  }
+}
