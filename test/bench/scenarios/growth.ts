@@ -8,11 +8,10 @@ import type { ListFigures } from './cluster-lists.ts';
 import type { IdleFigures } from './idle-clusters.ts';
 
 const SIZES = {
-  small: { tokens: [500, 4_000], listed: [500, 4_000], idle: [100, 400] },
+  small: { tokens: [500, 4_000], listed: [500, 4_000], idle: [100, 400], idleSeconds: 20 },
   // As many idle clusters as one machine can answer for.
-  full: { tokens: [1_000, 20_000], listed: [1_000, 20_000], idle: [250, 1_000] },
+  full: { tokens: [1_000, 20_000], listed: [1_000, 20_000], idle: [250, 1_000], idleSeconds: 60 },
 } as const;
-const IDLE_SECONDS = 60;
 const WATCHERS = 20;
 /** Flat, within what two measurements of the same differ by. */
 const FLAT = 1.2;
@@ -21,10 +20,10 @@ export const growth: Scenario = {
   name: 'growth',
   title: 'Growth',
   run: async (scale, tell) => {
-    const { tokens, listed, idle } = SIZES[scale];
+    const { tokens, listed, idle, idleSeconds } = SIZES[scale];
     const token = await each(tokens, (count) => issuing(count, tell));
     const list = await each(listed, (count) => listing(count, tell));
-    const rest = await each(idle, (count) => resting(count, tell));
+    const rest = await each(idle, (count) => resting(count, idleSeconds, tell));
     const bars = (sizes: readonly number[], values: readonly number[], what: string): Bar[] =>
       values.map((value, index) => ({ label: `${sizes[index]?.toLocaleString('en-US')} ${what}`, value }));
     return {
@@ -77,8 +76,8 @@ async function listing(count: number, tell: Tell): Promise<number> {
 }
 
 /** Thousandths of a core for one cluster. */
-async function resting(count: number, tell: Tell): Promise<number> {
+async function resting(count: number, seconds: number, tell: Tell): Promise<number> {
   tell(`${count} clusters at rest`);
-  const { cpuPercent } = await runScript<IdleFigures>('clusters-idle.ts', [count, IDLE_SECONDS]);
+  const { cpuPercent } = await runScript<IdleFigures>('clusters-idle.ts', [count, seconds]);
   return (cpuPercent * 10) / count;
 }

@@ -20,7 +20,7 @@ export const idleClusters: Scenario = {
   name: 'idle-clusters',
   title: 'Healthy clusters at rest',
   run: async (scale, tell) => {
-    const [clusters, seconds] = scale === 'full' ? [1_000, 300] : [250, 60];
+    const [clusters, seconds] = scale === 'full' ? [1_000, 300] : [250, 40];
     tell(`${clusters} clusters, ${seconds} s`);
     const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
     const { statusWritesPerSecond, cpuPercent, rssMegabytes } = measured;
