@@ -1,6 +1,6 @@
 // Secrets without what is secret in them: reduced as they arrive, so that no token stays in memory.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { TokenSecretKey } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
 import { tokenClaims } from '../../domain/token-claims.ts';
@@ -30,7 +30,7 @@ export function wantedDigest(target: OutputTarget): string {
 
 /** `sha256:` and the digest of a text. */
 export function digestOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  return `sha256:${hash('sha256', text)}`;
 }
 
 /** The token of a Secret; empty where there is none. */
