@@ -155,8 +155,9 @@ export class ObjectStore {
     return () => void listeners.delete(listener);
   }
 
+  /** Closes the journal once everything is on disk, also what listeners write when they hear of it. */
   async close(): Promise<void> {
-    await this.#commit?.catch(() => {});
+    while (this.#commit !== undefined) await this.#commit.catch(() => {});
     this.#journal.close();
   }
 

@@ -58,6 +58,22 @@ describe('ObjectStore', () => {
     expect(store.isDurable).toBe(true);
   });
 
+  it('closes when everything is on disk, what listeners write in answer to it, too', async () => {
+    const journal = memoryJournal();
+    let atClose = 0;
+    const store = storeOver({
+      ...journal,
+      close: () => (atClose = journal.committed.length),
+      commit: (...args) => journal.commit(...args),
+    });
+    store.subscribe('configmaps', () => store.put('secrets', 'a/x', object('x')));
+    store.put('configmaps', 'a/x', object('x'));
+    await store.close();
+
+    expect(atClose).toBe(2);
+    expect(store.isDurable).toBe(true);
+  });
+
   it('tells everybody the news, although one listener throws', async () => {
     const faults: unknown[] = [];
     const store = storeOver(memoryJournal(), faults);
