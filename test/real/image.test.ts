@@ -2,12 +2,16 @@
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
+import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { buildByHand, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
+import { startProgram } from '../support/processes.ts';
+import { startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
 import { type RunResult, run } from '../support/run.ts';
+import { eventually } from './deploy-world.ts';
 
 jest.setTimeout(600_000);
 
@@ -18,18 +22,24 @@ const hasDocker = spawnSync('docker', ['info']).status === 0;
 /** Without a shell in it, the image's own programs are all that can be run there. */
 const inside = process.getuid?.() === 0 ? it : it.skip;
 let purser: (...args: readonly string[]) => Promise<RunResult>;
+/** The same as words, for who does not wait for its end. */
+let command: readonly string[];
+let root: string;
 let paths: readonly string[];
 let bytes: number;
 
+/** Nothing of what tests are run with. */
+const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '' };
+
 beforeAll(async () => {
   const folder = await newFolder();
-  const root = hasDocker ? await built(folder) : await buildByHand(file, REPOSITORY, folder);
+  root = hasDocker ? await built(folder) : await buildByHand(file, REPOSITORY, folder);
   paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
   bytes = paths.map((path) => statSync(join(root, path))).reduce((sum, { size }) => sum + size, 0);
   const [node = '', ...words] = wordsOf(final, 'ENTRYPOINT');
-  const command = words.map((word) => (word.endsWith('.js') ? `/purser/${word}` : word));
-  purser = (...args) =>
-    run('chroot', ['--userspec=65532:65532', root, node, ...command, ...args], { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '' });
+  const inImage = words.map((word) => (word.endsWith('.js') ? `/purser/${word}` : word));
+  command = ['--userspec=65532:65532', root, node, ...inImage];
+  purser = (...args) => run('chroot', [...command, ...args], PLAIN);
 });
 
 describe('the image', () => {
@@ -46,6 +56,31 @@ describe('the image', () => {
 
   inside('runs without a shell and without rights, as its entry point says', async () => {
     expect(await purser('run', '--help')).toMatchObject({ code: 0, output: expect.stringContaining('Usage: purser run') });
+  });
+
+  inside.each([
+    ['target-rbac', 'deploy/target/access.yaml'],
+    ['registration', 'deploy/samples/cluster.yaml'],
+  ])('prints %s', async (what, path) => {
+    expect(await purser('print', what)).toMatchObject({ code: 0, output: expect.stringContaining(readText(path)) });
+  });
+
+  inside('has all that it takes to serve a hub: it brings its custom resources, knows the hub, and stops in good order', async () => {
+    const hub = await startRealCluster();
+    try {
+      const kubeconfig = join(root, 'kubeconfig');
+      await copyFile(await hub.kubeconfig('admin'), kubeconfig);
+      await chmod(kubeconfig, 0o644);
+      const args = ['run', '--install-crds', '--namespace=default', '--bind-address=127.0.0.1', '--facade-port=0', '--metrics-port=0'];
+      const env = { ...process.env, ...PLAIN, KUBECONFIG: '/kubeconfig' };
+      const program = await startProgram('chroot', [...command, ...args], join(hub.folder, 'image.log'), { env });
+      await eventually(async () => (await program.output()).includes('this process leads'));
+      await program.stop();
+
+      expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
+    } finally {
+      await hub.stop();
+    }
   });
 
   inside('says what is wrong with an option, and ends with 2', async () => {
