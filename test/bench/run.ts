@@ -11,10 +11,10 @@ import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
 import { growth } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
-import { managedTokens } from './scenarios/managed-tokens.ts';
+import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
 import { textTable } from './table.ts';
 
-const SCENARIOS: readonly Scenario[] = [clusterLists, facadeTokens, managedTokens, idleClusters, growth];
+const SCENARIOS: readonly Scenario[] = [clusterLists, facadeTokens, someTokens, manyTokens, idleClusters, growth];
 
 async function main({ only, scale, out, writeDocs }: BenchOptions): Promise<boolean> {
   const chosen = SCENARIOS.filter(({ name }) => only.length === 0 || only.includes(name));
