@@ -16,14 +16,18 @@ const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 
 /** Byte by byte, so that what is not UTF-8 does no harm to the rest. */
 function decoded(text: string): string {
+  if (PLAIN.test(text)) return text;
   const bytes = text.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
     hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),
   );
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
+const PLAIN = /^[^%\x80-\uffff]*$/;
+
 /** Parameters that Go cannot read are left out, without a word. */
 function parseQuery(text: string): URLSearchParams {
+  if (text === '') return new URLSearchParams();
   const readable = text.split('&').filter((pair) => !pair.includes(';') && !BAD_ESCAPE.test(pair));
   return new URLSearchParams(readable.join('&'));
 }

@@ -9,10 +9,12 @@ import { IssueError } from './issue-error.ts';
 import type { Asker, Target } from './target.ts';
 
 /** Our user name on the target, asked once per credential. Throws an IssueError as long as it is not known. */
-export function ownUsername(target: Target, signal: AbortSignal): Promise<string> {
+export async function ownUsername(target: Target, signal: AbortSignal): Promise<string> {
+  const { known } = target.username;
+  if (known !== undefined) return known;
   // Several may wait for one answer, so none of them can call the question off.
   const found = target.username.get(() => findUsername(target));
-  return untilAborted(found, signal);
+  return await untilAborted(found, signal);
 }
 
 /** Our user name on the target, asked anew. */

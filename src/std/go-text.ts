@@ -9,24 +9,31 @@ export function goQuote(text: string): string {
 
 /** encoding/json's compact form: maps with sorted keys, and the characters that could end an HTML script escaped. */
 export function goJson(value: unknown): string {
-  return compactJson(value, (a, b) => compareUtf8(a, b));
+  return compactJson(value, compareUtf8);
 }
 
 /** The same for structs, whose keys keep their order. */
 export function goStructJson(value: unknown): string {
-  return compactJson(value, () => 0);
+  return compactJson(value);
 }
 
-function compactJson(value: unknown, order: (a: string, b: string) => number): string {
+function compactJson(value: unknown, order?: (a: string, b: string) => number): string {
   if (Array.isArray(value)) return `[${value.map((item) => compactJson(item, order)).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-    entries.sort(([a], [b]) => order(a, b));
-    return `{${entries.map(([key, field]) => `${goJsonString(key)}:${compactJson(field, order)}`).join(',')}}`;
-  }
+  if (typeof value === 'object' && value !== null) return `{${compactFields(value as Readonly<Record<string, unknown>>, order)}}`;
   if (typeof value === 'string') return goJsonString(value);
   if (typeof value === 'number') return goJsonNumber(value);
   return typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : 'null';
+}
+
+function compactFields(fields: Readonly<Record<string, unknown>>, order?: (a: string, b: string) => number): string {
+  const names = Object.keys(fields);
+  if (order !== undefined) names.sort(order);
+  let text = '';
+  for (const name of names) {
+    const value = fields[name];
+    if (value !== undefined) text += `${text === '' ? '' : ','}${goJsonString(name)}:${compactJson(value, order)}`;
+  }
+  return text;
 }
 
 /** A JSON string as Go writes it. Lone surrogates stand for bytes that are not UTF-8. */
