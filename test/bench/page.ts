@@ -12,6 +12,8 @@ export interface Run extends Outcome {
   readonly date: string;
   readonly machine: string;
   readonly minutes: number;
+  /** How many processes wanted to run before it began. */
+  readonly load: number;
 }
 
 /** The page of these runs; `missing` are the scenarios that were never run. */
@@ -23,19 +25,20 @@ export function pageOf(runs: readonly Run[], missing: readonly { readonly name: 
 
 Made by \`npm run bench -- --write-docs\`; do not edit. Each scenario runs real etcd and kube-apiserver processes, clients and
 Purser on one machine, and compares what they took in the same run: processor time and memory as the kernel counts them,
-requests as the audit logs tell them. Ratios carry over to other machines, absolute values do not. Wall time depends on what else the
-machine does.
+requests as the audit logs tell them. Ratios carry over to other machines, absolute values do not. Where the load before a run
+is above the number of cores, others were using the machine: processor time is up to twice as much then, and wall time
+tells little.
 
 ${missed.length === 0 ? 'Every goal was reached in these runs.' : `Not reached in these runs:\n\n${missed.map((each) => `- ${each}`).join('\n')}`}
 ${missing.length === 0 ? '' : `\nNot run: ${missing.map(({ title }) => title).join('; ')}.\n`}
 ${runs.map(sectionOf).join('\n')}`;
 }
 
-function sectionOf({ name, title, scale, date, machine, minutes, figures, charts }: Run): string {
+function sectionOf({ name, title, scale, date, machine, minutes, load, figures, charts }: Run): string {
   const images = charts.map((chart) => `![${chart.title}](bench/${chart.name}.svg)`).join('\n\n');
   return `## ${title}
 
-\`npm run bench -- --only ${name} --scale ${scale}\` · ${date} · ${machine} · ${minutes} min
+\`npm run bench -- --only ${name} --scale ${scale}\` · ${date} · ${machine} · load before ${load.toFixed(1)} · ${minutes} min
 
 ${markdownTable(figures)}
 ${images === '' ? '' : `\n${images}\n`}`;

@@ -18,6 +18,7 @@ const RUN: Run = {
   date: '2026-11-15 06:00',
   machine: '2 cores',
   minutes: 3,
+  load: 1.5,
   figures: FIGURES,
   charts: [{ name: 'cpu', title: 'CPU', unit: 'ms', bars: [{ label: 'Purser', value: 1 }] }],
   measured: {},
@@ -97,7 +98,7 @@ describe('the page', () => {
     const page = pageOf([RUN], [{ name: 'growth', title: 'Growth' }]);
     expect(page).toContain('- Tokens: throughput');
     expect(page).toContain('Not run: Growth.');
-    expect(page).toContain('`npm run bench -- --only tokens --scale small` · 2026-11-15 06:00');
+    expect(page).toContain('`npm run bench -- --only tokens --scale small` · 2026-11-15 06:00 · 2 cores · load before 1.5 · 3 min');
     expect(page).toContain('![CPU](bench/cpu.svg)');
   });
 

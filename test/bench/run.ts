@@ -1,7 +1,7 @@
 // `npm run bench`: every scenario on real API servers; figures beside their goals, as a table, as JSON and as charts.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { barChart } from './chart.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
@@ -34,11 +34,11 @@ async function main({ only, scale, out, writeDocs }: BenchOptions): Promise<bool
 }
 
 async function runScenario({ name, title, run }: Scenario, scale: Scale): Promise<Run> {
-  const startedAt = performance.now();
+  const [startedAt, [load = 0]] = [performance.now(), loadavg()];
   const outcome = await run(scale, progress());
   const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
-  return { name, title, scale, date: new Date().toISOString().slice(0, 16).replace('T', ' '), machine, minutes, ...outcome };
+  return { name, title, scale, date: new Date().toISOString().slice(0, 16).replace('T', ' '), machine, minutes, load, ...outcome };
 }
 
 function progress(): Tell {
