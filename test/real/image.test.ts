@@ -93,9 +93,9 @@ describe('the image', () => {
 
 /** Has Docker build the image and puts what is in it into a folder. */
 async function built(folder: string): Promise<string> {
-  const root = join(folder, 'root');
-  const command = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${root} && docker export purser-test-$$ | tar -x -C ${root}; code=$?; docker rm purser-test-$$; exit $code`;
-  const { code, complaints } = await run('sh', ['-c', command]);
+  const exported = join(folder, 'root');
+  const script = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${exported} && docker export purser-test-$$ | tar -x -C ${exported}; code=$?; docker rm purser-test-$$; exit $code`;
+  const { code, complaints } = await run('sh', ['-c', script]);
   if (code !== 0) throw new Error(complaints);
-  return root;
+  return exported;
 }
