@@ -26,8 +26,7 @@ export function pageOf(runs: readonly Run[], missing: readonly { readonly name: 
 Made by \`npm run bench -- --write-docs\`; do not edit. Each scenario runs real etcd and kube-apiserver processes, clients and
 Purser on one machine, and compares what they took in the same run: processor time and memory as the kernel counts them,
 requests as the audit logs tell them. Ratios carry over to other machines, absolute values do not. Where the load before a run
-is above the number of cores, others were using the machine: processor time is up to twice as much then, and wall time
-tells little.
+is above the number of cores, others were using the machine: that raises processor time, too, and wall time tells little.
 
 ${missed.length === 0 ? 'Every goal was reached in these runs.' : `Not reached in these runs:\n\n${missed.map((each) => `- ${each}`).join('\n')}`}
 ${missing.length === 0 ? '' : `\nNot run: ${missing.map(({ title }) => title).join('; ')}.\n`}

@@ -9,12 +9,21 @@ import { pageOf, type Run } from './page.ts';
 import { isMet, type Scale, type Scenario, type Tell } from './scenario.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
-import { growth } from './scenarios/growth.ts';
+import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
 import { textTable } from './table.ts';
 
-const SCENARIOS: readonly Scenario[] = [clusterLists, facadeTokens, someTokens, manyTokens, idleClusters, growth];
+const SCENARIOS: readonly Scenario[] = [
+  clusterLists,
+  facadeTokens,
+  someTokens,
+  manyTokens,
+  idleClusters,
+  growingTokens,
+  growingLists,
+  growingRest,
+];
 
 async function main({ only, scale, out, writeDocs }: BenchOptions): Promise<boolean> {
   const chosen = SCENARIOS.filter(({ name }) => only.length === 0 || only.includes(name));

@@ -1,56 +1,73 @@
 // Whether a token and a cluster cost the same in a large fleet as in a small one.
 
 import { idleStartSeconds, issueAll } from '../issuance.ts';
-import { atMost, type Bar, type Figure, type Scenario, type Tell } from '../scenario.ts';
+import { atMost, type Outcome, type Scenario, type Tell } from '../scenario.ts';
 import { runScript } from '../script.ts';
 import { createTokens, startTokenWorld } from '../token-world.ts';
 import type { ListFigures } from './cluster-lists.ts';
 import type { IdleFigures } from './idle-clusters.ts';
 
-const SIZES = {
-  small: { tokens: [500, 4_000], listed: [500, 4_000], idle: [100, 400], idleSeconds: 20 },
-  // As many idle clusters as one machine can answer for.
-  full: { tokens: [1_000, 20_000], listed: [1_000, 20_000], idle: [250, 1_000], idleSeconds: 60 },
-} as const;
-const WATCHERS = 20;
 /** Flat, within what two measurements of the same differ by. */
 const FLAT = 1.2;
+const WATCHERS = 20;
 
-export const growth: Scenario = {
-  name: 'growth',
-  title: 'Growth',
+export const growingTokens: Scenario = {
+  name: 'growth-tokens',
+  title: 'Growth: first tokens',
   run: async (scale, tell) => {
-    const { tokens, listed, idle, idleSeconds } = SIZES[scale];
-    const token = await each(tokens, (count) => issuing(count, tell));
-    const list = await each(listed, (count) => listing(count, tell));
-    const rest = await each(idle, (count) => resting(count, idleSeconds, tell));
-    const bars = (sizes: readonly number[], values: readonly number[], what: string): Bar[] =>
-      values.map((value, index) => ({ label: `${sizes[index]?.toLocaleString('en-US')} ${what}`, value }));
-    return {
-      measured: { token, list, rest },
-      figures: [
-        grown('CPU for a token', tokens, token),
-        grown('CPU for a cluster in a list', listed, list),
-        grown('CPU for a cluster at rest', idle, rest),
-      ],
-      charts: [
-        { name: 'growth-tokens', title: 'CPU of Purser for a first token', unit: 'ms', bars: bars(tokens, token, 'tokens') },
-        { name: 'growth-lists', title: 'CPU of the façade for a cluster in a list', unit: 'µs', bars: bars(listed, list, 'clusters') },
-        { name: 'growth-rest', title: 'CPU for a cluster at rest, of a core', unit: '‰', bars: bars(idle, rest, 'clusters') },
-      ],
-    };
+    const sizes = scale === 'full' ? [1_000, 20_000] : [500, 4_000];
+    const values = await each(sizes, (count) => issuing(count, tell));
+    return outcomeOf({ name: 'growth-tokens', title: 'CPU of Purser for a first token', unit: 'ms', sizes, values });
   },
 };
+
+export const growingLists: Scenario = {
+  name: 'growth-lists',
+  title: 'Growth: lists of clusters',
+  run: async (scale, tell) => {
+    const sizes = scale === 'full' ? [1_000, 20_000] : [500, 4_000];
+    const values = await each(sizes, (count) => listing(count, tell));
+    return outcomeOf({ name: 'growth-lists', title: 'CPU of the façade for a cluster in a list', unit: 'µs', sizes, values });
+  },
+};
+
+export const growingRest: Scenario = {
+  name: 'growth-rest',
+  title: 'Growth: clusters at rest',
+  run: async (scale, tell) => {
+    // As many as one machine can answer for.
+    const sizes = scale === 'full' ? [250, 1_000] : [100, 400];
+    const values = await each(sizes, (count) => resting(count, scale === 'full' ? 60 : 20, tell));
+    return outcomeOf({ name: 'growth-rest', title: 'CPU of Purser for a cluster at rest, of a core', unit: '‰', sizes, values });
+  },
+};
+
+interface Grown {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly sizes: readonly number[];
+  readonly values: readonly number[];
+}
+
+function outcomeOf({ name, title, unit, sizes, values }: Grown): Outcome {
+  const [from = '', to = ''] = sizes.map((size) => size.toLocaleString('en-US'));
+  const [before = 0, after = 0] = values;
+  const bars = [
+    { label: to, value: after },
+    { label: from, value: before },
+  ];
+  return {
+    measured: { sizes, values },
+    figures: [{ name: `${title}, at ${to} to that at ${from}`, value: after / before, unit: '×', goal: atMost(FLAT) }],
+    charts: [{ name, title, unit, bars }],
+  };
+}
 
 async function each(sizes: readonly number[], measure: (count: number) => Promise<number>): Promise<readonly number[]> {
   const values: number[] = [];
   for (const count of sizes) values.push(await measure(count));
   return values;
-}
-
-function grown(name: string, [from = 0, to = 0]: readonly number[], [before = 0, after = 0]: readonly number[]): Figure {
-  const sizes = `${from.toLocaleString('en-US')} to ${to.toLocaleString('en-US')}`;
-  return { name: `${name}, from ${sizes}`, value: after / before, unit: '×', goal: atMost(FLAT) };
 }
 
 /** Milliseconds of CPU for a first token. */
