@@ -281,7 +281,11 @@ describe('on real clusters', () => {
       if (now?.leaseTransitions !== spec?.leaseTransitions) renewals.add(now?.renewTime ?? '');
       return renewals.size >= 3;
     });
-    expect(await hub.audit.writes()).toEqual([]);
+    const writes = await hub.audit.writes();
+    const heartbeats = writes.filter((write) => write === 'update clusters/status');
+    expect(writes.filter((write) => !heartbeats.includes(write))).toEqual([]);
+    // Clusters show a sign of life every five minutes, each in its turn, which may have come.
+    expect(heartbeats.length).toBeLessThanOrEqual(targets.length);
     expect((await Promise.all(targets.map(({ audit }) => audit.requests()))).flat()).toEqual([]);
   });
 
