@@ -282,10 +282,10 @@ describe('on real clusters', () => {
       return renewals.size >= 3;
     });
     const writes = await hub.audit.writes();
-    const heartbeats = writes.filter((write) => write === 'update clusters/status');
-    expect(writes.filter((write) => !heartbeats.includes(write))).toEqual([]);
+    const others = writes.filter((write) => write !== 'update clusters/status');
+    expect(others).toEqual([]);
     // Clusters show a sign of life every five minutes, each in its turn, which may have come.
-    expect(heartbeats.length).toBeLessThanOrEqual(targets.length);
+    expect(writes.length).toBeLessThanOrEqual(targets.length);
     expect((await Promise.all(targets.map(({ audit }) => audit.requests()))).flat()).toEqual([]);
   });
 
