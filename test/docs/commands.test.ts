@@ -28,8 +28,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl -n NAMESPACE describe mt NAME': 'a pattern',
 };
 
-/** Options of other programs that are named in prose. */
-const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(['--build-arg', '--create-namespace', '--help']);
+/** Options of other programs that are named in prose: of docker, helm and all, of the fault bench, of the benchmarks. */
+const FOREIGN_OPTIONS: ReadonlySet<string> = new Set([
+  ...['--build-arg', '--create-namespace', '--help'],
+  ...['--check', '--minutes', '--only', '--out', '--runs', '--seed'],
+  ...['--scale', '--write-docs'],
+]);
 
 describe('The documentation', () => {
   it('has a reason for every block of commands that is not run', () => {
