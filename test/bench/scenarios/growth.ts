@@ -25,7 +25,7 @@ export const growingLists: Scenario = {
   name: 'growth-lists',
   title: 'Growth: lists of clusters',
   run: async (scale, tell) => {
-    const sizes = scale === 'full' ? [1_000, 20_000] : [500, 4_000];
+    const sizes = scale === 'full' ? [1_000, 20_000] : [1_000, 4_000];
     const values = await each(sizes, (count) => listing(count, tell));
     return outcomeOf({ name: 'growth-lists', title: 'CPU of the façade for a cluster in a list', unit: 'µs', sizes, values });
   },
