@@ -20,24 +20,33 @@ export const clusterLists: Scenario = {
   run: async (scale, tell) => {
     const [clusters, watchers] = scale === 'full' ? [10_000, 1_000] : [2_000, 200];
     tell(`${clusters} clusters, ${watchers} watchers`);
-    return outcomeOf(await runScript<ListFigures>('clusters-list.ts', [clusters, watchers]), clusters, watchers);
+    const measured = await runScript<ListFigures>('clusters-list.ts', [clusters, watchers]);
+    return outcomeOf(measured, { clusters, watchers, isFull: scale === 'full' });
   },
 };
 
-function outcomeOf(measured: ListFigures, clusters: number, watchers: number): Outcome {
+interface Size {
+  readonly clusters: number;
+  readonly watchers: number;
+  readonly isFull: boolean;
+}
+
+function outcomeOf(measured: ListFigures, { clusters, watchers, isFull }: Size): Outcome {
   const { fullMs, smallMs } = measured.lists;
   const { hub, facade } = measured.watches.microseconds;
   const all = clusters.toLocaleString('en-US');
+  // Of short lists, what every request takes is the larger part.
+  const goal = (value: number) => (isFull ? { goal: atMost(value) } : {});
   return {
     measured,
     figures: [
-      { name: `list of ${all}: CPU of kube-apiserver's`, value: fullMs.facade / fullMs.hub, unit: '×', goal: atMost(1 / 30) },
-      { name: `list of ${all}: CPU of a ready-made buffer's`, value: fullMs.facade / fullMs.floor, unit: '×', goal: atMost(1.3) },
+      { name: `list of ${all}: CPU of kube-apiserver's`, value: fullMs.facade / fullMs.hub, unit: '×', ...goal(1 / 30) },
+      { name: `list of ${all}: CPU of a ready-made buffer's`, value: fullMs.facade / fullMs.floor, unit: '×', ...goal(1.3) },
       {
         name: `list of 100 of ${all}: CPU of kube-apiserver's`,
         value: smallMs.facadeByRights / smallMs.hubBySelector,
         unit: '×',
-        goal: atMost(0.1),
+        ...goal(0.1),
       },
       {
         name: `event to ${watchers} watchers, one by one: CPU of kube-apiserver's`,
