@@ -321,10 +321,10 @@ describe('selectors that are not right', () => {
     ['many brackets', '('.repeat(100_000)],
     ['a hundred thousand terms with a bad end', `${'a=b,'.repeat(100_000)}=`],
   ])('are refused in no time: %s (case 102)', async (_, selector) => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     const { status } = await replica.get(`labelSelector=${encodeURIComponent(selector)}`, ADMIN);
     expect(status).toBe(400);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   });
 
   it.each(['spec.x=1', 'metadata.namespace=a', 'status.version!=1'])(
