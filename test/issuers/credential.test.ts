@@ -81,8 +81,8 @@ describe('CA bundle', () => {
     ['10,000 certificates', base64(authority.certificate.repeat(10_000))],
     ['a megabyte', base64(`# ${'x'.repeat(1 << 20)}\n${authority.certificate}`)],
   ])('C-5: is never %s, and that is soon found out', (_, bundle) => {
-    const start = performance.now();
+    const before = process.cpuUsage();
     expect(caCertificates(bundle)).toBeUndefined();
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(process.cpuUsage(before).user).toBeLessThan(500_000);
   });
 });
