@@ -313,8 +313,6 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-// Whoever started us has ended.
-process.once('disconnect', () => process.exit(1));
 const [clusters = '10000', watchers = '1000'] = process.argv.slice(2);
 console.log(JSON.stringify(await bench(Number(clusters), Number(watchers)), null, 2));
 process.exit();

@@ -206,8 +206,6 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-// Whoever started us has ended.
-process.once('disconnect', () => process.exit(1));
 const [connections = '16', seconds = '8', rounds = '3'] = process.argv.slice(2);
 console.log(JSON.stringify(await bench({ connections: Number(connections), seconds: Number(seconds) }, Number(rounds)), null, 2));
 process.exit();
