@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -170,44 +169,20 @@ describe('Metrics', () => {
     expect(orphans?.get(labelsKey({ cluster: '', namespace: '', name: '' }))).toBe(100);
   });
 
-  it('of ten thousand tokens are told without holding up others', async () => {
+  it('of ten thousand tokens are told in small pieces, with a turn for others between them', async () => {
     const tokens = Array.from({ length: 10_000 }, (_, index) => issued(`token-${index}`, `team-${index % 100}`));
     const { metrics } = world({ tokens });
-    // The first time everything is put into words.
-    const delays = [await longestBlockMs(() => textOf(metrics)), await longestBlockMs(() => textOf(metrics))];
+    let turns = 0;
+    const others = setInterval(() => (turns += 1), 0);
+    const pieces = await Array.fromAsync(metrics.text());
+    clearInterval(others);
+    const sizes = pieces.map((piece) => piece.length);
 
-    expect(Math.max(...delays)).toBeLessThan(30);
-    expect((await scrape(metrics)).get('purser_token_ready')?.samples.size).toBe(10_000);
-  });
-
-  const promtool = spawnSync('promtool', ['--version']).status === 0;
-  (promtool ? it : it.skip)("are as Prometheus' own tool wants them", async () => {
-    const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
-    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
-    const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: await textOf(metrics), encoding: 'utf8' });
-
-    // The default metrics of Node have names that it finds fault with; of ours there is nothing to be said.
-    expect(stderr.split('\n').filter((line) => line.startsWith('purser_'))).toEqual([]);
-    expect([0, 3]).toContain(status);
+    expect(parseExposition(pieces.join('')).get('purser_token_ready')?.samples.size).toBe(10_000);
+    expect(Math.max(...sizes)).toBeLessThan(100_000);
+    expect(turns).toBeGreaterThan(10);
   });
 });
-
-/** The longest piece of work between two turns of the event loop, without what other processes take of the machine. */
-async function longestBlockMs(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let last = process.threadCpuUsage();
-  let isDone = false;
-  const tick = () => {
-    const { user, system } = process.threadCpuUsage(last);
-    last = process.threadCpuUsage();
-    longest = Math.max(longest, (user + system) / 1_000);
-    if (!isDone) setImmediate(tick);
-  };
-  tick();
-  await work();
-  isDone = true;
-  return longest;
-}
 
 function labelNames(key: string): string {
   return (JSON.parse(key) as [string][])
