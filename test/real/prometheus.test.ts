@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { type LocalRun, startLocalRun } from '../e2e/local-run.ts';
 import { newFolder } from '../support/folders.ts';
-import { hasPrometheus, type Prometheus, type Sample, startPrometheus } from '../support/prometheus.ts';
+import { type Prometheus, requirePrometheus, type Sample, startPrometheus } from '../support/prometheus.ts';
 import { readText } from '../support/repository.ts';
 
 jest.setTimeout(120_000);
@@ -23,8 +23,9 @@ interface RuleGroups {
 let purser: LocalRun;
 let prometheus: Prometheus;
 
-(hasPrometheus() ? describe : describe.skip)('a Prometheus beside Purser', () => {
+describe('a Prometheus beside Purser', () => {
   beforeAll(async () => {
+    requirePrometheus();
     const folder = await newFolder();
     purser = await startLocalRun(folder, '--probe-interval=1s');
     const { spec } = parse(readText('deploy/components/monitoring/alerts.yaml')) as { spec: object };

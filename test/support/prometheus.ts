@@ -12,6 +12,11 @@ export function hasPrometheus(): boolean {
   return ['promtool', 'prometheus'].every((program) => spawnSync(program, ['--version']).status === 0);
 }
 
+/** Throws where they are not installed: what needs them must not pass without them. */
+export function requirePrometheus(): void {
+  if (!hasPrometheus()) throw new Error('Prometheus and promtool are not installed: install the package `prometheus`');
+}
+
 export interface Prometheus {
   /** The answer of an endpoint below /api/v1, such as `rules`. */
   ask<T>(path: string): Promise<T>;
