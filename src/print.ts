@@ -1,15 +1,18 @@
 // `purser print`: the manifests by which a cluster is registered, ready to be applied.
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { StartError } from './config/start-error.ts';
+import { namespaces as readNamespaces, ValueError } from './config/values.ts';
+import { repositoryPath } from './kube/manifests.ts';
 
 /** What `purser print` prints; undefined when another command is given. Throws a StartError for what cannot be printed. */
-export async function printedText([command, what = '', ...others]: readonly string[]): Promise<string | undefined> {
+export async function printedText([command, ...args]: readonly string[]): Promise<string | undefined> {
   if (command !== 'print') return undefined;
-  const found = Object.hasOwn(MANIFESTS, what) ? MANIFESTS[what] : undefined;
-  if (found === undefined || others.length > 0) throw new StartError(`print takes one of: ${Object.keys(MANIFESTS).join(', ')}`);
-  return `${found.recipe}${await readFile(join(import.meta.dirname, '..', found.path), 'utf8')}`;
+  const { what, namespaces } = askedFor(args);
+  const { path, recipe } = MANIFESTS[what];
+  const text = await readFile(repositoryPath(path), 'utf8');
+  return namespaces === undefined ? `${recipe}${text}` : `${narrowRecipe(recipe, namespaces)}${narrowed(text, namespaces)}`;
 }
 
 interface Printed {
@@ -18,7 +21,7 @@ interface Printed {
   readonly path: string;
 }
 
-const MANIFESTS: Readonly<Record<string, Printed>> = {
+const MANIFESTS = {
   'target-rbac': {
     path: 'deploy/target/access.yaml',
     recipe: `# For the cluster that tokens are wanted for:
@@ -32,8 +35,57 @@ const MANIFESTS: Readonly<Record<string, Printed>> = {
   },
   registration: {
     path: 'deploy/samples/cluster.yaml',
-    recipe: `# For the hub, with names, addresses and credential of your own:
+    recipe: `# For the hub, with a name and addresses of your own; the Secret is that of purser print target-rbac:
 #   purser print registration > target-1.yaml; edit it; kubectl --context HUB apply -f target-1.yaml
 `,
   },
-};
+} as const satisfies Readonly<Record<string, Printed>>;
+
+const USAGE = `print takes one of: ${Object.keys(MANIFESTS).join(', ')}; the first with --namespaces NS,NS for those of the cluster alone`;
+
+/** The account, its role in the namespaces of its tokens, and the binding of the two. */
+const ACCOUNT = 'purser';
+
+function askedFor(args: readonly string[]): { readonly what: keyof typeof MANIFESTS; readonly namespaces: readonly string[] | undefined } {
+  const { values, positionals } = parsed(args);
+  const [what = ''] = positionals;
+  if (!isPrinted(what) || positionals.length > 1 || (values.namespaces !== undefined && what !== 'target-rbac'))
+    throw new StartError(USAGE);
+  try {
+    return { what, namespaces: values.namespaces === undefined ? undefined : [...new Set(readNamespaces(values.namespaces))] };
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new StartError(`--namespaces must be ${error.message}, not ${JSON.stringify(values.namespaces)}`, { cause: error });
+  }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: { namespaces: { type: 'string' } }, allowPositionals: true });
+  } catch (cause) {
+    throw new StartError(USAGE, { cause });
+  }
+}
+
+function isPrinted(what: string): what is keyof typeof MANIFESTS {
+  return Object.hasOwn(MANIFESTS, what);
+}
+
+function narrowRecipe(recipe: string, namespaces: readonly string[]): string {
+  const own = recipe.replace(' | ', ` --namespaces ${namespaces.join(',')} | `);
+  return `${own}# Where Purser had these rights everywhere until now: kubectl --context TARGET delete clusterrolebinding ${ACCOUNT}\n`;
+}
+
+/** The same rights in these namespaces instead of everywhere; what no namespace can have stays as it is. */
+function narrowed(text: string, namespaces: readonly string[]): string {
+  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${ACCOUNT}\n`;
+  const narrow = (namespace: string) => `kind: RoleBinding\nmetadata:\n  name: ${ACCOUNT}\n  namespace: ${namespace}\n`;
+  const documents = text.split(SEPARATOR);
+  return documents
+    .flatMap((document) =>
+      document.includes(wide) ? namespaces.map((namespace) => document.replace(wide, narrow(namespace))) : [document],
+    )
+    .join(SEPARATOR);
+}
+
+const SEPARATOR = '---\n';

@@ -68,7 +68,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'the local run, and its process',
   },
-  print: { imports: ['config'], packages: [], node: true, why: 'manifests for people' },
+  print: { imports: ['config', 'kube'], packages: [], node: true, why: 'manifests for people' },
   program: { imports: ['config', 'std'], packages: [], node: false, why: 'signals and exit codes' },
   'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
   app: {

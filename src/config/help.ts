@@ -36,7 +36,7 @@ export function optionsTable(): string {
 
 const INTRODUCTIONS = {
   either: `Usage: purser [run | dev] [options], or npm start -- [run | dev] [options]
-       purser print target-rbac | registration
+       purser print target-rbac [--namespaces NS,NS] | registration
 
   run   Purser on the cluster that KUBECONFIG names, or on the one that its pod is in
   dev   Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and

@@ -19,7 +19,7 @@ import { nameOf } from './paths.ts';
 
 /** The objects of a YAML file, or of all of a folder's, by their path in the repository. */
 export async function readManifests(path: string): Promise<readonly ApiObject[]> {
-  const root = join(import.meta.dirname, '../..', path);
+  const root = repositoryPath(path);
   const files = path.endsWith('.yaml')
     ? [root]
     : (await readdir(root))
@@ -28,6 +28,11 @@ export async function readManifests(path: string): Promise<readonly ApiObject[]>
         .map((name) => join(root, name));
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as ApiObject));
+}
+
+/** Where a file or folder of the repository is, or of the image, which has the same layout. */
+export function repositoryPath(path: string): string {
+  return join(import.meta.dirname, '../..', path);
 }
 
 /** Makes the server's objects what the manifests say; changes nothing where they are. */
