@@ -20,9 +20,9 @@ export function pageOf(rows: readonly Row[], { seed, command, machine }: Circums
 \`npm run faults\` runs Purser as a process of its own on a real hub and two real target clusters (etcd and kube-apiserver on
 loopback). Every API server is behind a proxy that refuses, resets, freezes, delays, throttles and cuts connections, and that
 answers, alters, truncates, loses and holds requests. A prober with a client of its own, which goes past all proxies, reads
-every ManagedToken and Secret and puts every token to its target with a TokenReview, about once a second. What happened is kept as JSON lines and checked afterwards.
+every ManagedToken and Secret and puts every token to its target with a TokenReview, about once a second. What happened is kept
+as JSON lines and checked afterwards.
 
-The table is of one run: \`${command}\`, seed ${seed}, on ${machine}.
 ${samples} tokens were sampled, ${issued} were issued; ${violations.length === 0 ? 'nothing was violated' : `${violations.length} violations`}.
 
 ${markdownOf(rows)}
@@ -61,8 +61,7 @@ put it right (15 to 120 s; under faults by chance 90 s after a Secret was delete
 where issuances are counted instead; I2 where callers of the façade or another hub use the same account; I8 with 500 watchers,
 each of which has a socket. For I2, every failed or disturbed TokenRequest or Secret write allows one issuance more.
 
-Faults F1 to F60 are numbered as in the fault matrix; those with other letters were added. \`npm run test:kube\` runs a short,
-seeded form of all this.
+\`test/faults/scenarios\` has the faults by these names. \`npm run test:kube\` runs a short, seeded form of all this.
 
 \`\`\`sh
 npm run kube:build            # once: etcd, kube-apiserver and kube-controller-manager
@@ -70,5 +69,9 @@ npm run faults                # everything, then ten minutes of faults by chance
 npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
 \`\`\`
+
+## How the figures were made
+
+By one run: \`${command}\`, seed ${seed}, on ${machine}.
 `;
 }
