@@ -89,7 +89,7 @@ async function untilWritten(purser: Purser, tails: Tails, tokens: number): Promi
     for (const { request, object, code } of next) if (request === STATUS && code === 200) written.add(object);
     if (written.size > before) lastAt = performance.now();
     if (performance.now() - lastAt > STALL_MS)
-      throw new Error(`${written.size} of ${tokens} ManagedTokens got a status; ${await purser.log()}`);
+      throw new Error(`${written.size} of ${tokens} ManagedTokens got a status; ${await purser.state()}`);
     await delay(500);
   }
   return audited;

@@ -14,8 +14,8 @@ export interface Purser {
   /** Ends it in good order. Throws when it has ended by itself. */
   readonly stop: () => Promise<void>;
   readonly assertRunning: () => Promise<void>;
-  /** The end of its log. */
-  readonly log: () => Promise<string>;
+  /** Whether it is ready and leads, how much waits, and the end of its log: for whoever waits in vain. */
+  readonly state: () => Promise<string>;
 }
 
 export interface PurserReady {
@@ -30,14 +30,13 @@ const STOP_MS = 30_000;
 export async function startPurser(kubeconfig: string, options: readonly string[] = []): Promise<Purser> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
-  const common = ['--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--facade-rate', '0', '--ready-file', readyFile];
+  const common = ['--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none', '--facade-rate', '0'];
   const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'warn' };
-  const args = [...(await nodeOptions()), 'src/start.mjs', 'run', ...common, ...options];
+  const args = [...(await nodeOptions()), 'src/start.mjs', 'run', ...common, '--ready-file', readyFile, ...options];
   const startedAt = performance.now();
   const program = await startProgram(process.execPath, args, logFile, { env });
-  const log = async () => (await program.output()).slice(-4_000);
   const assertRunning = async () => {
-    if (!program.isRunning()) throw new Error(`Purser ended:\n${await log()}`);
+    if (!program.isRunning()) throw new Error(`Purser ended:\n${await endOfLog(program)}`);
   };
   const ready = untilReady(program, readyFile, startedAt);
   ready.catch(() => {});
@@ -46,7 +45,7 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
     await program.stop(STOP_MS);
     await rm(folder, { recursive: true, force: true });
   };
-  return { pid: program.pid, ready, stop, assertRunning, log };
+  return { pid: program.pid, ready, stop, assertRunning, state: async () => `${await progress(readyFile)}\n${await endOfLog(program)}` };
 }
 
 /** Those of the start script, and those that are asked for. */
@@ -59,9 +58,35 @@ async function nodeOptions(): Promise<readonly string[]> {
 async function untilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {
   const giveUpAt = startedAt + READY_MS;
   while (performance.now() < giveUpAt && program.isRunning()) {
-    const text = await readFile(readyFile, 'utf8').catch(() => '');
-    if (text !== '') return { afterMs: performance.now() - startedAt, facade: (JSON.parse(text) as { readonly facade?: string }).facade };
+    const served = await readServed(readyFile);
+    if (served !== undefined) return { afterMs: performance.now() - startedAt, facade: served.facade };
     await delay(20);
   }
-  throw new Error(`Purser does not get ready:\n${(await program.output()).slice(-4_000)}`);
+  throw new Error(`Purser does not get ready:\n${await endOfLog(program)}`);
+}
+
+interface Served {
+  readonly facade?: string;
+  readonly metrics?: string;
+}
+
+/** Undefined before it is ready. */
+async function readServed(readyFile: string): Promise<Served | undefined> {
+  const text = await readFile(readyFile, 'utf8').catch(() => '');
+  return text === '' ? undefined : (JSON.parse(text) as Served);
+}
+
+/** By its metrics, which cost nothing until they are asked for: a log of every step would. */
+async function progress(readyFile: string): Promise<string> {
+  const served = await readServed(readyFile);
+  if (served === undefined) return 'it is not ready';
+  const answer = await fetch(`${served.metrics}/metrics`).catch(() => undefined);
+  const lines = (await answer?.text())?.split('\n') ?? ['it is ready and tells no metrics'];
+  return lines.filter((line) => !line.startsWith('#') && PROGRESS.test(line)).join('\n');
+}
+
+const PROGRESS = /^(it is|purser_leader|purser_workqueue_depth|purser_reconcile_total)/;
+
+async function endOfLog(program: Program): Promise<string> {
+  return (await program.output()).slice(-4_000);
 }

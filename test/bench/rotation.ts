@@ -19,6 +19,7 @@ export interface Rotation {
   readonly worstLateSeconds: number;
   /** Tokens whose old one had expired when the new one came, or that did not come at all. */
   readonly late: number;
+  /** Without what Purser takes while nothing is due. */
   readonly cpuMsPerRotation: number;
 }
 
@@ -29,23 +30,26 @@ interface Due {
 
 const ROTATED = 'update secrets';
 const PATIENCE_MS = 120_000;
+/** What a few probes cost says little of a window of minutes. */
+const SHORTEST_IDLE_SECONDS = 15;
 
 /** Waits until every token of this world was rotated once. Nothing may be due when it is called. */
 export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rotation> {
   const tails = tailsOf(world);
-  const due = await dueTimes(world);
-  const instants = [...due.values()].map(({ at }) => at);
-  const [firstAt, lastAt] = [Math.min(...instants), Math.max(...instants)];
-  if (firstAt < Date.now()) throw new Error('tokens were due before all of them had been issued');
-  await delay(firstAt - 1_000 - Date.now());
+  // What is in the logs already takes a while to be read; nothing that comes meanwhile may be taken for old.
   await tails.next();
-  const cpu = await cpuSeconds(purser.pid);
+  const due = await dueTimes(world);
+  const [listedAt, instants] = [Date.now(), [...due.values()].map(({ at }) => at)];
+  const [firstAt, lastAt] = [Math.min(...instants), Math.max(...instants)];
+  if (firstAt < listedAt) throw new Error('tokens were due before all of them had been issued');
+  const idleShare = await idleUntil(firstAt - 1_000, purser);
+  const [startedAt, cpu] = [performance.now(), await cpuSeconds(purser.pid)];
   const audited: Audited[] = [];
   const rotatedAt = new Map<string, number>();
   while (rotatedAt.size < due.size && Date.now() < lastAt + PATIENCE_MS) {
     await purser.assertRunning();
     await delay(1_000);
-    const next = await tails.next();
+    const next = (await tails.next()).filter(({ receivedAt }) => receivedAt >= listedAt);
     audited.push(...next);
     for (const { request, object, code, answeredAt } of next)
       if (request === ROTATED && code === 200 && due.has(object) && !rotatedAt.has(object)) rotatedAt.set(object, answeredAt);
@@ -53,8 +57,17 @@ export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rota
   // The last status follows its Secret.
   await delay(1_000);
   audited.push(...(await tails.next()));
-  const spent = (await cpuSeconds(purser.pid)) - cpu;
+  const idleSeconds = (idleShare * (performance.now() - startedAt)) / 1_000;
+  const spent = (await cpuSeconds(purser.pid)) - cpu - idleSeconds;
   return { windowSeconds: (lastAt - firstAt) / 1_000, ...lateness(due, rotatedAt), ...costs(audited), ...cpuOf(spent, audited) };
+}
+
+/** Which share of a core Purser takes while nothing is due, up to an instant; 0 where there is no time to tell. */
+async function idleUntil(at: number, { pid }: Purser): Promise<number> {
+  const [startedAt, cpu] = [performance.now(), await cpuSeconds(pid)];
+  await delay(at - Date.now());
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return seconds < SHORTEST_IDLE_SECONDS ? 0 : ((await cpuSeconds(pid)) - cpu) / seconds;
 }
 
 /** By the key of the Secret, which has the name of its ManagedToken here. */
