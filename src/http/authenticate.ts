@@ -7,11 +7,13 @@ import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import type { Clock } from '../std/clock.ts';
+import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
+import { SingleFlight } from '../std/single-flight.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { bearerToken } from './bearer.ts';
 import { FreshCache } from './fresh-cache.ts';
-import { decisionOf, reviewStatus, unreadable } from './hub-answer.ts';
+import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
 import { overloaded } from './rate-limit.ts';
 import type { Caller, User } from './request.ts';
 import { type Rate, TokenBucket } from './token-bucket.ts';
@@ -32,7 +34,9 @@ export class Authenticator {
   readonly #accepted: FreshCache<User>;
   /** Apart from the others: a flood of bad tokens drives out nobody who is known. */
   readonly #refused: FreshCache<true>;
-  readonly #underWay = new Map<string, Promise<User | undefined>>();
+  /** Whoever was known once does not stand in line with those who never were. */
+  readonly #known = new Recent<true>(MAX_ENTRIES);
+  readonly #reviews = new SingleFlight<User | undefined>();
   readonly #unknown: TokenBucket;
 
   constructor(options: AuthenticatorOptions) {
@@ -58,31 +62,34 @@ export class Authenticator {
   async #find(tokenId: string, token: string, ttlMs = TTL_MS): Promise<User | undefined> {
     const user = this.#accepted.get(tokenId, ttlMs);
     if (user !== undefined || this.#refused.get(tokenId)) return user;
-    const review = this.#underWay.get(tokenId) ?? this.#review(tokenId, token);
-    this.#underWay.set(tokenId, review);
-    return review;
+    return this.#reviews.do(tokenId, () => this.#review(tokenId, token));
   }
 
   async #review(tokenId: string, token: string): Promise<User | undefined> {
-    try {
-      // Whoever was known a moment ago does not stand in line with those who never were.
-      const waitMs = this.#accepted.last(tokenId) === undefined ? this.#unknown.take() : 0;
-      if (waitMs > 0) throw overloaded(waitMs);
-      const askedAt = this.#options.clock.monotonic();
-      const user = await this.#ask(token);
-      if (user === undefined) this.#refused.set(tokenId, true, askedAt);
-      else this.#accepted.set(tokenId, user, askedAt);
-      (user === undefined ? this.#accepted : this.#refused).delete(tokenId);
-      return user;
-    } finally {
-      this.#underWay.delete(tokenId);
-    }
+    const waitMs = this.#known.get(tokenId) ? 0 : this.#unknown.take();
+    if (waitMs > 0) throw overloaded(waitMs);
+    const askedAt = this.#options.clock.monotonic();
+    const user = await this.#ask(token);
+    if (user === undefined) this.#refuse(tokenId, askedAt);
+    else this.#accept(tokenId, user, askedAt);
+    return user;
+  }
+
+  #accept(tokenId: string, user: User, askedAt: number): void {
+    this.#accepted.set(tokenId, user, askedAt);
+    this.#refused.delete(tokenId);
+    this.#known.set(tokenId, true);
+  }
+
+  #refuse(tokenId: string, askedAt: number): void {
+    this.#refused.set(tokenId, true, askedAt);
+    this.#accepted.delete(tokenId);
   }
 
   async #ask(token: string): Promise<User | undefined> {
     const { hub, audiences, log } = this.#options;
     const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) };
-    const status = await reviewStatus(REVIEW, hub.createReview(TokenReviews, { spec }, { timeoutMs: DEADLINE_MS }), log);
+    const status = await reviewStatus(REVIEW, hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }), log);
     if (!decisionOf(REVIEW, status, 'authenticated', log) || !isForUs(status, audiences)) return undefined;
     const user = userOf(status['user']);
     if (user === undefined) throw unreadable(REVIEW, log);
@@ -95,7 +102,6 @@ const TTL_MS = 10_000;
 /** Streams last: with the time between two looks at their tokens, this is less than the other. */
 const STREAM_TTL_MS = 4_000;
 const MAX_ENTRIES = 10_000;
-const DEADLINE_MS = 10_000;
 const REVIEW_RATE: Rate = { perSecond: 200, burst: 400 };
 
 /** A server that does not know audiences says nothing of them. */

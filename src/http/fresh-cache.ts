@@ -1,6 +1,7 @@
 // Answers that are good for a while. The oldest go first when there are too many; failures are never kept.
 
 import type { Clock } from '../std/clock.ts';
+import { SingleFlight } from '../std/single-flight.ts';
 
 export interface FreshCacheOptions {
   readonly clock: Clock;
@@ -12,32 +13,33 @@ export interface FreshCacheOptions {
 /** Keeps answers by key, and lets all who ask the same at the same time wait for one answer. */
 export class FreshCache<V> {
   readonly #options: FreshCacheOptions;
+  /** In the order in which they were set, which is about that in which they expire. */
   readonly #entries = new Map<string, { readonly value: V; readonly askedAt: number }>();
-  readonly #asked = new Map<string, Promise<V>>();
+  readonly #asked = new SingleFlight<V>();
 
   constructor(options: FreshCacheOptions) {
     this.#options = options;
   }
 
+  /** How many answers are kept. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** The answer, if it is fresh, or younger than is asked for. */
   get(key: string, ttlMs = this.#options.ttlMs): V | undefined {
     const entry = this.#entries.get(key);
-    return entry !== undefined && this.#options.clock.monotonic() - entry.askedAt < ttlMs ? entry.value : undefined;
+    return entry !== undefined && this.#ageMs(entry) < ttlMs ? entry.value : undefined;
   }
 
-  /** The last answer, however old. */
-  last(key: string): V | undefined {
-    return this.#entries.get(key)?.value;
-  }
-
-  /** Keeps an answer to a question that was asked at `askedAt`, by the monotonic clock. */
+  /** Keeps an answer to a question that was asked at `askedAt`, by the monotonic clock. Those that have expired go. */
   set(key: string, value: V, askedAt: number): void {
+    const { ttlMs, maxEntries } = this.#options;
     this.#entries.delete(key);
     this.#entries.set(key, { value, askedAt });
-    if (this.#entries.size <= this.#options.maxEntries) return;
-    for (const oldest of this.#entries.keys()) {
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#entries.size <= maxEntries && this.#ageMs(entry) < ttlMs) return;
       this.#entries.delete(oldest);
-      return;
     }
   }
 
@@ -46,22 +48,18 @@ export class FreshCache<V> {
   }
 
   /** The answer: a fresh one, or the one to a question that is under way, or else what `ask` finds. */
-  find(key: string, ask: () => Promise<V>): Promise<V> {
-    const fresh = this.get(key);
-    if (fresh !== undefined) return Promise.resolve(fresh);
-    const underWay = this.#asked.get(key) ?? this.#ask(key, ask);
-    this.#asked.set(key, underWay);
-    return underWay;
+  async find(key: string, ask: () => Promise<V>): Promise<V> {
+    return this.get(key) ?? (await this.#asked.do(key, () => this.#ask(key, ask)));
   }
 
   async #ask(key: string, ask: () => Promise<V>): Promise<V> {
     const askedAt = this.#options.clock.monotonic();
-    try {
-      const value = await ask();
-      this.set(key, value, askedAt);
-      return value;
-    } finally {
-      this.#asked.delete(key);
-    }
+    const value = await ask();
+    this.set(key, value, askedAt);
+    return value;
+  }
+
+  #ageMs({ askedAt }: { readonly askedAt: number }): number {
+    return this.#options.clock.monotonic() - askedAt;
   }
 }

@@ -1,9 +1,31 @@
 // Reviews by the hub: an answer that says yes or no, or none at all.
 
-import { StatusError as Refusal, type StatusError, serviceUnavailable } from '../api/status.ts';
+import { StatusError, serviceUnavailable } from '../api/status.ts';
 import { type Fields, isFields } from '../domain/untrusted.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { User } from './request.ts';
 
+/** What a user would do. */
+export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttributes' | 'nonResourceAttributes'>;
+
+/** Whether the hub lets a user do something. Throws 503 when it does not say. */
+export async function isAllowed(
+  hub: Pick<KubeClient, 'createReview'>,
+  { username, uid, groups, extra }: User,
+  attributes: AccessAttributes,
+  log: Logger,
+): Promise<boolean> {
+  const lists = Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]]));
+  const spec = { user: username, uid, groups: [...groups], extra: lists, ...attributes };
+  const status = await reviewStatus(ACCESS_REVIEW, hub.createReview(SubjectAccessReviews, { spec }, { timeoutMs: REVIEW_MS }), log);
+  return decisionOf(ACCESS_REVIEW, status, 'allowed', log) && !decisionOf(ACCESS_REVIEW, status, 'denied', log);
+}
+
+/** How long the hub may take to answer. */
+export const REVIEW_MS = 10_000;
+const ACCESS_REVIEW = 'SubjectAccessReview';
 const RETRY_SECONDS = 1;
 
 /** The status of what a review answered. Throws 503 when there is no answer; nobody may then be told yes or no. */
@@ -13,7 +35,7 @@ export async function reviewStatus(what: string, review: Promise<unknown>, log: 
     answer = await review;
   } catch (error) {
     log.warn({ error }, `the hub did not answer a ${what}`);
-    throw unavailable(what, error instanceof Refusal ? error.retryAfterSeconds : undefined);
+    throw unavailable(what, error instanceof StatusError ? error.retryAfterSeconds : undefined);
   }
   const status = isFields(answer) ? answer['status'] : undefined;
   if (!isFields(status)) throw unreadable(what, log);

@@ -1,8 +1,10 @@
 // Something that is found out once and then known.
 
+import { SingleFlight } from '../std/single-flight.ts';
+
 /** Keeps what was found out. A failure is not kept: the next who asks tries again. */
 export class Once<T> {
-  #finding: Promise<T> | undefined;
+  readonly #finding = new SingleFlight<T>();
   #known: T | undefined;
 
   /** What was found out; undefined as long as that has not happened. */
@@ -10,18 +12,8 @@ export class Once<T> {
     return this.#known;
   }
 
-  get(find: () => Promise<T>): Promise<T> {
-    this.#finding ??= this.#find(find);
-    return this.#finding;
-  }
-
-  async #find(find: () => Promise<T>): Promise<T> {
-    try {
-      this.#known = await find();
-      return this.#known;
-    } catch (error) {
-      this.#finding = undefined;
-      throw error;
-    }
+  async get(find: () => Promise<T>): Promise<T> {
+    this.#known ??= await this.#finding.do('', find);
+    return this.#known;
   }
 }

@@ -14,6 +14,7 @@ export class Recent<V> {
   }
 
   set(key: string, value: V): void {
+    this.#entries.delete(key);
     this.#entries.set(key, value);
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#maxEntries) return;

@@ -8,7 +8,8 @@ import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { User } from '../request.ts';
-import { ListReviews, type ListReviewsOptions, userKey } from './list-reviews.ts';
+import { userKey } from '../user-key.ts';
+import { ListReviews, type ListReviewsOptions } from './list-reviews.ts';
 import { type OnVisibility, Viewer } from './viewer.ts';
 
 export interface AccessOptions extends ListReviewsOptions {

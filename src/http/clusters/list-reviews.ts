@@ -3,11 +3,12 @@
 import { RegistryGroup } from '../../api/names.ts';
 import { Clusters } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { SubjectAccessReviews } from '../../kube/reviews.ts';
 import type { Clock } from '../../std/clock.ts';
+import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { decisionOf, reviewStatus } from '../hub-answer.ts';
+import { isAllowed } from '../hub-answer.ts';
 import type { User } from '../request.ts';
+import { userKey } from '../user-key.ts';
 
 export interface ListReviewsOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -20,19 +21,18 @@ interface Answer {
   readonly askedAt: number;
 }
 
-const REVIEW = 'SubjectAccessReview';
 const REMEMBERED_MS = 10_000;
 /** The hub itself takes a moment to notice that its rules have changed. */
 const UNSETTLED_MS = 2_000;
 const UNSETTLED_REMEMBERED_MS = 250;
 const MAX_ANSWERS = 10_000;
-const ASK_MS = 10_000;
+const ATTRIBUTES = { resourceAttributes: { group: RegistryGroup, resource: Clusters.plural, verb: 'list' } };
 
 /** Failures are thrown, and not remembered. */
 export class ListReviews {
   readonly #options: ListReviewsOptions;
   readonly #answers = new Map<string, Answer>();
-  readonly #asking = new Map<string, Promise<boolean>>();
+  readonly #asking = new SingleFlight<boolean>();
   #unsettledAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ListReviewsOptions) {
@@ -57,12 +57,9 @@ export class ListReviews {
   }
 
   /** Asks now; whoever asks the same meanwhile shares the answer. */
-  async ask(user: User): Promise<boolean> {
+  ask(user: User): Promise<boolean> {
     const key = userKey(user);
-    const askedAt = this.#options.clock.monotonic();
-    const asking = this.#asking.get(key) ?? this.#ask(key, user, askedAt).finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asking);
-    return asking;
+    return this.#asking.do(key, () => this.#ask(key, user));
   }
 
   /** The rules have changed: a yes that is older than the change counts no more, and newer ones for a moment only. */
@@ -71,13 +68,10 @@ export class ListReviews {
     this.#asking.clear();
   }
 
-  async #ask(key: string, user: User, askedAt: number): Promise<boolean> {
-    const { username, uid, groups, extra } = user;
-    const { hub, log } = this.#options;
-    const resourceAttributes = { group: RegistryGroup, resource: Clusters.plural, verb: 'list' };
-    const spec = { user: username, uid, groups, extra, resourceAttributes };
-    const status = await reviewStatus(REVIEW, hub.createReview(SubjectAccessReviews, { spec }, { timeoutMs: ASK_MS }), log);
-    const allowed = decisionOf(REVIEW, status, 'allowed', log) && !decisionOf(REVIEW, status, 'denied', log);
+  async #ask(key: string, user: User): Promise<boolean> {
+    const { hub, clock, log } = this.#options;
+    const askedAt = clock.monotonic();
+    const allowed = await isAllowed(hub, user, ATTRIBUTES, log);
     const isOvertaken = (this.#answers.get(key)?.askedAt ?? askedAt) > askedAt;
     if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear();
     if (!isOvertaken) this.#answers.set(key, { allowed, askedAt });
@@ -90,9 +84,4 @@ export class ListReviews {
     if (askedAt < this.#unsettledAt) return 0;
     return askedAt < this.#unsettledAt + UNSETTLED_MS ? UNSETTLED_REMEMBERED_MS : REMEMBERED_MS;
   }
-}
-
-/** Everything about a user that an authoriser may look at. */
-export function userKey({ username, uid, groups, extra }: User): string {
-  return JSON.stringify([username, uid, groups, Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
