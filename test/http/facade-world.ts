@@ -1,7 +1,6 @@
 // A façade on a real TLS socket, between a hub and a target that answer as a test tells them to.
 
-import { Agent } from 'node:https';
-import { connect } from 'node:tls';
+import type { CertificateSource } from '../../src/http/certificate.ts';
 import { createFacade, type Facade, type FacadeSettings } from '../../src/http/facade.ts';
 import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
@@ -14,19 +13,18 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { registered, settings as targetSettings } from '../issuers/registration.ts';
 import { ACCOUNT_UID, authority, grant, refusal, startTarget } from '../issuers/wire-target.ts';
-import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import type { ApiAnswer, ApiRequest } from '../support/api-request.ts';
 import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
+import { answerOf, isWhole, type RawAnswer, RawConnection } from './raw-connection.ts';
 
 export interface FacadeWorldOptions {
   readonly hub?: WireHandler;
   readonly target?: WireHandler;
   readonly settings?: Partial<FacadeSettings>;
   readonly clock?: Clock;
+  readonly certificate?: CertificateSource;
 }
-
-/** What a raw connection got to read until it was closed, or until `isEnough`. */
-export type RawAnswer = { readonly text: string; readonly isClosed: boolean };
 
 const facadeAuthority = createAuthority(Date.now());
 
@@ -42,7 +40,6 @@ export class FacadeWorld {
     tokens: { list: () => [] },
     clusters: { list: () => [], has: (name) => this.clusters.has(name) },
   });
-  readonly #agent = new Agent({ ca: facadeAuthority.certificate, keepAlive: true });
   readonly #closing: (() => Promise<unknown>)[] = [];
   #facade: Facade | undefined;
 
@@ -58,7 +55,7 @@ export class FacadeWorld {
     );
   }
 
-  static async start({ hub, target, settings, clock = systemClock }: FacadeWorldOptions = {}): Promise<FacadeWorld> {
+  static async start({ hub, target, settings, certificate, clock = systemClock }: FacadeWorldOptions = {}): Promise<FacadeWorld> {
     const world = new FacadeWorld(await startWireServer(hub ?? allows()), await startTarget(target ?? issues()), clock);
     const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
     const transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
@@ -68,7 +65,7 @@ export class FacadeWorld {
       hub: new KubeClient(transport, 'purser'),
       clients: world.clients,
       registered: (name) => world.clusters.get(name),
-      certificate: { cert, key },
+      certificate: certificate ?? (async () => ({ cert, key })),
       clock,
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
@@ -80,19 +77,17 @@ export class FacadeWorld {
     return world;
   }
 
-  get url(): string {
-    return `https://127.0.0.1:${this.port}`;
-  }
-
-  request(method: string, path: string, request?: ApiRequest): Promise<ApiAnswer> {
-    return sendRequest({ url: this.url, agent: this.#agent }, method, path, request);
+  /** Sends a request as bytes of its own, on a connection of its own. */
+  async request(method: string, path: string, { headers = {}, body = '' }: ApiRequest = {}): Promise<ApiAnswer> {
+    const lines = ['Host: facade.test', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+    return answerOf(await this.raw(bytesOf({ method, target: path, lines, body })));
   }
 
   /** Asks for a token as somebody who may have it. */
   post(
     body: unknown = TOKEN_REQUEST,
     { path = TOKEN_PATH, headers = {} }: { path?: string; headers?: Readonly<Record<string, string>> } = {},
-  ) {
+  ): Promise<ApiAnswer> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.request('POST', path, {
       headers: { authorization: `Bearer ${GOOD}`, 'content-type': 'application/json', ...headers },
@@ -100,22 +95,16 @@ export class FacadeWorld {
     });
   }
 
+  /** Opens a connection, on which nothing is written yet; `port` may be that of a way to the façade. */
+  open(port = this.port): Promise<RawConnection> {
+    return RawConnection.open({ port, ca: facadeAuthority.certificate });
+  }
+
   /** Writes bytes as they are, and reads until the connection ends or the answer is whole. */
-  raw(bytes: string | Buffer, { isEnough = isWhole }: { isEnough?: (text: string) => boolean } = {}): Promise<RawAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
-    const socket = connect({ port: this.port, host: '127.0.0.1', ca: facadeAuthority.certificate, ALPNProtocols: ['http/1.1'] });
-    let text = '';
-    socket.on('secureConnect', () => socket.write(bytes));
-    socket.on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1');
-      if (!isEnough(text)) return;
-      resolve({ text, isClosed: false });
-      socket.destroy();
-    });
-    socket.on('end', () => socket.end());
-    socket.on('close', () => resolve({ text, isClosed: true }));
-    socket.on('error', (error) => (text === '' ? reject(error) : resolve({ text, isClosed: true })));
-    return promise;
+  async raw(bytes: string | Buffer, { isEnough = isWhole }: { isEnough?: (text: string) => boolean } = {}): Promise<RawAnswer> {
+    const connection = await this.open();
+    void connection.write(bytes);
+    return connection.read(isEnough).finally(() => connection.destroy());
   }
 
   /** The paths that the hub was asked for. */
@@ -137,7 +126,6 @@ export class FacadeWorld {
   }
 
   async close(): Promise<void> {
-    this.#agent.destroy();
     for (const close of this.#closing.reverse()) await close();
   }
 }
@@ -212,20 +200,4 @@ export function bytesOf(request: RawRequest = {}): Buffer {
   const framing = isFramed ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   const head = [`${method} ${target} HTTP/${version}`, ...lines, ...more, ...framing, '', ''].join('\r\n');
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
-}
-
-/** The status of an answer on the wire; 0 when there is none. */
-export function statusOf({ text }: RawAnswer): number {
-  return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0);
-}
-
-/** The Status of an answer on the wire. */
-export function failureOf({ text }: RawAnswer): { readonly message?: string; readonly reason?: string; readonly code?: number } {
-  return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as object;
-}
-
-function isWhole(text: string): boolean {
-  const end = text.indexOf('\r\n\r\n');
-  const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
-  return end >= 0 && length !== undefined && text.length >= end + 4 + Number(length);
 }

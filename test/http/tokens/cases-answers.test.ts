@@ -8,7 +8,8 @@ import { type Change, grant, grants, jwt, refusal, SUBJECT } from '../../issuers
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
-import { bytesOf, FacadeWorld, GOOD, statusOf, TOKEN_REQUEST } from '../facade-world.ts';
+import { bytesOf, FacadeWorld, GOOD, TOKEN_REQUEST } from '../facade-world.ts';
+import { statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());

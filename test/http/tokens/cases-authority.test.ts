@@ -6,7 +6,8 @@ import { authority, grant, startTarget } from '../../issuers/wire-target.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { WireReply } from '../../support/wire-server.ts';
-import { allows, bytesOf, FacadeWorld, POOR, type Review, statusOf, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { allows, bytesOf, FacadeWorld, POOR, type Review, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { WireHandler } from '../../support/wire-server.ts';
-import { allows, bytesOf, FacadeWorld, type FacadeWorldOptions, failureOf, GOOD, POOR, statusOf, TOKEN_PATH } from '../facade-world.ts';
+import { allows, bytesOf, FacadeWorld, type FacadeWorldOptions, GOOD, POOR, TOKEN_PATH } from '../facade-world.ts';
+import { failureOf, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());

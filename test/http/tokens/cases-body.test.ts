@@ -4,17 +4,8 @@ import { connect } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ACCOUNT_UID } from '../../issuers/wire-target.ts';
-import {
-  allows,
-  bytesOf,
-  FacadeWorld,
-  failureOf,
-  GOOD_LINES,
-  type RawAnswer,
-  statusOf,
-  TOKEN_PATH,
-  TOKEN_REQUEST,
-} from '../facade-world.ts';
+import { allows, bytesOf, FacadeWorld, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { failureOf, type RawAnswer, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 beforeAll(async () => {

@@ -2,7 +2,8 @@
 
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { bytesOf, FacadeWorld, failureOf, GOOD, GOOD_LINES, statusOf, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { bytesOf, FacadeWorld, GOOD, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { failureOf, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 beforeAll(async () => {

@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { assert, asyncProperty, string } from 'fast-check';
-import { bytesOf, FacadeWorld, failureOf, statusOf, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { bytesOf, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { failureOf, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 beforeAll(async () => {
