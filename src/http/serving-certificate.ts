@@ -1,7 +1,7 @@
 // The certificate of the façade on a cluster: in one Secret for all replicas, given by somebody else, or made by Purser.
 // One that Purser made has its authority beside it: new certificates are by the same one, so that callers need not be told.
 
-import { X509Certificate } from 'node:crypto';
+import { createPublicKey, X509Certificate } from 'node:crypto';
 import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
 import { hasReason } from '../api/status.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -20,7 +20,7 @@ export interface HubCertificateOptions {
   readonly clock: Clock;
 }
 
-/** The ConfigMap, and the key in it, under which the authority of a certificate that Purser made is published. */
+/** The ConfigMap in which the authority of the certificate is published, for those who may not read the Secret. */
 export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
 
 /** The names of the façade's Service, from near and from far. */
@@ -30,11 +30,16 @@ export function serviceNames(namespace: string): readonly string[] {
 
 /** The certificate in the Secret. Rejects while there is none, and none may be made. The Secret is read now and then. */
 export function hubCertificate(options: HubCertificateOptions): CertificateSource {
-  let known: { readonly certificate: ServingCertificate; readonly at: number } | undefined;
-  return async () => {
+  let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
+  return () => {
     const now = options.clock.monotonic();
-    if (known === undefined || now - known.at >= KEEP_MS) known = { certificate: await look(options), at: now };
-    return known.certificate;
+    if (known !== undefined && now - known.at < KEEP_MS) return known.certificate;
+    const looked = { certificate: look(options), at: now };
+    known = looked;
+    looked.certificate.catch(() => {
+      if (known === looked) known = undefined;
+    });
+    return looked.certificate;
   };
 }
 
@@ -46,12 +51,18 @@ const SERVICE = 'purser';
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
 async function look(options: HubCertificateOptions): Promise<ServingCertificate> {
-  const { hub, namespace, name, mayMake, clock } = options;
+  const { hub, namespace, name, mayMake } = options;
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignored(error, 'NotFound'));
-  if (!mayMake || (found !== undefined && !isOurs(found))) return servingCertificate(found, options);
-  const kept = found !== undefined && isFresh(found, clock.now()) ? found : await made(options, found);
-  await publish(options, textOf(kept, 'ca.crt'));
-  return servingCertificate(kept, options);
+  const kept = mayMake ? await upToDate(options, found) : found;
+  const certificate = servingCertificate(kept, options);
+  if (mayMake) await publish(options, kept?.data?.['ca.crt'] ? textOf(kept, 'ca.crt') : undefined);
+  return certificate;
+}
+
+/** What is missing, or ours and about to end, is made. */
+async function upToDate(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
+  const isKept = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
+  return isKept ? found : await made(options, found);
 }
 
 /** Writes a new certificate, unless another replica was faster. */
@@ -89,9 +100,9 @@ function authorityIn(secret: Secret | undefined, now: number): Certificate | und
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
 }
 
-async function publish({ hub, namespace }: HubCertificateOptions, authority: string): Promise<void> {
+async function publish({ hub, namespace }: HubCertificateOptions, authority: string | undefined): Promise<void> {
   const metadata = { namespace, name: AUTHORITY_CONFIG_MAP };
-  const data = { 'ca.crt': authority };
+  const data = authority !== undefined ? { 'ca.crt': authority } : {};
   const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignored(error, 'NotFound'));
   if (found?.data?.['ca.crt'] === authority) return;
   const written =
@@ -102,9 +113,14 @@ async function publish({ hub, namespace }: HubCertificateOptions, authority: str
   await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'));
 }
 
-/** Nobody else puts the key of an authority into it. */
+/** Whether our authority signed the certificate. Whoever takes the Secret over may leave the key of that in it. */
 function isOurs(secret: Secret): boolean {
-  return secret.data?.['ca.key'] !== undefined;
+  if (secret.data?.['ca.key'] === undefined) return false;
+  try {
+    return new X509Certificate(textOf(secret, 'tls.crt')).verify(createPublicKey(textOf(secret, 'ca.key')));
+  } catch {
+    return false;
+  }
 }
 
 function isFresh(secret: Secret, now: number): boolean {
@@ -113,6 +129,8 @@ function isFresh(secret: Secret, now: number): boolean {
 
 function servingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
   if (secret === undefined) throw new Error(`there is no Secret ${namespace}/${name} with a certificate yet`);
+  const missing = ['tls.crt', 'tls.key'].find((key) => !secret.data?.[key]);
+  if (missing !== undefined) throw new Error(`Secret ${namespace}/${name} has no ${missing}`);
   return { cert: textOf(secret, 'tls.crt'), key: textOf(secret, 'tls.key') };
 }
 

@@ -10,6 +10,7 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
 import { TEST_USERS } from '../support/users.ts';
@@ -67,11 +68,63 @@ describe('the certificate in a Secret of the hub', () => {
     expect(await source({ mayMake: false })()).toEqual(made);
   });
 
-  it('is left alone where somebody else gave it', async () => {
-    const data = { 'tls.crt': base64('theirs'), 'tls.key': base64('key') };
+  it('is left alone where somebody else gave it, and its authority is published', async () => {
+    const data = { 'tls.crt': base64('theirs'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
     expect(await source()()).toEqual({ cert: 'theirs', key: 'key' });
+    expect(await published()).toBe('authority');
+  });
+
+  it('has no authority published that is not its own', async () => {
+    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
+    await source()();
     await expect(published()).rejects.toThrow('not found');
+    await hub.create(ConfigMaps, { metadata: { namespace, name: AUTHORITY_CONFIG_MAP }, data: { 'ca.crt': 'of another one' } });
+    await source()();
+    expect(await published()).toBe('');
+  });
+
+  it('is left alone once somebody else writes it, with the key of our authority still beside it', async () => {
+    await source()();
+    const theirs = createAuthority(Date.now());
+    const { certificate, key } = issueServerCertificate(theirs, ['purser'], Date.now());
+    // As cert-manager writes: what it does not know of stays.
+    const data = { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(theirs.certificate) };
+    await hub.apply(Secrets, { metadata: { namespace, name: NAME }, data }, { force: true });
+    expect((await secret()).data).toHaveProperty(['ca.key']);
+
+    for (const days of [0, 300]) {
+      clock.advance(days * DAY_MS);
+      expect(await source()()).toEqual({ cert: certificate, key });
+      expect(await published()).toBe(theirs.certificate);
+    }
+  });
+
+  it.each(['tls.crt', 'tls.key'])('is waited for where the Secret has no %s', async (missing) => {
+    const certificate = source();
+    const made = await certificate();
+    const { [missing]: _, ...data } = (await secret()).data ?? {};
+    await hub.delete(Secrets, { namespace, name: NAME });
+    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
+
+    expect(await certificate()).toEqual(made);
+    clock.advance(600_000);
+    await expect(certificate()).rejects.toThrow(`Secret ${namespace}/${NAME} has no ${missing}`);
+  });
+
+  it('is read once for all who ask at the same time, and again after a failure', async () => {
+    let reads = 0;
+    const counting = { create: hub.create.bind(hub), update: hub.update.bind(hub), get: hub.get.bind(hub) };
+    const get: typeof hub.get = async (resource, ...rest) => {
+      if (resource === (Secrets as unknown)) reads += 1;
+      return await hub.get(resource, ...rest);
+    };
+    const certificate = source({ hub: { ...counting, get }, mayMake: false });
+    const all = await Promise.allSettled([certificate(), certificate()]);
+    expect([reads, all.map(({ status }) => status)]).toEqual([1, ['rejected', 'rejected']]);
+    await source()();
+    await Promise.all([certificate(), certificate()]);
+    expect(reads).toBe(2);
   });
 
   it('is read again, but not at every look', async () => {
