@@ -1,7 +1,7 @@
 // The composition root: builds Purser on one hub, and owns the order in which its parts start and stop.
 
 import { FieldManager } from './api/names.ts';
-import { certificateUpkeep } from './app/certificate.ts';
+import { certificateUpkeep, servingCertificate } from './app/certificate.ts';
 import { facade } from './app/facade.ts';
 import { installed, watches } from './app/hub.ts';
 import { leaderWork } from './app/leader-work.ts';
@@ -71,6 +71,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
   const { credentialNamespaces, namespaces, components = ['controller', 'facade'] } = settings;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
   const clients = clusterClients(options, client);
+  const certificate = servingCertificate(options, client);
   const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
@@ -78,12 +79,12 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
   const { tokens: _, secrets: __, requesters: ___, ...facadeInformers } = informers;
   const [leads, serves] = [components.includes('controller'), components.includes('facade')];
   return [
-    operations(options, { hub: client, metrics, health: state.health, onListening: onListening('metrics') }),
+    operations(options, { hub: client, metrics, health: state.health, certificate, onListening: onListening('metrics') }),
     installed(options, client),
     watches(leads ? informers : facadeInformers, client, log),
     { name: 'target clusters', start: async () => {}, stop: () => clients.close(), stopMs: CLOSE_MS },
-    ...(serves ? [facade(options, { hub: client, clients, informers, metrics, onListening: onListening('facade') })] : []),
-    ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, client)] : []),
+    ...(serves ? [facade(options, { hub: client, clients, informers, metrics, certificate, onListening: onListening('facade') })] : []),
+    ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
     ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
   ];
 }

@@ -1,7 +1,9 @@
 // The process of Purser on a cluster: the one that KUBECONFIG names, or the one that its pod runs in.
 
 import { type App, startApp } from './app.ts';
+import { checkCertificateFiles } from './config/certificate-files.ts';
 import { type Config, parseConfig } from './config/config.ts';
+import { checkEnvironment } from './config/environment.ts';
 import { helpText } from './config/help.ts';
 import { explainedPort } from './config/ports.ts';
 import { StartError } from './config/start-error.ts';
@@ -30,12 +32,14 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
     return undefined;
   }
   if (config.command === 'dev') throw new StartError('the local run is not part of this program; npm start -- dev starts it');
+  checkEnvironment(process.env);
   const log = createLogger({
     level: config.logLevel ?? 'info',
     readable: process.stderr.isTTY,
     write: (line) => process.stderr.write(line),
   });
   if (config.localOnly.length > 0) log.warn({ options: config.localOnly }, 'options without effect: Purser runs on a cluster');
+  await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const app = await startOnCluster(config, log);
   stopped.addEventListener('abort', () => void app.stop());

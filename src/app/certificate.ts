@@ -3,41 +3,38 @@
 import { hostname } from 'node:os';
 import {
   type CertificateSource,
-  certificateSource,
+  certificateFiles,
   followCertificate,
   type ServingCertificate,
   selfMadeCertificate,
+  toldOnce,
 } from '../http/certificate.ts';
 import { hubCertificate, serviceNames } from '../http/serving-certificate.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { sleep } from '../std/clock.ts';
+import { type Clock, sleep } from '../std/clock.ts';
 import type { AppOptions } from './options.ts';
 
 /** Where the certificate is found, for whatever the process serves. */
-export function servingCertificate(
-  { clock, settings, facadeCertificate }: Pick<AppOptions, 'clock' | 'settings' | 'facadeCertificate'>,
-  hub: KubeClient,
-): CertificateSource {
+export function servingCertificate(options: CertificateOptions, hub: KubeClient): CertificateSource {
+  const { clock, log, settings, facadeCertificate: given } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayMake = components?.includes('controller') ?? true;
-  const kept = name === undefined ? facadeCertificate : hubCertificate({ hub, namespace, name, mayMake, clock });
-  return certificateSource({ certFile, keyFile, names: [...serviceNames(namespace), hostname()] }, kept, clock.now());
+  if (certFile !== undefined && keyFile !== undefined) return toldOnce(certificateFiles(certFile, keyFile), log);
+  if (name !== undefined) return toldOnce(hubCertificate({ hub, namespace, name, mayMake, clock }), log);
+  return given === undefined ? selfMadeCertificate([...serviceNames(namespace), hostname()], clock.now()) : async () => given;
 }
 
+type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facadeCertificate'>;
+
 /** Resolves once there is a certificate, however long that takes. Rejects only when it is aborted. */
-export async function untilFound(
-  certificate: CertificateSource,
-  { clock, log }: Pick<AppOptions, 'clock' | 'log'>,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let isTold = false; ; isTold = true) {
+export async function untilFound(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (;;) {
     try {
       await certificate();
       return;
-    } catch (error) {
+    } catch {
       signal.throwIfAborted();
-      if (!isTold) log.warn({ error }, 'the façade waits for its certificate');
     }
     await sleep(clock, LOOK_MS, signal);
   }
@@ -46,14 +43,13 @@ export async function untilFound(
 const LOOK_MS = 1_000;
 
 /** Has the Secret made, and renewed, by a process that shows the certificate to nobody. */
-export function certificateUpkeep(options: AppOptions, hub: KubeClient): Component {
-  const certificate = servingCertificate(options, hub);
+export function certificateUpkeep({ clock, log }: AppOptions, certificate: CertificateSource): Component {
   let stop = () => {};
   return {
     name: 'certificate of the façade',
     stopMs: LOOK_MS,
     async start() {
-      stop = followCertificate({ ...options, certificate }, { cert: '', key: '' }, { useCertificate: () => {} });
+      stop = followCertificate({ certificate, clock, log }, { cert: '', key: '' }, { useCertificate: () => {} });
     },
     stop: async () => stop(),
   };

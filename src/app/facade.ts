@@ -2,6 +2,7 @@
 
 import { Subscription } from 'rxjs';
 import { registeredCluster, type TokenInformers } from '../controllers/managed-token/hub-view.ts';
+import type { CertificateSource } from '../http/certificate.ts';
 import { clusterRoutes, createClusterEndpoints } from '../http/clusters/endpoints.ts';
 import { createFacade } from '../http/facade.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
@@ -9,7 +10,7 @@ import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { servingCertificate, untilFound } from './certificate.ts';
+import { untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
 export interface FacadeParts {
@@ -17,13 +18,13 @@ export interface FacadeParts {
   readonly clients: ClusterClients;
   readonly informers: Pick<TokenInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'>;
   readonly metrics: Metrics;
+  readonly certificate: CertificateSource;
   readonly onListening: (url: string) => void;
 }
 
 /** Listens as long as Purser knows the hub. */
-export function facade(options: AppOptions, { hub, clients, informers, metrics, onListening }: FacadeParts): Component {
+export function facade(options: AppOptions, { hub, clients, informers, metrics, certificate, onListening }: FacadeParts): Component {
   const { clock, random, log, settings } = options;
-  const certificate = servingCertificate(options, hub);
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
   const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log, annotationPrefixes: settings.facadeAnnotations ?? [] });
@@ -36,7 +37,7 @@ export function facade(options: AppOptions, { hub, clients, informers, metrics, 
     name: 'façade',
     stopMs: graceMs + CLOSE_MS,
     async start(signal) {
-      if (settings.facadeTlsSecret !== undefined) await untilFound(certificate, options, signal);
+      await untilFound(certificate, clock, signal);
       following.add(endpoints.run());
       onListening(await served.listen());
     },

@@ -1,13 +1,14 @@
 // How the process is looked at from outside: its health, and its metrics.
 
 import { Authenticator } from '../http/authenticate.ts';
+import type { CertificateSource } from '../http/certificate.ts';
 import type { Health } from '../http/operations/health.ts';
 import { listenForOperations, type Operations } from '../http/operations/listener.ts';
 import { metricsAccess } from '../http/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { servingCertificate, withoutWaiting } from './certificate.ts';
+import { withoutWaiting } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
 /** How far the process is, as its probes tell it. The hub may be away: answers from memory are better than none. */
@@ -34,16 +35,18 @@ export interface Observed {
   readonly hub: KubeClient;
   readonly metrics: Metrics;
   readonly health: Health;
+  readonly certificate: CertificateSource;
   readonly onListening: (url: string) => void;
 }
 
 /** Probes come first and go last. */
-export function operations(options: AppOptions, { hub, metrics, health, onListening }: Observed): Component {
+export function operations(options: AppOptions, observed: Observed): Component {
+  const { hub, metrics, health, onListening } = observed;
   const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
   const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
-  const certificate = settings.metricsTls ? withoutWaiting(servingCertificate(options, hub), clock.now()) : undefined;
+  const certificate = settings.metricsTls ? withoutWaiting(observed.certificate, clock.now()) : undefined;
   let listening: Operations | undefined;
   return {
     name: 'metrics and health',

@@ -17,7 +17,7 @@ export interface AppOptions {
   /** Environment of the kubeconfig's credential plugins; without it, none is run. */
   readonly execEnv?: Env;
   readonly settings: AppSettings;
-  /** The certificate of the façade, where it is not in files; without it, one is made. */
+  /** The certificate of the façade, where it is neither in files nor in a Secret; without it, one is made. */
   readonly facadeCertificate?: ServingCertificate;
   /** Told of a defect that ended the work: only a new process can help. */
   readonly onDefect?: (error: unknown) => void;
@@ -47,6 +47,9 @@ export interface AppSettings extends FacadeSettings {
   readonly allowLoopback: boolean;
   /** What this process does; everything by default. */
   readonly components?: readonly ('controller' | 'facade')[];
+  /** Files with the certificate of the façade and its key. */
+  readonly facadeTlsCert?: string | undefined;
+  readonly facadeTlsKey?: string | undefined;
   /** The Secret in our namespace that has the certificate of the façade, and is made where it is missing. */
   readonly facadeTlsSecret?: string | undefined;
   /** Whether to install our custom resources on the hub. */

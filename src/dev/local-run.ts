@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../app.ts';
+import { checkCertificateFiles } from '../config/certificate-files.ts';
 import type { Config } from '../config/config.ts';
 import { explainedPort } from '../config/ports.ts';
 import type { Running } from '../program.ts';
@@ -27,6 +28,7 @@ export interface LocalRunOptions {
 /** Starts everything, says when it serves, and returns how to stop it. When something fails, nothing is left running. */
 export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
   await using closing = new AsyncDisposableStack();
+  await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const folder = await openDataFolder(config.dataDir);
   const servers = await startRememberedServers(folder, config, log, closing);

@@ -11,25 +11,23 @@ export interface ServingCertificate {
   readonly key: string;
 }
 
-/** Where the certificate of today is found. Asked now and then. */
+/** Where the certificate of today is found. Asked now and then; rejects while it cannot be read, and tells of that itself. */
 export type CertificateSource = () => Promise<ServingCertificate>;
 
-/** Where the certificate comes from: files, or else one that is given, or else one that is made now. */
-export function certificateSource(files: CertificateFiles, given: GivenCertificate | undefined, now: number): CertificateSource {
-  const { certFile, keyFile, names = [] } = files;
-  if (certFile !== undefined && keyFile !== undefined) return certificateFiles(certFile, keyFile);
-  if (given === undefined) return selfMadeCertificate(names, now);
-  return typeof given === 'function' ? given : async () => given;
-}
-
-/** A certificate that stays, or where that of the day is found. */
-export type GivenCertificate = ServingCertificate | CertificateSource;
-
-export interface CertificateFiles {
-  readonly certFile: string | undefined;
-  readonly keyFile: string | undefined;
-  /** What one that is made is for, besides this machine. */
-  readonly names?: readonly string[];
+/** Tells of a certificate that cannot be read: once, however many ask for it and however often. */
+export function toldOnce(certificate: CertificateSource, log: Logger): CertificateSource {
+  let isTold = false;
+  return async () => {
+    try {
+      const found = await certificate();
+      isTold = false;
+      return found;
+    } catch (error) {
+      if (!isTold) log.warn({ error }, 'the certificate of the façade cannot be read: it is waited for, and what is shown stays');
+      isTold = true;
+      throw error;
+    }
+  };
 }
 
 /** The certificate that two files hold. */
@@ -61,18 +59,22 @@ export interface Shower {
 
 /** Has a new certificate shown as soon as there is one that can be used. Returns how to stop. */
 export function followCertificate({ certificate, clock, log }: FollowOptions, first: ServingCertificate, shower: Shower): () => void {
-  let used = first;
+  let last = first;
   const look = async () => {
     const found = await certificate();
-    if (found.cert === used.cert && found.key === used.key) return;
-    shower.useCertificate(found);
-    used = found;
-    log.info('there is a new certificate');
+    if (found.cert === last.cert && found.key === last.key) return;
+    last = found;
+    try {
+      shower.useCertificate(found);
+      log.info('there is a new certificate');
+    } catch (error) {
+      log.warn({ error }, 'the new certificate cannot be used, the old one stays');
+    }
   };
   let cancel = () => {};
   const arm = () => {
     cancel = clock.wakeAfter(LOOK_MS, () => {
-      look().catch((error: unknown) => log.warn({ error }, 'the new certificate cannot be used, the old one stays'));
+      look().catch(() => {});
       arm();
     });
   };

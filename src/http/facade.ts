@@ -10,7 +10,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
-import { certificateSource, followCertificate, type GivenCertificate, type ServingCertificate } from './certificate.ts';
+import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
@@ -32,9 +32,6 @@ export interface FacadeSettings {
   readonly facadeRate?: number;
   /** Annotations of Clusters that begin so may be read by everybody who sees the Cluster; none by default. */
   readonly facadeAnnotations?: readonly string[];
-  /** Files with the certificate and its key. */
-  readonly facadeTlsCert?: string | undefined;
-  readonly facadeTlsKey?: string | undefined;
   /** Namespaces of clusters whose accounts must be named in a rule. */
   readonly protectedNamespaces?: readonly string[];
   /** The longest lifetime of tokens, and the audiences that they may be for; all by default. */
@@ -47,8 +44,7 @@ export interface FacadeOptions {
   readonly clients: ClusterClients;
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
-  /** Where the settings name no files; without it, one is made. */
-  readonly certificate?: GivenCertificate;
+  readonly certificate: CertificateSource;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
@@ -67,9 +63,7 @@ export interface Facade {
 
 /** Makes a façade; nothing is opened before it listens. */
 export function createFacade(options: FacadeOptions): Facade {
-  const { clock, log, settings } = options;
-  const files = { certFile: settings.facadeTlsCert, keyFile: settings.facadeTlsKey };
-  const certificate = certificateSource(files, options.certificate, clock.now());
+  const { certificate, clock, log, settings } = options;
   let server: FacadeServer | undefined;
   let unfollow = () => {};
   return {

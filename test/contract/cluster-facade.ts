@@ -90,7 +90,7 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
     hub,
     clients,
     registered: () => undefined,
-    certificate: { cert, key },
+    certificate: async () => ({ cert, key }),
     clock,
     log: silentLog,
     settings: { facadePort: 0, bindAddress: '127.0.0.1' },

@@ -45,7 +45,7 @@ export function contractFacade(server: ContractServer): ContractFacade {
       hub: new KubeClient(transport, 'purser'),
       clients,
       registered: (name) => (name === CLUSTER ? target : undefined),
-      certificate: { cert, key },
+      certificate: async () => ({ cert, key }),
       clock: systemClock,
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
       settings: { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: [] },

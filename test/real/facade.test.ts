@@ -48,7 +48,7 @@ beforeAll(async () => {
     hub,
     clients,
     registered: (name) => (name === 'prod-eu' ? target : undefined),
-    certificate: { cert, key },
+    certificate: async () => ({ cert, key }),
     clock: systemClock,
     log: createLogger({ level: 'silent', readable: false, write: () => {} }),
     settings: { facadePort: 0, bindAddress: '127.0.0.1' },

@@ -1,0 +1,25 @@
+// The process of Purser on a cluster, where it does not come to start.
+
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { run } from './support/run.ts';
+
+const MAIN = join(import.meta.dirname, '../src/main.ts');
+
+describe('purser run', () => {
+  it.each([
+    ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], /^purser: NODE_TLS_REJECT_UNAUTHORIZED=0 would .*\n$/m],
+    ['a debugger in NODE_OPTIONS', { NODE_OPTIONS: '--inspect=127.0.0.1:0' }, [], /^purser: NODE_OPTIONS with --inspect would .*\n$/m],
+    [
+      'a certificate that is not there',
+      {},
+      ['--facade-tls-cert=/none/tls.crt', '--facade-tls-key=/none/tls.key'],
+      /^purser: the files of --facade-tls-cert .*ENOENT.*\n$/,
+    ],
+  ])('says in one line what is wrong and ends with 2, with %s', async (_, env, args, line) => {
+    const plain = { NODE_OPTIONS: '', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
+    const { code, complaints } = await run(process.execPath, [MAIN, 'run', ...args], { ...plain, ...env });
+    expect([code, complaints]).toEqual([2, expect.stringMatching(line)]);
+    expect(complaints).not.toMatch(/^ +at /m);
+  });
+});
