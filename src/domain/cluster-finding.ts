@@ -42,7 +42,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialMissing: 'let spec.authInfo.controller name a Secret with token, or tls.crt and tls.key, and server',
   CredentialRejected: 'put a credential that the cluster accepts into the Secret that spec.authInfo.controller names',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
-  Forbidden: 'apply deploy/target/access.yaml to the cluster, or let the account create serviceaccounts/token',
+  Forbidden:
+    'apply deploy/target/access.yaml to the cluster, or let the account create serviceaccounts/token in namespaces that ManagedTokens name',
   RightsUnknown: 'let the account create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
   NotReady: 'look at /readyz?verbose of the cluster',
   Throttled: 'raise the limits of the API server for the account of Purser',

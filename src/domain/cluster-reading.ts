@@ -18,11 +18,11 @@ export interface Reading {
   readonly ready: Finding;
 }
 
-/** Reads a probe from its faults; without any, all is well. */
-export function readingOf(faults: readonly Fault[]): Reading {
+/** Reads a probe from its faults; without any, all is well. `scope` says where tokens can be issued; everywhere without. */
+export function readingOf(faults: readonly Fault[], scope?: string): Reading {
   const of = (concern: Concern) => faults.find(({ reason }) => CONCERNS[reason] === concern);
   const reachable = reachableOf(of);
-  const authorized = authorizedOf(of, reachable);
+  const authorized = authorizedOf(of, reachable, scope);
   const serving = as('False', of('serving'));
   const all = [reachable, authorized, ...(serving ? [serving] : [])];
   const worst = all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown');
@@ -65,11 +65,11 @@ function reachableOf(of: FaultOf): Finding {
   return as('Unknown', of('asking')) ?? unprobed ?? as('False', of('connection')) ?? finding('True', 'Answering');
 }
 
-function authorizedOf(of: FaultOf, reachable: Finding): Finding {
+function authorizedOf(of: FaultOf, reachable: Finding, scope: string | undefined): Finding {
   const failed = as('Unknown', of('asking')) ?? as('False', of('registration'));
   if (failed !== undefined) return failed;
   if (reachable.status !== 'True') return finding('Unknown', 'NoAnswer');
-  return as('False', of('credential')) ?? as('Unknown', of('rights')) ?? finding('True', 'RightsGranted');
+  return as('False', of('credential')) ?? as('Unknown', of('rights')) ?? finding('True', 'RightsGranted', scope);
 }
 
 function as(status: Finding['status'], fault: Fault | undefined): Finding | undefined {

@@ -121,13 +121,15 @@ export class DeployWorld {
     return program;
   }
 
-  /** Gives Purser an account on the target, and registers that on the hub. */
-  async register(name: string): Promise<void> {
-    const printed = await run(process.execPath, [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac'], { NODE_OPTIONS: '' });
+  /** Gives Purser an account on the target, with the rights that `purser print` prints by these options, and registers that on the hub. */
+  async register(name: string, ...options: readonly string[]): Promise<void> {
+    const command = [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac', ...options];
+    const printed = await run(process.execPath, command, { NODE_OPTIONS: '' });
     if (printed.code !== 0) throw new Error(printed.complaints);
     const file = join(this.hub.folder, 'target-rbac.yaml');
     await writeFile(file, printed.output);
-    await this.onTarget('apply', '-f', file, '-f', 'REPO/deploy/target/deployer.yaml');
+    await this.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
+    await this.onTarget('apply', '-f', file);
     const token = (await this.onTarget('create', 'token', 'purser', '-n', 'purser-system', '--duration=1h')).trim();
     const credential = { namespace: 'purser-system', name: `${name}-credential` };
     const orchestratorApiEndpoints = {

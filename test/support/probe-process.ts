@@ -17,6 +17,8 @@ process.on('disconnect', () => process.exit());
 async function report({ urls, ca }: Clusters): Promise<void> {
   const { signal } = new AbortController();
   const targets = urls.map((url) => createTarget(registered({ servers: [url], ca }), settings(systemClock)));
-  const results = await Promise.all(targets.map((target) => probe(target, { isTriedTwice: true, isDeep: false }, signal)));
+  const results = await Promise.all(
+    targets.map((target) => probe(target, { isTriedTwice: true, isDeep: false, namespaces: () => [] }, signal)),
+  );
   process.send?.(results.map(({ fault }) => fault?.reason ?? 'none'));
 }

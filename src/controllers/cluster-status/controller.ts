@@ -34,7 +34,7 @@ function term(
   const { clock, settings } = options;
   const memory = new ClusterMemory();
   const deps: ClusterDeps = { ...options, view, memory };
-  const all = [informers.clusters, ...informers.credentials];
+  const all = [informers.clusters, informers.tokens, ...informers.credentials];
   const requests$ = whenSynced(all, () => view.clusters.keys(), wakes(informers, deps)).pipe(
     dueNow(clock),
     takeUntil(whenAborted(stopping)),

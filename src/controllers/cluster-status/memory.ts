@@ -2,8 +2,8 @@
 
 import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 import { type Health, rememberedHealth } from '../../domain/cluster-health.ts';
-import type { Fault } from '../../domain/cluster-reading.ts';
 import { HEARTBEAT_GAP_MS } from '../../domain/cluster-writes.ts';
+import type { IssuingRights } from '../../domain/issuing-rights.ts';
 import type { RegisteredCluster } from '../../issuers/create-target.ts';
 import { registrationOf } from './observe.ts';
 
@@ -15,7 +15,7 @@ export interface Recollection {
   /** Undefined until the first probe of this registration. */
   health: Health | undefined;
   /** What was found out of identity and rights; undefined until it was. */
-  access: { readonly fault?: Fault | undefined } | undefined;
+  access: IssuingRights | undefined;
   /** Whether the last probe waited for an answer in vain. */
   isHanging: boolean;
   isProbed: boolean;

@@ -1,6 +1,7 @@
 // What the informers know of registered clusters.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { Secret } from '../../api/resources.ts';
 import type { RegisteredCluster } from '../../issuers/create-target.ts';
 import type { Informer } from '../../kube/informer.ts';
@@ -11,6 +12,7 @@ export interface ClusterInformers {
   readonly clusters: Informer<Cluster>;
   /** The Secrets that Clusters may refer to, one informer for each namespace. */
   readonly credentials: readonly Informer<Secret>[];
+  readonly tokens: Informer<ManagedToken>;
 }
 
 /** Looks things up; never asks the server. */
@@ -19,10 +21,13 @@ export class RegistryView {
   /** The names of the Clusters that refer to a Secret, by its key. */
   readonly clustersOfCredential: (key: string) => readonly string[];
   readonly #credentials: readonly Store<Secret>[];
+  readonly #tokens: Store<ManagedToken>;
+  #tokensByCluster: ((name: string) => readonly ManagedToken[]) | undefined;
 
-  constructor({ clusters, credentials }: ClusterInformers) {
+  constructor({ clusters, credentials, tokens }: ClusterInformers) {
     this.clusters = clusters.store;
     this.#credentials = credentials.map(({ store }) => store);
+    this.#tokens = tokens.store;
     const byCredential = this.clusters.index(credentialKeys);
     this.clustersOfCredential = (key) => byCredential(key).map(({ metadata }) => metadata.name ?? '');
   }
@@ -34,6 +39,12 @@ export class RegistryView {
     const [key] = credentialKeys(cluster);
     const credential = key === undefined ? undefined : this.#credentials.map((store) => store.get(key)).find(Boolean);
     return { cluster, ...(credential && { credential }) };
+  }
+
+  /** The ManagedTokens for a cluster. Most fleets never ask, and need no index for it. */
+  tokensForCluster(name: string): readonly ManagedToken[] {
+    this.#tokensByCluster ??= this.#tokens.index(({ spec }) => [spec.clusterName]);
+    return this.#tokensByCluster(name);
   }
 }
 

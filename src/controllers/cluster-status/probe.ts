@@ -3,6 +3,7 @@
 import { StatusError } from '../../api/status.ts';
 import type { Fault } from '../../domain/cluster-reading.ts';
 import { versionText } from '../../domain/cluster-version.ts';
+import { type IssuingRights, narrowRights } from '../../domain/issuing-rights.ts';
 import { findUsername } from '../../issuers/identity.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { Asker, Target } from '../../issuers/target.ts';
@@ -18,6 +19,8 @@ export interface ProbeScope {
   readonly isTriedTwice: boolean;
   /** Whether version, identity and rights are asked for, too. */
   readonly isDeep: boolean;
+  /** Where tokens are wanted: asked about only without the right to issue them everywhere. */
+  readonly namespaces: () => readonly string[];
 }
 
 /** What a probe found out. */
@@ -25,20 +28,20 @@ export interface ProbeResult {
   /** Of `/readyz`; undefined when the cluster is ready. */
   readonly fault?: Fault | undefined;
   /** Of identity and rights, where they were looked at. */
-  readonly access?: { readonly fault?: Fault | undefined } | undefined;
+  readonly access?: IssuingRights | undefined;
   /** The version, where it was told. */
   readonly version?: string | undefined;
 }
 
 /** Asks the target. Throws only when `signal` aborts, or for a defect. */
-export async function probe(target: Target, { isTriedTwice, isDeep }: ProbeScope, signal: AbortSignal): Promise<ProbeResult> {
+export async function probe(target: Target, { isTriedTwice, isDeep, namespaces }: ProbeScope, signal: AbortSignal): Promise<ProbeResult> {
   const asker = target.prober(DEADLINE_MS);
   const first = await readiness(asker, signal);
   const fault = first !== undefined && isTriedTwice ? await readiness(asker, signal) : first;
   const isAnswered = fault === undefined || fault.reason === 'NotReady';
   if (!isDeep || !isAnswered) return { fault };
   // One after the other: in a fleet, a second connection to every cluster would cost more than all the rest.
-  const access = { fault: await accessFault(asker, signal) };
+  const access = await accessOf(asker, namespaces, signal);
   return { fault, access, version: await versionOf(asker, signal) };
 }
 
@@ -81,19 +84,22 @@ async function versionOf(asker: Asker, signal: AbortSignal): Promise<string | un
   }
 }
 
-async function accessFault(asker: Asker, signal: AbortSignal): Promise<Fault | undefined> {
+async function accessOf(asker: Asker, namespaces: () => readonly string[], signal: AbortSignal): Promise<IssuingRights> {
   try {
     const username = await findUsername(asker, signal);
-    const isAllowed = await mayIssue(asker, signal);
-    return isAllowed ? undefined : { reason: 'Forbidden', detail: username };
+    if (await mayIssue(asker, {}, signal)) return {};
+    const answers: boolean[] = [];
+    for (const namespace of namespaces()) answers.push(await mayIssue(asker, { namespace }, signal));
+    return narrowRights(username, answers);
   } catch (error) {
     signal.throwIfAborted();
-    return rightsFault(error);
+    return { fault: rightsFault(error) };
   }
 }
 
-async function mayIssue(asker: Asker, signal: AbortSignal): Promise<boolean> {
-  const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token' } };
+/** Without a namespace: in all of them. */
+async function mayIssue(asker: Asker, where: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
+  const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...where } };
   const review: unknown = await asker.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
   const { status } = (review ?? {}) as { readonly status?: { readonly allowed?: unknown } | null };
   return status?.allowed === true;

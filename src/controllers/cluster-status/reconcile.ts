@@ -10,6 +10,7 @@ import { heartbeatMs, nextTurnAt, saysOther } from '../../domain/cluster-writes.
 import { credentialFreshness } from '../../domain/credential-freshness.ts';
 import { defined } from '../../domain/defined.ts';
 import { instantOf, instantText } from '../../domain/instant.ts';
+import { namespacesToAsk } from '../../domain/issuing-rights.ts';
 import { serverUrl } from '../../domain/server-url.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../../issuers/create-target.ts';
@@ -84,13 +85,14 @@ function isDue({ clock, settings, memory }: ClusterDeps, known: Recollection): b
   return known.probeAt <= now;
 }
 
-async function look({ clients, memory, clock }: ClusterDeps, registered: RegisteredCluster, signal: AbortSignal): Promise<Look> {
+async function look({ clients, memory, clock, view }: ClusterDeps, registered: RegisteredCluster, signal: AbortSignal): Promise<Look> {
   const known = memory.of(registered);
   const isDeep = known.access === undefined || known.access.fault !== undefined || known.accessAt <= clock.now();
   const isTriedTwice = known.health === undefined || isWell(known.health);
+  const namespaces = () => namespacesToAsk(view.tokensForCluster(registered.cluster.metadata.name ?? ''));
   try {
     return await clients.use(registered, async (target) => {
-      const result = await probe(target, { isTriedTwice, isDeep }, signal);
+      const result = await probe(target, { isTriedTwice, isDeep, namespaces }, signal);
       return { ...result, activeServer: result.fault === undefined ? target.activeServer : undefined };
     });
   } catch (error) {
@@ -120,7 +122,13 @@ function absorb(
   const now = clock.now();
   const { fault, access = known.access, version = known.version, activeServer, startedAt } = result;
   const faults = [fault, access === undefined ? RIGHTS_UNKNOWN : access.fault];
-  known.health = healthAfter(known.health, readingOf(faults.filter((each) => each !== undefined)));
+  known.health = healthAfter(
+    known.health,
+    readingOf(
+      faults.filter((each) => each !== undefined),
+      access?.scope,
+    ),
+  );
   known.access = access;
   known.version = version;
   known.activeEndpoint = endpointOf(cluster, activeServer) ?? known.activeEndpoint;

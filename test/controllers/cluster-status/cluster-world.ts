@@ -2,7 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import { Clusters, Events, Namespaces, Secrets } from '../../../src/api/resources.ts';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import { Clusters, Events, ManagedTokens, Namespaces, Secrets } from '../../../src/api/resources.ts';
 import { createClusterController } from '../../../src/controllers/cluster-status/controller.ts';
 import type { ClusterInformers } from '../../../src/controllers/cluster-status/observe.ts';
 import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
@@ -55,7 +56,7 @@ export class ClusterWorld {
     await applyAll(hub.admin, await readManifests('crds'));
     await hub.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
     const signal = AbortSignal.timeout(20_000);
-    await untilServed(hub.admin, [Clusters], { clock: systemClock, random: Math.random, signal });
+    await untilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
     return new ClusterWorld(hub);
   }
 
@@ -92,6 +93,14 @@ export class ClusterWorld {
     await this.hub.admin.create(Clusters, cluster);
   }
 
+  /** Creates a ManagedToken for an account in this namespace of a Cluster. */
+  async wantToken(clusterName: string, namespace: string): Promise<void> {
+    const metadata = { namespace: CREDENTIALS, name: `${clusterName}-${namespace}` };
+    const given = { clusterName, serviceAccount: { namespace, name: 'deployer' }, audiences: ['https://target.test'] };
+    const spec = given as unknown as ManagedToken['spec'];
+    await this.hub.admin.apply(ManagedTokens, { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec });
+  }
+
   async credential(name: string, keys: Readonly<Record<string, string>>): Promise<void> {
     const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
     await this.hub.admin.apply(Secrets, { metadata: { namespace: CREDENTIALS, name }, type: 'Opaque', data }, { force: true });
@@ -102,6 +111,7 @@ export class ClusterWorld {
     const real = { client: this.hub.admin, clock: systemClock, random: Math.random };
     const informers: ClusterInformers = {
       clusters: createInformer({ ...real, resource: Clusters }),
+      tokens: createInformer({ ...real, resource: ManagedTokens }),
       credentials: [createInformer({ ...real, resource: Secrets, selection: { namespace: CREDENTIALS } })],
     };
     const places = { allowLoopback: true, allowUnpinned: false, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1' };

@@ -59,7 +59,11 @@ class Fleet {
     const use = (of: { readonly cluster: Cluster }, work: (target: unknown) => unknown) =>
       work(this.#target(of.cluster.metadata.name ?? ''));
     const options = {
-      informers: { clusters: { store, changes$: NEVER, synced$: new BehaviorSubject(true) }, credentials: [] },
+      informers: {
+        clusters: { store, changes$: NEVER, synced$: new BehaviorSubject(true) },
+        credentials: [],
+        tokens: { store: {}, changes$: NEVER, synced$: new BehaviorSubject(true) },
+      },
       hub,
       clients: { use, forget: async () => {} },
       recorder: { record: () => {} },
