@@ -1,0 +1,21 @@
+// The scripts of package.json as docs/contributing.md gives them.
+
+import { expect, it } from '@jest/globals';
+import { readText } from './support/repository.ts';
+import { run } from './support/run.ts';
+
+const commands = readText('docs/contributing.md').match(/^npm (test|run test:kube) -- test\/\S+$/gm) ?? [];
+
+it('are given for both kinds of tests', () => expect(commands).toHaveLength(2));
+
+it.each(commands)(
+  '%s runs that file alone',
+  async (command) => {
+    const listing = `${command.replace(' -- ', ' --silent --ignore-scripts -- ')} --listTests`;
+    const { output } = await run('/bin/sh', ['-c', listing], { NODE_OPTIONS: '' });
+    const files = output.split('\n').filter((line) => line.endsWith('.ts'));
+
+    expect(files).toEqual([expect.stringContaining(command.split(' ').at(-1) ?? '')]);
+  },
+  60_000,
+);
