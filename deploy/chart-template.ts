@@ -27,7 +27,6 @@ export function templateOf(object: Manifest): string {
 }
 
 const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
-  Namespace: ['$.Values.namespace.create'],
   CustomResourceDefinition: ['$.Values.crds.install'],
   NetworkPolicy: ['$.Values.networkPolicy.enabled'],
 };
@@ -40,7 +39,8 @@ const NAMES: readonly (readonly [string, string])[] = [
 ];
 /** Stands for all that are named, in the kustomization that serves named namespaces. */
 const NAMED_NAMESPACE = 'team-a';
-const NAMED_OPTION = `--namespaces=${NAMED_NAMESPACE}`;
+/** Options of kustomizations that the chart has among its values. */
+const OPTIONS_BY_VALUES: readonly unknown[] = [`--namespaces=${NAMED_NAMESPACE}`, '--install-crds'];
 
 function isInNamedNamespace({ metadata }: Manifest): boolean {
   return metadata.namespace === NAMED_NAMESPACE;
@@ -88,7 +88,7 @@ function withNames(value: unknown, holes: Holes): unknown {
       text.includes(name) ? text.replaceAll(name, holes.value(filling)) : text;
     return NAMES.reduce(replace, value);
   }
-  if (Array.isArray(value)) return value.filter((item) => item !== NAMED_OPTION).map((item) => withNames(item, holes));
+  if (Array.isArray(value)) return value.filter((item) => !OPTIONS_BY_VALUES.includes(item)).map((item) => withNames(item, holes));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNames(item, holes)]));
 }

@@ -10,9 +10,12 @@ import { type Manifest, templateOf, underConditions } from './chart-template.ts'
 /** Makes the objects of a kustomization, by its path in this folder, as YAML. */
 export type Kustomize = (path: string) => string;
 
-/** The text of every template of the chart, by its name. */
+/** The text of every template of the chart, by its name. Helm keeps its records in the namespace: that must be there before. */
 export function chartTemplates(kustomize: Kustomize): ReadonlyMap<string, string> {
-  const render = (path: string) => parseAllDocuments(kustomize(path)).map((document) => document.toJS() as Manifest);
+  const render = (path: string) =>
+    parseAllDocuments(kustomize(path))
+      .map((document) => document.toJS() as Manifest)
+      .filter(({ kind }) => kind !== 'Namespace');
   const base = renderingOf(render('base'));
   const variants = VARIANTS.map(({ path, condition }) => ({ condition, rendering: renderingOf(render(path)) }));
   const files = new Map<string, string>();
@@ -44,12 +47,12 @@ const BANNER = '# Made from the kustomizations by `npm run generate:chart`; do n
 const VARIANTS = [
   { path: 'overlays/apart', condition: '$.Values.apart' },
   { path: 'overlays/namespaces', condition: '$.Values.namespaces' },
+  { path: 'overlays/install-crds', condition: '(index $.Values.options "install-crds")' },
 ] as const;
 
 /** What only comes on top. */
 const ADDITIONS = [
   { path: 'components/cert-manager', condition: '$.Values.certManager.enabled' },
-  { path: 'components/install-crds', condition: '(index $.Values.options "install-crds")' },
   { path: 'components/monitoring', condition: '$.Values.monitoring.enabled' },
 ] as const;
 

@@ -15,7 +15,7 @@ import { prepareReadyFile } from './ready-file.ts';
 import { systemClock } from './std/clock.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
-/** Below the 30 seconds that Kubernetes gives a pod. */
+/** Below the 35 seconds that the Deployment leaves it. */
 const STOP_MS = 25_000;
 const DRAIN_MS = 20_000;
 

@@ -13,7 +13,7 @@ import type { Component } from '../runtime/lifecycle.ts';
 import { Backoff } from '../std/backoff.ts';
 import { sleep } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { AppOptions } from './options.ts';
+import type { AppOptions, AppSettings } from './options.ts';
 
 /** Without its custom resources Purser has nothing to do; they may come at any time. */
 export function installed({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
@@ -26,10 +26,15 @@ export function installed({ clock, random, log, settings }: AppOptions, client: 
   };
   const onProblem = (error: unknown) => log.warn({ error }, 'the hub does not answer as it should');
   const start = async (signal: AbortSignal) => {
-    const onMissing = tellMissing(settings.installCrds === true && (await install({ clock, random, log }, client, signal)));
+    const onMissing = tellMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
     await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
   };
   return { name: 'custom resources', start, stop: async () => {}, stopMs: STOP_MS };
+}
+
+/** The façade writes nothing: where the parts run apart, it waits for what the controller installs. */
+function mayInstall({ installCrds = false, components }: AppSettings): boolean {
+  return installCrds && (components?.includes('controller') ?? true);
 }
 
 const REMEDY = 'install them with: kubectl apply -f crds (or start with --install-crds)';

@@ -17,9 +17,17 @@ interface Role {
   }[];
 }
 
+interface PodSpec {
+  readonly terminationGracePeriodSeconds: number;
+  readonly containers: readonly {
+    readonly args: readonly string[];
+    readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
+  }[];
+}
+
 const manifest = (path: string): unknown => parse(readText(`deploy/${path}`));
 const deployment = manifest('base/workload/deployment.yaml') as {
-  spec: { template: { spec: { containers: { args: string[] }[] } } };
+  spec: { template: { spec: PodSpec } };
 };
 const [container] = deployment.spec.template.spec.containers;
 const roles = parseAllDocuments(readText('deploy/base/access.yaml'))
@@ -66,8 +74,11 @@ describe('the Deployment', () => {
 
   it('is given longer to stop than Purser takes', () => {
     const [, stopMs = ''] = /STOP_MS = ([\d_]+)/.exec(readText('src/main.ts')) ?? [];
-    const graceSeconds = (deployment.spec.template.spec as { terminationGracePeriodSeconds?: number }).terminationGracePeriodSeconds ?? 0;
-    expect(graceSeconds * 1_000).toBeGreaterThan(Number(stopMs.replaceAll('_', '')));
+    const { terminationGracePeriodSeconds, containers } = deployment.spec.template.spec;
+    // Before it is told to stop it goes on to serve, for nodes that do not know yet that it goes.
+    const lameDuckSeconds = containers[0]?.lifecycle.preStop.sleep.seconds ?? 0;
+    expect(lameDuckSeconds).toBeGreaterThanOrEqual(5);
+    expect((terminationGracePeriodSeconds - lameDuckSeconds) * 1_000).toBeGreaterThan(Number(stopMs.replaceAll('_', '')));
   });
 });
 

@@ -19,8 +19,19 @@ const VARIANTS = [
   ['named namespaces', { namespaces: ['team-a'] }, { resources: ['overlays/namespaces'] }],
   ['a certificate of cert-manager', { certManager: { enabled: true } }, { resources: ['base'], components: ['components/cert-manager'] }],
   ['custom resources by Purser', { options: { 'install-crds': true } }, { resources: ['base'], components: ['components/install-crds'] }],
+  [
+    'custom resources by a Purser whose parts are apart',
+    { apart: true, options: { 'install-crds': true } },
+    { resources: ['overlays/apart'], components: ['components/install-crds'] },
+  ],
   ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: ['components/monitoring'] }],
 ] as const;
+
+/** Options that would be at odds with ports, probes, roles or values of the chart, and those of the local run. */
+const TAKEN = [
+  ...['facade-port', 'metrics-port', 'bind-address', 'metrics-tls', 'namespace', 'namespaces', 'components', 'help', 'ready-file'],
+  ...['facade-tls-secret', 'facade-tls-cert', 'facade-tls-key', 'data-dir', 'api-port', 'clusters', 'no-samples'],
+];
 
 describe('the Helm chart', () => {
   it('has the templates that the kustomizations give', async () => {
@@ -29,8 +40,8 @@ describe('the Helm chart', () => {
       'base',
       'overlays/apart',
       'overlays/namespaces',
+      'overlays/install-crds',
       'components/cert-manager',
-      'components/install-crds',
       'components/monitoring',
     ])
       rendered.set(path, await printed('kubectl', ['kustomize', join(DEPLOY, path)]));
@@ -47,11 +58,14 @@ describe('the Helm chart', () => {
   });
 
   it.each(VARIANTS)('makes with %s what kustomize makes', async (_, values, kustomization) => {
-    expect(await charted({ ...values, namespace: { create: true } })).toEqual(await kustomized(kustomization));
+    // Helm keeps its records in the namespace: it has to be there before any template.
+    const expected = new Map([...(await kustomized(kustomization))].filter(([, { kind }]) => kind !== 'Namespace'));
+    expect(await charted(values)).toEqual(expected);
   });
 
   it('grants nothing outside of named namespaces where the parts run apart, too', async () => {
-    const objects = [...(await charted({ apart: true, namespaces: ['team-a', 'team-b'] })).values()];
+    const options = { 'install-crds': true };
+    const objects = [...(await charted({ apart: true, namespaces: ['team-a', 'team-b'], options })).values()];
     const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name));
     const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
     const ofTokens = bindings.filter(({ roleRef }) => roleRef.name === 'purser-controller-tokens');
@@ -106,7 +120,8 @@ describe('the Helm chart', () => {
   it.each([
     ['an unknown one', { replica: 3 }],
     ['one of another type', { apart: 'yes' }],
-    ['an option that has a value of its own', { options: { namespaces: 'team-a' } }],
+    ['what Helm would need before', { namespace: { create: true } }],
+    ...TAKEN.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
   ])('refuses values with %s', async (_, values) => {
     expect(await template(values, 'purser-system')).toMatchObject({ code: 1, complaints: expect.stringContaining('schema') });
   });

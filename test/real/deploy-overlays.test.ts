@@ -95,12 +95,12 @@ describe('a hub without the custom resources', () => {
   });
 
   it('gets them with --install-crds, once Purser may', async () => {
-    const objects = [...(await withoutCrds('base')), ...(await kustomized('components/install-crds'))];
+    const objects = await withoutCrds('overlays/install-crds');
     world = await DeployWorld.with(objects);
     const deployment = objects.find(isDeployment) as Deployment;
     // The second one finds them there.
     for (const name of ['purser', 'purser-again']) {
-      const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } }, '--install-crds');
+      const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } });
       await eventually(async () => await serves(program));
       expect(await complaints(program)).toEqual([]);
     }
