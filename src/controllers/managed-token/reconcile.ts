@@ -8,6 +8,7 @@ import { tokenState } from '../../domain/token-state.ts';
 import { desiredStatus } from '../../domain/token-status.ts';
 import type { Result } from '../../runtime/controller.ts';
 import { act } from './act.ts';
+import { auditStep } from './audit.ts';
 import { countIssuance } from './count-issuance.ts';
 import type { TokenDeps } from './deps.ts';
 import { lookAgain } from './hub-secrets.ts';
@@ -40,6 +41,7 @@ async function pursue(deps: TokenDeps, observation: TokenObservation, signal: Ab
     const plan = planToken(step.observation, deps.clock.now(), deps.settings.limits);
     const startedAt = deps.clock.monotonic();
     const next = await act(deps, plan, step.observation, signal);
+    auditStep(deps, plan, step.observation, next);
     if (plan.type === 'issue') countIssuance(deps, next, deps.clock.monotonic() - startedAt);
     step = { ...step, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
     // Whoever starts over after a crash must know what was revoked.

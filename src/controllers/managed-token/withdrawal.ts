@@ -7,6 +7,7 @@ import type { TokenFailure } from '../../domain/token-plan.ts';
 import { ownedNames } from '../../domain/token-state.ts';
 import { withdrawalAfter } from '../../domain/withdrawal.ts';
 import { withdrawAnchor } from './anchors.ts';
+import { auditWithdrawal } from './audit.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
 import type { Step } from './step.ts';
@@ -35,6 +36,7 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   // The anchor goes first, because the Secret tells where it is; a target that does not answer must not keep the Secret.
   const notes = await withdrawAnchor(deps, observation, signal);
   const removed = await deleteSecrets(deps, observation, names, signal);
+  auditWithdrawal(deps, observation);
   recollection.forgetRefusals();
   return { observation: removed, isDone: true, failure: forbidden, notes, requeueAt: now + FORBIDDEN_MS };
 }
