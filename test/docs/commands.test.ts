@@ -4,43 +4,89 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { optionOf, variableOf } from '../../src/config/options.ts';
+import { printedText } from '../../src/print.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
-import { blocksOf, documents, proseOf } from './documents.ts';
+import { blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const all = documents();
 const blocks = all.flatMap(blocksOf);
 const commands = blocks.filter(({ language }) => language === 'sh' || language === 'console');
+const linesOf = (isRun: boolean) =>
+  commands
+    .filter(({ place }) => (place !== '') === isRun)
+    .flatMap(stepsOf)
+    .flatMap(commandLines);
+const [ran, unrun] = [linesOf(true), linesOf(false)];
+const prose = all.flatMap(proseCommands);
+/** Nothing of what tests are run with. */
+const PLAIN = { NODE_OPTIONS: '' };
 const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
-/** Blocks whose commands no test runs, by their first line, with the reason. */
+/** Commands in fenced blocks that no test runs, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  '$ npm ci && npm start': 'the tour starts the same program on free ports, and compares what it prints',
+  'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares what it prints',
+  'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker where there is none',
+  'docker push registry.example.com/purser:0.1.0': 'needs a registry',
   'docker buildx build --platform linux/amd64,linux/arm64 -t registry.example.com/purser:0.1.0 --push .':
-    'needs a registry; test/deploy/image.test.ts and test/real/image.test.ts go through the Dockerfile',
+    'needs a registry; test/real/image.test.ts builds the image',
   'kubectl --context hub -n purser-system rollout status deployment/purser': 'needs nodes; test/real runs what the Deployment runs',
-  'helm install purser deploy/chart --namespace purser-system --create-namespace \\':
-    'test/real/chart.test.ts has Helm make the same objects as kustomize',
-  'KUBECONFIG=$HOME/.kube/config npm start': 'test/e2e/replicas.test.ts starts it so',
-  'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs it',
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
-  'kubectl -n NAMESPACE describe mt NAME': 'a pattern',
+  'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
+  'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
+  'kubectl --context hub -n purser-system label servicemonitor/purser prometheusrule/purser release=kube-prometheus-stack':
+    'needs the Prometheus Operator; test/real/docs-operating.test.ts has kustomize set the same labels',
+  'KUBECONFIG=$HOME/.kube/config npm start': 'test/e2e/replicas.test.ts starts it so',
 };
 
-/** Options of other programs that are named in prose: of docker and helm, and of our own benches. */
+/** Commands in running text that are neither run here nor part of one in a block that is run, with the reason. */
+const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
+  'npm ci': 'whoever runs this test has done it',
+  'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program',
+  'npm ci && npm test': 'it runs this test',
+  'npm start --silent --': 'tried below, with the rest of the command',
+  'rm -r .purser': 'every test begins with an empty folder',
+  'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
+  'kind get kubeconfig --internal': 'needs kind',
+  'helm rollback': 'what not to use, and why',
+};
+
+/** Options of other programs that are named in prose: of docker, helm and others, and of our own benches. */
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
-  '--build-arg --create-namespace --help --check --minutes --only --out --runs --scale --seed --write-docs'.split(' '),
+  [
+    '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
+    '--help --check --minutes --only --out --runs --scale --seed --write-docs',
+  ]
+    .join(' ')
+    .split(' '),
 );
 
 describe('The documentation', () => {
-  it('has a reason for every block of commands that is not run', () => {
-    const unrun = commands.filter(({ place, text }) => place === '' && !isScripts(text)).map(({ text }) => text.split('\n')[0]);
-    expect(new Set(unrun)).toEqual(new Set(Object.keys(NOT_RUN)));
+  it('has a reason for every command in a block that is not run', () => {
+    expect(new Set(unrun.filter((line) => !isScript(line)))).toEqual(new Set(Object.keys(NOT_RUN)));
+  });
+
+  it('has a reason for every command in running text that is not run', () => {
+    const others = prose.filter(
+      (line) => !line.startsWith('purser ') && !isScript(line) && !ran.some((command) => isPartOf(line, command)),
+    );
+    expect(new Set(others)).toEqual(new Set(Object.keys(NOT_RUN_IN_PROSE)));
+  });
+
+  it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('names a command that works: %s', async (line) => {
+    const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
+    expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), complaints: '' });
+  });
+
+  it('tells how npm prints manifests and nothing else', async () => {
+    const { output } = await run('npm', ['start', '--silent', '--', 'print', 'target-rbac'], PLAIN);
+    expect(output).toBe(await printedText(['print', 'target-rbac']));
   });
 
   it('names places to run in that there are', () => {
-    expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(['', 'tour', 'hub', 'orphans']));
+    const places = ['', 'tour', 'install', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans'];
+    expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
 
   it.each(commands.filter(({ language }) => language === 'sh').map((block) => [`${block.path}:${block.line}`, block.text]))(
@@ -84,28 +130,48 @@ describe('The documentation', () => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
+  it.each(all)('has tables in which every row has all its cells ($path)', (document) => {
+    const tables = proseOf(document).match(/(^\|.*\n)+/gm) ?? [];
+    const crooked = tables.filter((table) => new Set(table.trimEnd().split('\n').map(cellsOf)).size !== 1);
+    expect(crooked).toEqual([]);
+  });
+
   it.each(all)('knows no place on one machine ($path)', ({ text }) => {
     expect(text.match(/(?<![\w.])\/(root|work|tmp|home)\//g)).toBeNull();
   });
 });
 
-describe('The README', () => {
+describe('docs/contributing.md', () => {
   it('has a row for every folder of src', () => {
-    const named = new Set([...readText('README.md').matchAll(/`(src\/[\w.-]+)`/g)].map(([, path]) => path));
+    const named = new Set([...readText('docs/contributing.md').matchAll(/`(src\/[\w.-]+)`/g)].map(([, path]) => path));
     const folders = globSync('src/*/', { cwd: REPOSITORY }).map((path) => path.replace(/\/$/, ''));
     expect(folders.filter((folder) => !named.has(folder))).toEqual([]);
   });
 });
 
-/** Whether a block has nothing but scripts and programs of this repository, which are tests and benches themselves. */
-function isScripts(text: string): boolean {
-  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return lines.every((line) => /^(npm (run|test) |node (src|test|deploy|docs)\/)/.test(line));
+/** Whether it is a script or a program of this repository: these are tests and benches themselves, and looked up below. */
+function isScript(line: string): boolean {
+  return /^(npm (run |test\b|start$)|node (src|test|deploy|docs)\/)/.test(line);
+}
+
+/** Whether all words of a command are in another one, in their order; words in capitals stand for any. */
+function isPartOf(line: string, command: string): boolean {
+  const words = command.split(' ');
+  let at = 0;
+  return line.split(' ').every((word) => {
+    const found = words.findIndex((each, index) => index >= at && (each === word || /^[A-Z]+$/.test(word)));
+    at = found + 1;
+    return found !== -1;
+  });
 }
 
 /** The text without names that only look like paths: of accounts, and with a placeholder in them. */
 function everything(text: string): string {
   return text.replaceAll(/`test\/<[^`]*`/g, '').replaceAll(/\/\w+\/deployer/g, '');
+}
+
+function cellsOf(row: string): number {
+  return row.split(/(?<!\\)\|/).length;
 }
 
 /** The anchors that GitHub makes of headings. */

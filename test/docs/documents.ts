@@ -45,6 +45,28 @@ export function proseOf({ text }: Document): string {
   return text.replaceAll(/^```.*?^```$/gms, '');
 }
 
+/** The commands of a step, each on one line; what they read on standard input is left out. */
+export function commandLines({ command }: Step): readonly string[] {
+  const joined = command
+    .replaceAll(/<<'?YAML'?.*?^YAML$/gms, '')
+    .replaceAll(/(\\|\|)\n\s*/g, (_, end: string) => (end === '|' ? '| ' : ' '));
+  return joined
+    .split('\n')
+    .map((line) =>
+      line
+        .replace(/ +# .*/, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/** The commands that are named in running text. */
+export function proseCommands(document: Document): readonly string[] {
+  const spans = [...proseOf(document).matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/\s+/g, ' '));
+  return spans.filter((code) => /^(purser|kubectl|npm|node|docker|helm|kind|curl|rm) /.test(code));
+}
+
 /** The commands of a block: a block of `sh` is one command, `console` shows what each prints after its `$ ` line. */
 export function stepsOf({ language, text }: Block): readonly Step[] {
   if (language === 'sh') return [{ command: text, shown: undefined }];

@@ -1,49 +1,78 @@
-// The commands of docs/operating.md on real clusters, in their order: install, register, renew a credential, uninstall.
+// The commands of docs/operating.md on real clusters, in their order: install, register, reach the façade, renew a credential,
+// uninstall. Its manifests are put to the programs that read them.
 
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { parse } from 'yaml';
-import { blocksOf, documents, stepsOf } from '../docs/documents.ts';
-import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
-import { newFolder } from '../support/folders.ts';
+import { parse, parseAllDocuments } from 'yaml';
+import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
+import { stepsOf } from '../docs/documents.ts';
+import { runSteps, type Shell } from '../docs/shell.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
-import type { RealCluster } from '../support/real-cluster.ts';
-import { type Deployment, DeployWorld, isDeployment, kustomized } from './deploy-world.ts';
+import { requirePrometheus } from '../support/prometheus.ts';
+import { run } from '../support/run.ts';
+import { type DeployedObject, type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+import { blocksIn, failures, shellOf } from './docs-world.ts';
 
 jest.setTimeout(300_000);
 
-const REPOSITORY = join(import.meta.dirname, '../..');
-const blocks = documents().flatMap(blocksOf);
-const [install, register, renew, uninstall] = blocks.filter(({ place }) => place === 'hub');
-const orphans = blocks.find(({ place }) => place === 'orphans');
-const { kubectl } = kubeBinaries() ?? { kubectl: '' };
+const [install, register, renew, uninstall] = blocksIn('hub');
+const [hubItself] = blocksIn('hub-itself');
+const [calls, certificate] = blocksIn('facade');
+const [orphans] = blocksIn('orphans');
 
 let world: DeployWorld;
 let shell: Shell;
 
 beforeAll(async () => {
   world = await DeployWorld.bare();
-  const folder = await newFolder();
-  for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, JSON.stringify(await merged({ hub: world.hub, target: world.target })));
-  await mkdir(join(folder, 'home'));
-  const env = { PATH: `${dirname(kubectl)}:${process.env['PATH']}`, HOME: join(folder, 'home'), KUBECONFIG: kubeconfig };
-  shell = { folder, env };
+  shell = await shellOf(world);
 });
 
 afterAll(() => world?.stop());
 
 describe('The manual', () => {
   it('installs Purser', async () => {
-    expect(await failures(install)).toEqual([]);
+    expect(await failures(install, shell)).toEqual([]);
     const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
-    await world.startDeployed(deployment);
+    await world.startDeployed(deployment, '--hub-cluster=hub');
   });
 
   it('registers a cluster', async () => {
-    expect(await failures(register)).toEqual([]);
+    expect(await failures(register, shell)).toEqual([]);
+  });
+
+  it('registers the hub itself', async () => {
+    expect(await failures(hubItself, shell)).toEqual([]);
+    await world.until('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
+    // What was installed before stays as it was.
+    expect(await world.kubectl('get', 'ns', 'purser-system', '-o', 'yaml')).toContain('enforce: restricted');
+    expect(await world.kubectl('get', 'sa', 'purser', '-n', 'purser-system', '-o', 'yaml')).toContain(
+      'automountServiceAccountToken: false',
+    );
+  });
+
+  it('reaches the façade, by curl and kubectl', async () => {
+    await world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
+    await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+    await world.until('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
+    const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
+    const here = calls && { ...calls, text: calls.text.replace('https://purser.purser-system.svc', facade) };
+    // An answer about rights is kept for ten seconds.
+    await eventually(async () => (await failures(here, shell)).length === 0);
+  });
+
+  it('has a certificate of one’s own', async () => {
+    const authority = createAuthority(Date.now());
+    const own = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
+    const files = { 'tls.crt': own.certificate, 'tls.key': own.key, 'ca.crt': authority.certificate };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(shell.folder, name), text);
+    expect(await failures(certificate, shell)).toEqual([]);
+  });
+
+  it('has an Ingress that the hub takes', async () => {
+    const [ingress] = blocksIn('ingress');
+    expect(await world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, complaints: '' });
   });
 
   it('renews a credential', async () => {
@@ -53,11 +82,10 @@ describe('The manual', () => {
   });
 
   it('leaves nothing behind', async () => {
-    await world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
     await world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
     await world.until('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
 
-    expect(await failures(uninstall)).toEqual([]);
+    expect(await failures(uninstall, shell)).toEqual([]);
     expect(await world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns', '-o', 'name')).not.toContain('purser');
     expect(await world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('');
     expect(await world.onTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
@@ -79,38 +107,36 @@ describe('The manual', () => {
     await world.onTarget('create', 'secret', 'generic', 'purser-1', '-n', 'deploy');
     await world.onTarget('label', 'secret', 'purser-1', '-n', 'deploy', 'tokens.purser.dev/managed-by=purser');
 
-    expect(await failures(orphans)).toEqual([]);
+    expect(await failures(orphans, shell)).toEqual([]);
     await world.kubectl('delete', 'mt', '-n', 'default', 'stuck', '--timeout=30s');
     expect(await world.onTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
   });
 });
 
-/** The commands of a block that failed, with what they printed. */
-async function failures(block: Parameters<typeof stepsOf>[0] | undefined): Promise<readonly Ran[]> {
-  if (block === undefined) throw new Error('the manual has no such block');
-  const strict = stepsOf(block).map(({ command, shown }) => ({ command: `set -eo pipefail\n${command}`, shown }));
-  return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
-}
+describe('A manifest of the manual', () => {
+  it('is a kustomization beside the checkout that changes what it says', async () => {
+    const [kustomization] = blocksIn('kustomization');
+    const folder = join(shell.folder, '../our-purser');
+    await mkdir(folder);
+    await writeFile(join(folder, 'kustomization.yaml'), kustomization?.text ?? '');
+    const { output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', folder]);
+    const objects = parseAllDocuments(output).map((document) => document.toJS() as DeployedObject);
+    const textOf = (kind: string) => JSON.stringify(objects.filter((object) => object.kind === kind));
 
-/** One kubeconfig with a context for each cluster. */
-async function merged(clusters: Readonly<Record<string, RealCluster>>): Promise<object> {
-  const entries = await Promise.all(
-    Object.entries(clusters).map(async ([name, cluster]) => {
-      const config = parse(await readFile(await cluster.kubeconfig('admin'), 'utf8')) as Config;
-      return { name, cluster: config.clusters[0].cluster, user: config.users[0].user };
-    }),
-  );
-  return {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: entries.map(({ name, cluster }) => ({ name, cluster })),
-    users: entries.map(({ name, user }) => ({ name, user })),
-    contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
-    'current-context': 'hub',
-  };
-}
+    expect(complaints).toBe('');
+    expect(textOf('Deployment')).toContain('"registry.example.com/purser:0.1.0"');
+    expect(textOf('Deployment')).toContain('"--max-token-lifetime=24h"');
+    expect(textOf('NetworkPolicy')).toContain('"ports":[{"port":443},{"port":6443},{"port":8443}]');
+    expect(textOf('NetworkPolicy')).toContain('"kubernetes.io/metadata.name":"observability"');
+    expect(textOf('ClusterRoleBinding')).toContain('"system:serviceaccounts:observability"');
+    for (const kind of ['ServiceMonitor', 'PrometheusRule']) expect(textOf(kind)).toContain('"release":"kube-prometheus-stack"');
+  });
 
-interface Config {
-  readonly clusters: readonly [{ readonly cluster: object }];
-  readonly users: readonly [{ readonly user: object }];
-}
+  it('is a configuration that Prometheus takes', async () => {
+    requirePrometheus();
+    const [config] = blocksIn('prometheus');
+    const file = join(shell.folder, 'prometheus.yml');
+    await writeFile(file, config?.text ?? '');
+    expect(await run('promtool', ['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,53 @@
+// The README's installation on a cluster, as somebody does it who has nothing else: on a real hub, for a real target.
+
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Shell } from '../docs/shell.ts';
+import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+import { blocksIn, failures, shellOf } from './docs-world.ts';
+
+jest.setTimeout(300_000);
+
+const [install, register, first] = blocksIn('install');
+const [monitoring] = blocksIn('monitoring');
+
+let world: DeployWorld;
+let shell: Shell;
+
+beforeAll(async () => {
+  world = await DeployWorld.bare();
+  shell = await shellOf(world);
+});
+
+afterAll(() => world?.stop());
+
+describe('The README', () => {
+  it('installs Purser from the image that was pushed', async () => {
+    expect(await failures(install, shell)).toEqual([]);
+    const image = ['-o', 'jsonpath={.spec.template.spec.containers[0].image}'];
+    expect(await world.kubectl('get', 'deployment', 'purser', '-n', 'purser-system', ...image)).toBe('registry.example.com/purser:0.1.0');
+    await world.startDeployed((await kustomized('base')).find(isDeployment) as Deployment);
+  });
+
+  it('registers a cluster', async () => {
+    expect(await failures(register, shell)).toEqual([]);
+  });
+
+  it('has a first token issued', async () => {
+    expect(await failures(first, shell)).toEqual([]);
+  });
+});
+
+describe('The manual', () => {
+  it('lets Prometheus read the metrics', async () => {
+    for (const what of [
+      ['namespace', 'monitoring'],
+      ['serviceaccount', 'prometheus', '-n', 'monitoring'],
+    ])
+      await world.kubectl('create', ...what);
+    expect(await failures(monitoring, shell)).toEqual([]);
+    const authorization = `Bearer ${await world.tokenOf('monitoring', 'prometheus')}`;
+    const status = async () => (await world.ask(['purser', 'metrics'], 'GET /metrics', { headers: { authorization } })).status;
+    // The certificate that it began with, before it knew this one, is replaced in seconds.
+    await eventually(async () => (await status().catch(() => 0)) === 200);
+  });
+});

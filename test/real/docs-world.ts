@@ -1,0 +1,72 @@
+// Where the commands of the documentation are run: a checkout beside two real clusters, with programs as an operator has them.
+
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import { type Block, blocksOf, documents, stepsOf } from '../docs/documents.ts';
+import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
+import { newFolder } from '../support/folders.ts';
+import { helmBinary, kubeBinaries } from '../support/kube-binaries.ts';
+import type { RealCluster } from '../support/real-cluster.ts';
+import type { DeployWorld } from './deploy-world.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+
+/** The blocks that are run in a place, in their order. */
+export function blocksIn(place: string): readonly Block[] {
+  return documents()
+    .flatMap(blocksOf)
+    .filter((block) => block.place === place);
+}
+
+/** A shell in a checkout, with `hub` and `target` as contexts. */
+export async function shellOf({ hub, target }: DeployWorld): Promise<Shell> {
+  const above = await newFolder();
+  const folder = join(above, 'purser');
+  for (const name of ['purser', 'home', 'bin']) await mkdir(join(above, name));
+  for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
+  const kubeconfig = join(above, 'kubeconfig');
+  await writeFile(kubeconfig, JSON.stringify(await merged({ hub, target })));
+  await writeFile(join(above, 'bin/docker'), DOCKER);
+  await chmod(join(above, 'bin/docker'), 0o755);
+  const programs = [join(above, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
+  const PATH = [...programs, process.env['PATH']].join(':');
+  return { folder, env: { PATH, HOME: join(above, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
+}
+
+/** The commands of a block that failed, with what they printed. */
+export async function failures(block: Block | undefined, shell: Shell): Promise<readonly Ran[]> {
+  if (block === undefined) throw new Error('the documentation has no such block');
+  const strict = stepsOf(block).map(({ command, shown }) => ({ command: `set -eo pipefail\n${command}`, shown }));
+  return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
+}
+
+/** `docker run --rm IMAGE …` runs what the image runs; that the image does so is held by image.test.ts. */
+const DOCKER = `#!/bin/sh
+[ "$1 $2" = 'run --rm' ] || exit 125
+shift 3
+exec ${process.execPath} ${join(REPOSITORY, 'src/main.ts')} "$@"
+`;
+
+/** One kubeconfig with a context for each cluster. */
+async function merged(clusters: Readonly<Record<string, RealCluster>>): Promise<object> {
+  const entries = await Promise.all(
+    Object.entries(clusters).map(async ([name, cluster]) => {
+      const config = parse(await readFile(await cluster.kubeconfig('admin'), 'utf8')) as Config;
+      return { name, cluster: config.clusters[0].cluster, user: config.users[0].user };
+    }),
+  );
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: entries.map(({ name, cluster }) => ({ name, cluster })),
+    users: entries.map(({ name, user }) => ({ name, user })),
+    contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    'current-context': 'hub',
+  };
+}
+
+interface Config {
+  readonly clusters: readonly [{ readonly cluster: object }];
+  readonly users: readonly [{ readonly user: object }];
+}
