@@ -5,7 +5,7 @@ export type Breaker =
   | { readonly type: 'closed'; readonly failures: number }
   | { readonly type: 'open'; readonly until: number; readonly pauseMs: number }
   /** One request is on its way to find out. */
-  | { readonly type: 'probing'; readonly pauseMs: number };
+  | { readonly type: 'probing'; readonly since: number; readonly pauseMs: number };
 
 /** How a request ended: `abandoned` says nothing of the cluster. */
 export type Outcome = 'success' | 'failure' | 'abandoned';
@@ -19,17 +19,23 @@ export type Admission = { readonly breaker: Breaker } | { readonly breaker?: nev
 /** Asks to send a request. Whoever is let through has to report the outcome. */
 export function admit(breaker: Breaker, now: number): Admission {
   if (breaker.type === 'closed') return { breaker };
-  if (breaker.type === 'probing') return { waitMs: breaker.pauseMs };
+  if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };
   if (now < breaker.until) return { waitMs: breaker.until - now };
-  return { breaker: { type: 'probing', pauseMs: breaker.pauseMs } };
+  return { breaker: { type: 'probing', since: now, pauseMs: breaker.pauseMs } };
 }
 
-/** The breaker after the outcome of a request that was let through. */
-export function settled(breaker: Breaker, outcome: Outcome, now: number): Breaker {
+/** A request that was let through: the breaker that it was let through with, and how it ended. */
+export interface Settlement {
+  readonly admitted: Breaker;
+  readonly outcome: Outcome;
+}
+
+/** The breaker after the outcome of a request. What was sent before the breaker opened tells nothing new when it fails. */
+export function settled(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
   if (outcome === 'success') return CLOSED;
   if (breaker.type === 'open') return breaker;
-  if (outcome === 'abandoned') return breaker.type === 'probing' ? { ...breaker, type: 'open', until: now } : breaker;
-  if (breaker.type === 'probing') return opened(Math.min(breaker.pauseMs * 2, MAX_PAUSE_MS), now);
+  if (breaker.type === 'probing') return admitted === breaker ? reopened(breaker.pauseMs, outcome, now) : breaker;
+  if (outcome === 'abandoned') return breaker;
   const failures = breaker.failures + 1;
   return failures < THRESHOLD ? { type: 'closed', failures } : opened(FIRST_PAUSE_MS, now);
 }
@@ -37,6 +43,17 @@ export function settled(breaker: Breaker, outcome: Outcome, now: number): Breake
 const THRESHOLD = 5;
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
+const MIN_WAIT_MS = 1_000;
+
+/** A probe that answers does so in no time; the longer it takes, the longer it is likely to take. */
+function probeWaitMs(sinceMs: number): number {
+  return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
+}
+
+/** After a probe that was abandoned the next request finds out. */
+function reopened(pauseMs: number, outcome: Exclude<Outcome, 'success'>, now: number): Breaker {
+  return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : opened(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
+}
 
 function opened(pauseMs: number, now: number): Breaker {
   return { type: 'open', until: now + pauseMs, pauseMs };

@@ -13,7 +13,7 @@ import { dialPolicy } from './dial-policy.ts';
 import { serversFor } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 import type { ProxyPolicy } from './proxy-policy.ts';
-import { Target, type TargetOptions } from './target.ts';
+import { CONNECTIONS, Target, type TargetOptions } from './target.ts';
 
 /** What the hub says of a cluster; issuers never read the hub themselves. */
 export interface RegisteredCluster {
@@ -62,8 +62,6 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
 type NamedCluster = Parameters<typeof fixed>[0];
 type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
 
-/** The questions of a probe follow each other. */
-const CONNECTIONS = { requests: 16, probes: 1 } as const;
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 

@@ -6,10 +6,10 @@ import { untilAborted } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
-import type { Asker, Target } from './target.ts';
+import type { Asker, TokenSource } from './target.ts';
 
 /** Our user name on the target, asked once per credential. Throws an IssueError as long as it is not known. */
-export async function ownUsername(target: Target, signal: AbortSignal): Promise<string> {
+export async function ownUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
   const { known } = target.username;
   if (known !== undefined) return known;
   // Several may wait for one answer, so none of them can call the question off.

@@ -7,14 +7,14 @@ import { type ObjectName, objectPath } from '../kube/paths.ts';
 import { replyError } from '../kube/reply-error.ts';
 import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
-import type { Target } from './target.ts';
+import type { TokenSource } from './target.ts';
 
 /** Whether all of an object is needed, or its metadata alone: nobody has to see the data of a Secret. */
 export type Part = 'whole' | 'metadata';
 
 /** The object; undefined when we may not read it. Throws an IssueError, with the target's words when the object is not there. */
 export async function readObject(
-  target: Target,
+  target: TokenSource,
   resource: Resource<ApiObject>,
   name: ObjectName,
   { part, signal }: { readonly part: Part; readonly signal: AbortSignal },

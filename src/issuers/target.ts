@@ -27,14 +27,23 @@ export interface TargetOptions {
   readonly isShared?: boolean;
 }
 
-/** What a client is for. A probe must not wait for a connection that slow requests hold. */
-export type Purpose = 'requests' | 'probes';
+/**
+ * What a client is for. A probe must not wait for a connection that slow requests hold, nor a rotation for one that those
+ * hold who call the façade.
+ */
+export type Purpose = 'requests' | 'calls' | 'probes';
+
+/** How many connections to one address there are for each purpose. The questions of a probe follow each other. */
+export const CONNECTIONS: Readonly<Record<Purpose, number>> = { requests: 16, calls: 16, probes: 1 };
 
 /** One request to the target, made of nothing but its arguments: it may be made again at another address. */
 export type Ask<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
 
 /** Whoever sends requests to a target: as everybody does, or as a probe. */
 export type Asker = Pick<Target, 'call' | 'credential'>;
+
+/** What it takes to have a target issue a token. */
+export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'ownNamespace' | 'username'>;
 
 /** Sends requests to a target, one address after the other, while the target is worth asking. */
 export class Target {
@@ -46,7 +55,8 @@ export class Target {
   readonly #connect: TargetOptions['connect'];
   readonly #isShared: boolean;
   readonly #choice: EndpointChoice;
-  readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { requests: new Map(), probes: new Map() };
+  readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { requests: new Map(), calls: new Map(), probes: new Map() };
+  readonly #underWay: Record<Purpose, number> = { requests: 0, calls: 0, probes: 0 };
   #breaker: Breaker = CLOSED;
   #lastFailure = '';
   #isClosed = false;
@@ -65,16 +75,13 @@ export class Target {
    * answer or the circuit is open, and the reason of `signal` when that aborts.
    */
   async call<T>(ask: Ask<T>, signal?: AbortSignal): Promise<T> {
-    this.#breaker = this.#admitted();
-    let outcome: Outcome = 'success';
-    try {
-      return await this.#anywhere(ask, { purpose: 'requests', deadlineMs: DEADLINE_MS, signal });
-    } catch (error) {
-      outcome = outcomeOf(error);
-      throw this.#explained(error, signal);
-    } finally {
-      this.#breaker = settled(this.#breaker, outcome, this.clock.monotonic());
-    }
+    return await this.#call(ask, 'requests', signal);
+  }
+
+  /** The same target for those who call the façade: however many they are, nobody else waits for them. */
+  forCalls(): TokenSource {
+    const { credential, clock, ownNamespace, username } = this;
+    return { credential, clock, ownNamespace, username, call: (ask, signal) => this.#call(ask, 'calls', signal) };
   }
 
   /** Throws an IssueError while the circuit is open: for whoever would have to ask others before it asks here. */
@@ -97,6 +104,23 @@ export class Target {
     this.#isClosed = true;
     const clients = this.#isShared ? [] : Object.values(this.#clients).flatMap((each) => [...each.values()]);
     await Promise.all(clients.map((client) => client.transport.close()));
+  }
+
+  async #call<T>(ask: Ask<T>, purpose: Purpose, signal: AbortSignal | undefined): Promise<T> {
+    const admitted = this.#admitted();
+    this.#breaker = admitted;
+    const mustQueue = this.#underWay[purpose] >= CONNECTIONS[purpose];
+    this.#underWay[purpose] += 1;
+    let outcome: Outcome = 'success';
+    try {
+      return await this.#anywhere(ask, { purpose, deadlineMs: DEADLINE_MS, signal });
+    } catch (error) {
+      outcome = mustQueue && isTimeout(error) ? 'abandoned' : outcomeOf(error);
+      throw this.#explained(error, signal);
+    } finally {
+      this.#underWay[purpose] -= 1;
+      this.#breaker = settled(this.#breaker, { admitted, outcome }, this.clock.monotonic());
+    }
   }
 
   #admitted(): Breaker {
@@ -124,10 +148,12 @@ export class Target {
         this.#choice.worked(server);
         return answer;
       } catch (error) {
+        // Whoever calls a request off says nothing of the address.
+        if (signal?.aborted) throw error;
         if (isAnswer(error)) this.#choice.worked(server);
         else this.#choice.failed(server, this.clock.monotonic());
         first ??= error;
-        if (signal?.aborted || !mayTryElsewhere(error)) throw error;
+        if (!mayTryElsewhere(error)) throw error;
       }
     }
     throw first;
@@ -169,6 +195,11 @@ const DEADLINE_MS = 10_000;
 function outcomeOf(error: unknown): Outcome {
   if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
   return error instanceof TransportError ? 'failure' : 'abandoned';
+}
+
+/** Of a request that may have waited for a connection all the time, it says nothing of the target. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof TransportError && error.code === 'ETIMEDOUT';
 }
 
 function isAnswer(error: unknown): boolean {

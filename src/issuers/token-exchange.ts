@@ -16,7 +16,7 @@ import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { statusFailure } from './failure.ts';
 import { ownUsername } from './identity.ts';
 import { IssueError } from './issue-error.ts';
-import type { Target } from './target.ts';
+import type { TokenSource } from './target.ts';
 
 /** A token, and what else the target said. */
 export interface IssuedToken extends Grant {
@@ -32,7 +32,7 @@ export interface IssuedToken extends Grant {
  * Sends `body`, which asks for what `request` says. Answers with a token that is what was asked for. Throws an IssueError
  * otherwise, or the reason of `signal` when that aborts.
  */
-export async function exchangeToken(target: Target, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
+export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
   await rejectOwnAccount(target, request, signal);
   const sentAt = target.clock.now();
   const reply = await send(target, request, body, signal);
@@ -44,7 +44,7 @@ export async function exchangeToken(target: Target, request: TokenRequest, body:
 
 /** Throws an IssueError if the account is the one that we are on the target, or as long as that is not known. */
 export async function rejectOwnAccount(
-  target: Target,
+  target: TokenSource,
   request: Pick<TokenRequest, 'namespace' | 'name'>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -65,11 +65,11 @@ const MAX_SKEW_MS = 24 * 3_600_000;
 const ANSWER_BYTES = 65_536;
 const ANSWER_FACTOR = 16;
 
-function secretOf({ credential }: Target): string | undefined {
+function secretOf({ credential }: TokenSource): string | undefined {
   return credential?.type === 'token' ? credential.token.reveal() : undefined;
 }
 
-async function send(target: Target, request: TokenRequest, body: string, signal: AbortSignal): Promise<Reply> {
+async function send(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<Reply> {
   const path = objectPath(ServiceAccounts, request, 'token');
   const headers = { 'content-type': 'application/json' };
   const maxBytes = ANSWER_BYTES + ANSWER_FACTOR * body.length;

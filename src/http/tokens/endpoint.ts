@@ -1,13 +1,15 @@
 // POST …/serviceaccounts/{name}/token: authorises, reads, has the target issue, answers; and says in the audit log how it went.
 
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
-import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
-import { objectText } from '../../apimachinery/wire/encode.ts';
+import { checkAnswerForm, showAnswer } from '../../apimachinery/representation.ts';
+import { TOKEN_REQUEST_KIND } from '../../apimachinery/token-request.ts';
 import { negotiate } from '../../apimachinery/wire/negotiate.ts';
 import type { IssueTarget } from '../../domain/issue-names.ts';
+import { unreachableMs } from '../../domain/known-unreachable.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../../issuers/create-target.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { Asked, Audit } from '../audit.ts';
 import type { Authorizer } from '../authorize.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
@@ -23,19 +25,27 @@ export interface TokenEndpointOptions {
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
   readonly requests: TokenRequestReader;
   readonly audit: Audit;
+  readonly clock: Clock;
+  /** How often the controller looks whether clusters can be reached. */
+  readonly probeIntervalMs: number;
 }
 
-/** Makes the endpoint. Its path names `cluster`, `namespace` and `name`. */
+/** What a path that names `cluster`, `namespace` and `name` is about. */
+export function issueTargetOf({ cluster = '', namespace = '', name: serviceAccount = '' }: FacadeRequest['params']): IssueTarget {
+  return { cluster, namespace, serviceAccount };
+}
+
+/** Makes the endpoint. */
 export function createTokenEndpoint(options: TokenEndpointOptions): Endpoint {
   return async (request) => {
-    const { cluster = '', namespace = '', name: serviceAccount = '' } = request.params;
-    const target = { cluster, namespace, serviceAccount };
+    const target = issueTargetOf(request.params);
     const issuance = new Issuance(options, request, target);
     try {
       return await issuance.reply();
     } catch (error) {
-      const refusal = request.signal.aborted ? error : refusalOf(error, target);
-      options.audit.refused(request, issuance.asked, refusal);
+      const { aborted, reason } = request.signal;
+      const refusal: unknown = aborted ? reason : refusalOf(error, target);
+      options.audit.refused(request, issuance.asked, refusal, error);
       throw refusal;
     }
   };
@@ -62,9 +72,12 @@ class Issuance {
     // Before anything is looked up: who may not know a cluster cannot tell whether it exists.
     await authorizer.authorize(caller.user, this.#target, signal);
     const representation = negotiate(preferences, { builtIn: true, tables: false });
-    const posted = await requests.read(this.#request, this.#account);
-    this.asked = { target: this.#target, ...summary(posted) };
-    const reply = textReply(201, objectText(await this.#answer(posted), TOKEN_REQUEST), representation);
+    const posted = await requests.read(this.#request, this.#account, (decoded) => {
+      this.asked = { target: this.#target, ...summary(decoded) };
+    });
+    // Before there is a token that nobody gets.
+    checkAnswerForm(TOKEN_REQUEST_KIND, representation.as);
+    const reply = textReply(201, showAnswer(await this.#answer(posted), TOKEN_REQUEST_KIND, representation.as), representation);
     return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-cache, no-store, private' } };
   }
 
@@ -73,12 +86,15 @@ class Issuance {
   }
 
   async #answer(posted: PostedTokenRequest) {
-    const { clients, registered, audit } = this.#options;
+    const { clients, registered, audit, clock, probeIntervalMs } = this.#options;
     const { warn, signal } = this.#request;
     const account = this.#account;
     const cluster = registered(this.#target.cluster);
     if (cluster === undefined) throw new IssueError('ClusterNotFound');
-    return await clients.use(cluster, async (target) => {
+    const retryAfterMs = unreachableMs(cluster.cluster, probeIntervalMs, clock.now());
+    if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });
+    return await clients.use(cluster, async (all) => {
+      const target = all.forCalls();
       if (posted.dryRun) {
         const rehearsed = await rehearse(posted, { target, account, warn, signal });
         audit.rehearsed(this.#request, this.asked);
@@ -93,7 +109,7 @@ class Issuance {
   }
 }
 
-function summary({ request, audiences }: PostedTokenRequest): Omit<Asked, 'target'> {
+function summary({ request, audiences }: Pick<PostedTokenRequest, 'request' | 'audiences'>): Omit<Asked, 'target'> {
   const { expirationSeconds, boundObjectRef } = request.spec;
   const bound = boundObjectRef && { boundObject: `${boundObjectRef.kind ?? ''}/${boundObjectRef.name ?? ''}` };
   return { audiences, expirationSeconds, ...bound };

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { answeredTokenRequest, checkUid, type PostedAccount, trackedTokenRequest } from '../../apimachinery/token-request.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
-import type { Target } from '../../issuers/target.ts';
+import type { TokenSource } from '../../issuers/target.ts';
 import { exchangeToken, type IssuedToken } from '../../issuers/token-exchange.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import type { PostedTokenRequest } from './read-request.ts';
@@ -15,7 +15,7 @@ export interface Issued {
 }
 
 /** Has the target issue a token. Throws an IssueError, or 409 for another account of the same name. */
-export async function issue(target: Target, posted: PostedTokenRequest, account: PostedAccount, signal: AbortSignal): Promise<Issued> {
+export async function issue(target: TokenSource, posted: PostedTokenRequest, account: PostedAccount, signal: AbortSignal): Promise<Issued> {
   const { request, audiences, manager, expirationSeconds } = posted;
   const token = await exchange(target, posted, signal);
   const now = target.clock.now();
@@ -28,7 +28,7 @@ export async function issue(target: Target, posted: PostedTokenRequest, account:
   return { token, answer: answeredTokenRequest(trackedTokenRequest(request, manager, now), added, now) };
 }
 
-async function exchange(target: Target, { request, outgoing }: PostedTokenRequest, signal: AbortSignal): Promise<IssuedToken> {
+async function exchange(target: TokenSource, { request, outgoing }: PostedTokenRequest, signal: AbortSignal): Promise<IssuedToken> {
   const { asked, body } = outgoing;
   try {
     return await exchangeToken(target, asked, body, signal);

@@ -13,13 +13,13 @@ import {
 } from '../../apimachinery/token-request.ts';
 import { fieldsOf, textOf, uidOf } from '../../domain/untrusted.ts';
 import { type Part, readObject } from '../../issuers/read-object.ts';
-import type { Target } from '../../issuers/target.ts';
+import type { TokenSource } from '../../issuers/target.ts';
 import { rejectOwnAccount } from '../../issuers/token-exchange.ts';
 import type { PostedTokenRequest } from './read-request.ts';
 
 /** Where and for whom something is rehearsed. */
 export interface Stage {
-  readonly target: Target;
+  readonly target: TokenSource;
   readonly account: PostedAccount;
   /** Tells the caller what could not be checked. */
   readonly warn: (text: string) => void;
