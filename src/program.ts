@@ -2,6 +2,8 @@
 
 import { StartError } from './config/start-error.ts';
 import type { Clock } from './std/clock.ts';
+import { withoutTokens } from './std/sensitive.ts';
+import { createLogger } from './telemetry/logger.ts';
 
 /** What is running, and how it ends. */
 export interface Running {
@@ -10,8 +12,8 @@ export interface Running {
 
 /** The part of `process` that a program needs. */
 export interface Host {
-  readonly stderr: { write(text: string): unknown };
-  on(event: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
+  on(event: 'SIGINT' | 'SIGTERM' | 'uncaughtException', listener: (error: unknown) => void): unknown;
   exit(code: number): void;
 }
 
@@ -24,11 +26,13 @@ export interface ProgramOptions {
 
 /**
  * Runs what `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits at once.
- * `start` is told by its signal to give up. A StartError is told in one line, with exit code 2.
+ * `start` is told by its signal to give up. A StartError is told in one line, with exit code 2. What nobody catches ends the
+ * process with 1: Kubernetes starts another in its place.
  */
 export async function runProgram(options: ProgramOptions, start: (stopped: AbortSignal) => Promise<Running | undefined>): Promise<void> {
   const { host } = options;
   const stopped = stopSignal(options);
+  host.on('uncaughtException', uncaught(host));
   try {
     const running = await start(stopped);
     if (running === undefined) return;
@@ -37,9 +41,19 @@ export async function runProgram(options: ProgramOptions, start: (stopped: Abort
     host.exit(0);
   } catch (error) {
     if (stopped.aborted) return host.exit(0);
-    host.stderr.write(`purser: ${error instanceof StartError ? error.message : ((error as Error).stack ?? String(error))}\n`);
+    const text = error instanceof StartError ? error.message : ((error as Error).stack ?? String(error));
+    host.stderr.write(`purser: ${withoutTokens(text)}\n`);
     host.exit(error instanceof StartError ? 2 : 1);
   }
+}
+
+/** Node brings promises that are rejected without anybody listening here as well. */
+function uncaught(host: Host): (error: unknown) => void {
+  const log = createLogger({ level: 'fatal', readable: host.stderr.isTTY === true, write: (line) => host.stderr.write(line) });
+  return (error) => {
+    log.fatal({ error }, 'a defect of Purser ended the process');
+    host.exit(1);
+  };
 }
 
 /** npm passes on the Ctrl-C that the terminal has sent already: signals this close together are one. */

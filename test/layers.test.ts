@@ -69,7 +69,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     why: 'the local run, and its process',
   },
   print: { imports: ['config', 'kube'], packages: [], node: true, why: 'manifests for people' },
-  program: { imports: ['config', 'std'], packages: [], node: false, why: 'signals and exit codes' },
+  program: { imports: ['config', 'std', 'telemetry'], packages: [], node: false, why: 'signals and exit codes' },
   'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
   app: {
     imports: ['api', 'controllers', 'domain', 'http', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],

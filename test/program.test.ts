@@ -2,17 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../src/config/start-error.ts';
 import { type Host, type Running, runProgram } from '../src/program.ts';
 import { FakeClock } from './support/clock.ts';
+import { run as runToEnd } from './support/run.ts';
 
-type Signal = 'SIGINT' | 'SIGTERM';
+type HostEvent = Parameters<Host['on']>[0];
 
 /** A process that notes how it ends. */
 class FakeHost implements Host {
   readonly exits: number[] = [];
-  readonly #listeners = new Map<Signal, () => void>();
+  readonly #listeners = new Map<HostEvent, (error: unknown) => void>();
   text = '';
   readonly stderr = { write: (text: string) => (this.text += text) };
 
-  on(event: Signal, listener: () => void): void {
+  on(event: HostEvent, listener: (error: unknown) => void): void {
     this.#listeners.set(event, listener);
   }
 
@@ -20,8 +21,8 @@ class FakeHost implements Host {
     this.exits.push(code);
   }
 
-  send(signal: Signal): void {
-    this.#listeners.get(signal)?.();
+  send(event: HostEvent, error?: unknown): void {
+    this.#listeners.get(event)?.(error);
   }
 }
 
@@ -29,6 +30,12 @@ function run(start: (stopped: AbortSignal) => Promise<Running | undefined>) {
   const host = new FakeHost();
   const clock = new FakeClock();
   return { host, clock, ended: runProgram({ host, clock, patienceMs: 1_800 }, start) };
+}
+
+const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+
+function sourceUrl(name: string): string {
+  return new URL(`../src/${name}.ts`, import.meta.url).href;
 }
 
 const never = new Promise<void>(() => {});
@@ -58,6 +65,41 @@ describe('runProgram', () => {
 
     expect(host.text).toMatch(/^purser: TypeError: a defect\n +at /);
     expect(host.exits).toEqual([1]);
+  });
+
+  it('shows no token that an error holds', async () => {
+    const { host, ended } = run(() => Promise.reject(new TypeError(`no such thing: ${TOKEN}`)));
+    await ended;
+
+    expect(host.text).toContain('no such thing: [redacted]');
+    expect(host.text).not.toContain(TOKEN);
+  });
+
+  it('tells of a defect that nobody caught in one line of JSON without tokens, and exits with 1', () => {
+    const { host } = run(() => never as Promise<undefined>);
+    host.send('uncaughtException', new TypeError(`a defect with ${TOKEN}`));
+
+    expect(host.text).toMatch(/^\{.*\}\n$/);
+    expect(JSON.parse(host.text)).toMatchObject({
+      level: 'fatal',
+      error: { name: 'TypeError', message: 'a defect with [redacted]', stack: expect.stringContaining('    at ') },
+    });
+    expect(host.text).not.toContain(TOKEN);
+    expect(host.exits).toEqual([1]);
+  });
+
+  it.each([
+    ['is rejected without anybody listening', `Promise.reject(new TypeError('oops ${TOKEN}'))`],
+    ['is thrown in a callback', `setImmediate(() => { throw new TypeError('oops ${TOKEN}'); })`],
+  ])('ends the process when something %s', async (_, defect) => {
+    const imports = ['program', 'std/clock'].map((name) => `await import(${JSON.stringify(sourceUrl(name))})`);
+    const script = `const [{ runProgram }, { systemClock: clock }] = [${imports.join(', ')}];
+      setInterval(() => {}, 1_000);
+      void runProgram({ host: process, clock, patienceMs: 1_000 }, async () => { ${defect}; return { stop: async () => {} }; });`;
+    const { code, output, complaints } = await runToEnd(process.execPath, ['--input-type=module', '-e', script], { NODE_OPTIONS: '' });
+
+    expect([code, output]).toEqual([1, '']);
+    expect(JSON.parse(complaints)).toMatchObject({ level: 'fatal', error: { message: 'oops [redacted]' } });
   });
 
   it('leaves the exit to Node where there is nothing to run', async () => {
