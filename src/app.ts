@@ -83,9 +83,10 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
     installed(options, client),
     watches(leads ? informers : facadeInformers, client, log),
     { name: 'target clusters', start: async () => {}, stop: () => clients.close(), stopMs: CLOSE_MS },
-    ...(serves ? [facade(options, { hub: client, clients, informers, metrics, certificate, onListening: onListening('facade') })] : []),
     ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
     ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
+    // Last: it may have to wait for its certificate, and nothing waits for it.
+    ...(serves ? [facade(options, { hub: client, clients, informers, metrics, certificate, onListening: onListening('facade') })] : []),
   ];
 }
 

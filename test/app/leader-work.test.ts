@@ -1,6 +1,6 @@
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect, it } from '@jest/globals';
-import { Leases } from '../../src/api/resources.ts';
+import { Leases, Secrets } from '../../src/api/resources.ts';
 import { startApp } from '../../src/app.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -44,6 +44,24 @@ it('holds the Lease on a connection of its own, which no other request keeps wai
   expect(ways).toContainEqual(['leases']);
   expect(ways.filter((kinds) => kinds.includes('leases') && kinds.length > 1)).toEqual([]);
   expect((await world.hub.admin.get(Leases, { namespace: CREDENTIALS, name: 'purser' })).spec?.holderIdentity ?? '').toBe('');
+  await world.close();
+}, 60_000);
+
+it('does the work of the leader while the façade waits for its certificate', async () => {
+  const world = await ClusterWorld.start();
+  const unusable = { metadata: { namespace: CREDENTIALS, name: 'facade-tls' }, type: 'Opaque', data: { 'tls.crt': base64('not yet') } };
+  await world.hub.admin.create(Secrets, unusable);
+  const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
+  const log = createLogger({ level: 'silent', readable: false, write: () => {} });
+  const hub = fixed(cluster, { name: 'purser', token: 'admintoken' });
+  const settings = { ...SETTINGS, components: ['controller', 'facade'] as const, facadeTlsSecret: 'facade-tls' };
+  const app = startApp({ hub, clock: systemClock, random: Math.random, log, settings });
+  const { url } = await world.serve(healthy());
+  await world.register('well', [url]);
+  await world.shows('well', 'Ready=True ClusterReady');
+  const stopped = expect(app.ready).rejects.toBeDefined();
+  await app.stop();
+  await stopped;
   await world.close();
 }, 60_000);
 
