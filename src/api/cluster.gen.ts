@@ -24,7 +24,7 @@ export interface ClusterSpec {
  */
 export interface ClusterOrchestratorApiEndpoints {
   /**
-   * The certificates that vouch for the API server: PEM, encoded as base64. Without it the roots of the system are trusted. TLS is always verified. A change is written into kubeconfig and Argo CD Secrets without issuing new tokens.
+   * The certificates that vouch for the API server: PEM, encoded as base64. Without it the public roots that Node brings along are trusted, and no others: an authority of one's own has to be named here. TLS is always verified. A change is written into kubeconfig and Argo CD Secrets without issuing new tokens.
    */
   readonly caBundle?: string;
   /**

@@ -16,7 +16,7 @@ export interface OutputTarget {
   readonly cluster: string;
   /** An https URL. */
   readonly server: string;
-  /** Base64 of PEM; absent where the roots of the system vouch for the cluster. */
+  /** Base64 of PEM; absent where public roots vouch for the cluster. */
   readonly caBundle?: string;
   readonly namespace: string;
   readonly account: string;

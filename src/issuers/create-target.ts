@@ -86,7 +86,7 @@ function pinned(servers: readonly string[], secret: Secret, { allowUnpinned }: T
   return allowed;
 }
 
-/** As base64 of PEM; undefined for the roots of the system. */
+/** As base64 of PEM; undefined for the roots that Node brings along. */
 function caOf({ spec }: Cluster): string | undefined {
   const { caBundle = '' } = spec.orchestratorApiEndpoints;
   if (caBundle === '') return undefined;

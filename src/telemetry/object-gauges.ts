@@ -1,4 +1,5 @@
-// Gauges of every ManagedToken and Cluster, as the informers know them. The same on every replica: rules take `max by`.
+// Gauges of every ManagedToken and Cluster, as the informers know them. The same on every replica, but that one
+// with the façade alone knows no ManagedTokens: rules take `max by`.
 
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -59,7 +60,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   },
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
-    help: 'When the conditions of a Cluster were last found to be true.',
+    help: 'When the conditions of a Cluster were last written: when they change, and every five minutes.',
     samplesOf: ({ metadata, status }) => instant({ cluster: metadata.name ?? '' }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
