@@ -1,12 +1,14 @@
-// Ports that cannot be had: what a person can put right, said so.
+// Places to listen that cannot be had: what a person can put right, said so.
 
 import type { Config } from './config.ts';
 import { StartError } from './start-error.ts';
 
-type Ports = Pick<Config, 'apiPort' | 'facadePort' | 'metricsPort'>;
+type Ports = Pick<Config, 'apiPort' | 'facadePort' | 'metricsPort'> & Partial<Pick<Config, 'bindAddress'>>;
 
 /** A failure to listen as a StartError that names the option; anything else as it is. */
-export function explainedPort(error: unknown, { apiPort, facadePort, metricsPort }: Ports): unknown {
+export function explainedPort(error: unknown, { apiPort, facadePort, metricsPort, bindAddress }: Ports): unknown {
+  if (bindAddress !== undefined && isAddressError(error, bindAddress))
+    return new StartError(`${bindAddress} is no address to listen on (${error.message}); choose another --bind-address`, { cause: error });
   if (!isListenError(error)) return error;
   const options = new Map([
     [apiPort, '--api-port'],
@@ -21,4 +23,10 @@ export function explainedPort(error: unknown, { apiPort, facadePort, metricsPort
 /** Whether a server could not listen where it should. */
 export function isListenError(error: unknown): error is NodeJS.ErrnoException & { readonly port?: number } {
   return typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'listen';
+}
+
+/** Whether it is the address that is wrong: not of this machine, or a name that cannot be resolved. */
+function isAddressError(error: unknown, bindAddress: string): error is Error {
+  if (isListenError(error)) return error.code === 'EADDRNOTAVAIL';
+  return typeof error === 'object' && error !== null && 'hostname' in error && error.hostname === bindAddress;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { explainedPort, isListenError } from '../../src/config/ports.ts';
 import { StartError } from '../../src/config/start-error.ts';
 
-const PORTS = { apiPort: 0, facadePort: 1, metricsPort: 2 };
+const PORTS = { apiPort: 0, facadePort: 1, metricsPort: 2, bindAddress: undefined };
 
 async function failure(port: number, host: string): Promise<unknown> {
   const server = createServer();
@@ -25,10 +25,26 @@ describe('explainedPort', () => {
   });
 
   it('says why a port cannot be used', async () => {
-    const error = explainedPort(await failure(1, '192.0.2.1'), PORTS);
+    const refused = Object.assign(new Error('listen EACCES: permission denied'), { code: 'EACCES', syscall: 'listen', port: 1 });
+
+    expect(explainedPort(refused, PORTS)).toEqual(
+      new StartError('port 1 cannot be used (listen EACCES: permission denied); choose another --facade-port, 0 for any free one'),
+    );
+  });
+
+  it.each([
+    ['that this machine does not have', '192.0.2.1', /^192\.0\.2\.1 is no address to listen on \(listen EADDRNOTAVAIL.+\); /],
+    [
+      'that cannot be resolved',
+      'no-such-host.invalid',
+      /^no-such-host\.invalid is no address to listen on \(getaddrinfo \w+ no-such-host\.invalid\); /,
+    ],
+  ])('names the option of an address %s', async (_, bindAddress, expected) => {
+    const error = explainedPort(await failure(1, bindAddress), { ...PORTS, bindAddress });
 
     expect(error).toBeInstanceOf(StartError);
-    expect((error as Error).message).toMatch(/^port 1 cannot be used \(listen EADDRNOTAVAIL.+\); choose another --facade-port/);
+    expect((error as Error).message).toMatch(expected);
+    expect((error as Error).message).toMatch(/choose another --bind-address$/);
   });
 
   it('leaves other errors as they are', () => {
