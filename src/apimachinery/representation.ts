@@ -55,6 +55,20 @@ export function showObject(object: KubeObject, view: View): string {
   }
 }
 
+/** Refuses, with 406, a form that the answer of a kind that is never stored cannot have. */
+export function checkAnswerForm(kind: AnsweredKind, as: Representation['as']): void {
+  if (as?.kind === 'PartialObjectMetadataList') throw notAList(kind);
+}
+
+/** The compact JSON of an object that is answered and never stored: all of it, or its metadata. */
+export function showAnswer(object: KubeObject, kind: AnsweredKind, as: Representation['as']): string {
+  checkAnswerForm(kind, as);
+  return as === undefined ? objectText(object, kind.schema) : metadataText(object, { as });
+}
+
+/** What is known of a kind that is never stored. */
+export type AnsweredKind = Pick<ShownKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
+
 /** The compact JSON of one page of a list. */
 export function showList(page: ListPage, view: View): string {
   const { kind } = view;
@@ -135,11 +149,11 @@ function rowObject(object: KubeObject, view: View): string {
   }
 }
 
-function metadataText({ metadata }: KubeObject, view: View): string {
+function metadataText({ metadata }: KubeObject, view: Pick<View, 'as'>): string {
   return objectText({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
 }
 
-function metaVersion({ as }: View): string {
+function metaVersion({ as }: Pick<View, 'as'>): string {
   return `meta.k8s.io/${as?.version ?? 'v1'}`;
 }
 
@@ -164,7 +178,7 @@ function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, mak
 }
 
 /** Custom resources claim to be lists until somebody asks for their items. */
-function notAList(kind: ShownKind): Error {
+function notAList(kind: AnsweredKind): Error {
   if (!kind.builtIn) return unclassified('content is not a list');
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
 }
@@ -174,6 +188,6 @@ function notAcceptable(message: string): Error {
 }
 
 /** The type of an object or of its list, as Go names it in messages. */
-function goType(kind: ShownKind, suffix: '' | 'List'): string {
+function goType(kind: AnsweredKind, suffix: '' | 'List'): string {
   return kind.builtIn ? `*${kind.group.split('.')[0] || 'core'}.${kind.kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
 }

@@ -8,7 +8,8 @@ import { createClusterController } from '../controllers/cluster-status/controlle
 import { createTokenController } from '../controllers/managed-token/controller.ts';
 import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
 import { PROTECTED_NAMESPACES } from '../domain/issue-names.ts';
-import type { TokenLimits } from '../domain/token-request.ts';
+import { PROBE_INTERVAL_MS } from '../domain/known-unreachable.ts';
+import { tokenLimits } from '../domain/token-request.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createElection } from '../kube/lease.ts';
@@ -19,7 +20,7 @@ import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { AppOptions, AppSettings } from './options.ts';
+import type { AppOptions } from './options.ts';
 
 export interface WorkParts {
   readonly hub: KubeClient;
@@ -36,7 +37,7 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const { recorder, election } = voiceOf(options, hub, new KubeClient(lease, FieldManager));
   metrics.leads = () => election.leads;
   const protectedNamespaces = settings.protectedNamespaces ?? PROTECTED_NAMESPACES;
-  const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: limitsOf(settings) };
+  const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: tokenLimits(settings) };
   const common = { informers, hub, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });
   const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs } });
@@ -91,12 +92,7 @@ function voiceOf({ clock, random, log, settings }: AppOptions, client: KubeClien
   };
 }
 
-function limitsOf({ maxExpirationSeconds, allowedAudiences }: AppSettings): TokenLimits {
-  return { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
-}
-
 const FLUSH_MS = 1_000;
-const PROBE_INTERVAL_MS = 10_000;
 const ACCESS_INTERVAL_MS = 60_000;
 
 async function done(): Promise<void> {}

@@ -29,6 +29,13 @@ export interface TokenLimits {
   readonly allowedAudiences?: readonly string[];
 }
 
+/** The limits that the settings of an installation set. */
+export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
+  return { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
+}
+
+type LimitSettings = { readonly [Limit in keyof TokenLimits]: TokenLimits[Limit] | undefined };
+
 /** What differs from one issuance of a ManagedToken to the next. */
 export interface IssueDetails {
   /** The Secret on the target that the token is bound to; needed with revocation BoundSecret. */

@@ -3,11 +3,14 @@
 import { isStatusReason, StatusError } from '../api/status.ts';
 import { instantText } from '../domain/instant.ts';
 import type { IssueTarget } from '../domain/issue-names.ts';
+import { IssueError } from '../issuers/issue-error.ts';
 import type { IssuedToken } from '../issuers/token-exchange.ts';
+import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { FacadeRequest } from './request.ts';
+import type { FacadeRequest, User } from './request.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 /** What a request was about, as far as it was read. */
 export interface Asked {
@@ -17,16 +20,30 @@ export interface Asked {
   readonly boundObject?: string;
 }
 
-/** Where what is decided is counted. */
-export type IssuanceMetrics = Pick<Metrics, 'issued'>;
+/** A request that was refused before its endpoint saw it. */
+export interface TurnedAway extends Pick<FacadeRequest, 'requestId' | 'signal'> {
+  /** Undefined where nobody knows who asked. */
+  readonly user: User | undefined;
+}
+
+export interface AuditOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Where what is decided is counted. */
+  readonly metrics?: Pick<Metrics, 'issued'> | undefined;
+}
 
 /** Writes the lines. */
 export class Audit {
   readonly #log: Logger;
-  readonly #metrics: IssuanceMetrics | undefined;
+  readonly #metrics: AuditOptions['metrics'];
+  /** Strangers cost nothing to send, and a log is not endless: so many lines a second are theirs, and the rest is a number. */
+  readonly #strangers: TokenBucket;
+  #untold = 0;
 
-  constructor(log: Logger, metrics?: IssuanceMetrics) {
+  constructor({ log, clock, metrics }: AuditOptions) {
     this.#metrics = metrics;
+    this.#strangers = new TokenBucket(clock, STRANGERS);
     // What was decided is told at every level but that which tells nothing. Its fields are chosen, so none has to be blanked out.
     this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
   }
@@ -34,37 +51,66 @@ export class Audit {
   issued(request: FacadeRequest, asked: Asked & { readonly durationMs: number }, token: IssuedToken): void {
     const { claims, statedExpiryAt } = token;
     const what = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
-    this.#log.info({ ...line('issued', request, asked), ...what }, 'a token was issued');
+    this.#log.info({ ...line('issued', of(request), asked), ...what }, 'a token was issued');
     this.#metrics?.issued({ cluster: asked.target.cluster, result: 'success', reason: 'Requested', durationMs: asked.durationMs });
   }
 
   rehearsed(request: FacadeRequest, asked: Asked): void {
-    this.#log.info(line('dry run', request, asked), 'a token would have been issued');
+    this.#log.info(line('dry run', of(request), asked), 'a token would have been issued');
   }
 
-  refused(request: FacadeRequest, asked: Asked, error: unknown): void {
-    if (!(error instanceof StatusError) && request.signal.aborted) return this.#abandoned(request, asked);
-    const { code, reason, message } = error instanceof StatusError ? error : { code: 500, reason: 'InternalError', message: '' };
-    this.#log.info({ ...line('refused', request, asked), code, reason, message: shortened(message) }, 'a token was refused');
+  /** What the caller was told, and what that came from. */
+  refused(request: FacadeRequest, asked: Asked, refusal: unknown, cause: unknown): void {
+    const told = this.#tell(of(request), asked, refusal);
+    if (told === undefined) return;
+    const { code, reason } = told;
     // Targets may invent reasons of their own.
     const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
-    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'failure', reason: known });
+    const failure = code >= 500 && cause instanceof IssueError ? cause.reason : known;
+    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'failure', reason: failure });
   }
 
-  #abandoned(request: FacadeRequest, asked: Asked): void {
-    this.#log.info(line('abandoned', request, asked), 'the caller left before there was a token');
+  /** Not counted as an issuance that failed: anybody can bring it about, for any cluster. */
+  turnedAway(request: TurnedAway, asked: Asked, refusal: unknown): void {
+    if (request.user !== undefined) this.#tell(request, asked, refusal);
+    else if (this.#strangers.take() > 0) this.#untold += 1;
+    else {
+      this.#tell(request, asked, refusal, this.#untold > 0 ? { untold: this.#untold } : {});
+      this.#untold = 0;
+    }
+  }
+
+  /** Undefined when the caller has left. */
+  #tell(request: TurnedAway, asked: Asked, refusal: unknown, more: object = {}): Told | undefined {
+    if (!(refusal instanceof StatusError) && request.signal.aborted) {
+      this.#log.info({ ...line('abandoned', request, asked), ...more }, 'the caller left before there was a token');
+      return undefined;
+    }
+    const { code, reason, message } = refusal instanceof StatusError ? refusal : { code: 500, reason: 'InternalError', message: '' };
+    this.#log.info({ ...line('refused', request, asked), code, reason, message: shortened(message), ...more }, 'a token was refused');
+    return { code, reason };
   }
 }
 
+interface Told {
+  readonly code: number;
+  readonly reason: string | undefined;
+}
+
+const STRANGERS = { perSecond: 10, burst: 100 };
 const MAX_LISTED = 16;
 const MAX_CHARS = 256;
 
-function line(decision: string, { caller, requestId }: FacadeRequest, { target, audiences, expirationSeconds, boundObject }: Asked) {
+function of({ requestId, signal, caller }: FacadeRequest): TurnedAway {
+  return { requestId, signal, user: caller.user };
+}
+
+function line(decision: string, { requestId, user }: TurnedAway, { target, audiences, expirationSeconds, boundObject }: Asked) {
   return {
     audit: 'TokenRequest',
     decision,
     requestID: shortened(requestId),
-    user: caller.user.username,
+    ...(user && { user: shortened(user.username) }),
     ...target,
     ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shortened) }),
     ...(expirationSeconds !== undefined && { expirationSeconds: Number(expirationSeconds) }),

@@ -16,7 +16,7 @@ import { FreshCache } from './fresh-cache.ts';
 import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
 import { overloaded } from './rate-limit.ts';
 import type { Caller, User } from './request.ts';
-import { type Rate, TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -24,8 +24,13 @@ export interface AuthenticatorOptions {
   readonly log: Logger;
   /** One of them must be among those that a token is for; none are demanded when empty. */
   readonly audiences: readonly string[];
-  /** How many tokens that are not known yet may be put to the hub. */
-  readonly reviewRate?: Rate;
+  /** How many tokens that are not known yet may be put to the hub; without it, as many as a process may. */
+  readonly reviewLimit?: TokenBucket | undefined;
+}
+
+/** The limit of a process, whatever it asks about the tokens that it is shown. */
+export function createReviewLimit(clock: Clock): TokenBucket {
+  return new TokenBucket(clock, { perSecond: 200, burst: 400 });
 }
 
 /** Authenticates requests. */
@@ -44,7 +49,7 @@ export class Authenticator {
     const { clock } = options;
     this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
     this.#refused = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-    this.#unknown = new TokenBucket(clock, options.reviewRate ?? REVIEW_RATE);
+    this.#unknown = options.reviewLimit ?? createReviewLimit(clock);
   }
 
   /** The caller, from the headers as they came. Throws 400, 401, 429 or 503. */
@@ -102,7 +107,6 @@ const TTL_MS = 10_000;
 /** Streams last: with the time between two looks at their tokens, this is less than the other. */
 const STREAM_TTL_MS = 4_000;
 const MAX_ENTRIES = 10_000;
-const REVIEW_RATE: Rate = { perSecond: 200, burst: 400 };
 
 /** A server that does not know audiences says nothing of them. */
 function isForUs({ audiences }: Fields, demanded: readonly string[]): boolean {

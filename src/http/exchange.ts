@@ -12,7 +12,7 @@ import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.
 import type { Clock } from '../std/clock.ts';
 import { firstHeader } from './first-header.ts';
 import { readBody } from './read-body.ts';
-import type { Caller, FacadeRequest } from './request.ts';
+import type { Caller, FacadeRequest, User } from './request.ts';
 
 /** The reason of a signal when its caller has left, or when the server has no more time for them. */
 export class Abandoned extends Error {
@@ -69,6 +69,11 @@ export class Exchange implements FacadeRequest {
   get caller(): Caller {
     if (this.#caller === undefined) throw new Error('nobody has authenticated this request');
     return this.#caller;
+  }
+
+  /** Undefined as long as nobody is known. */
+  get user(): User | undefined {
+    return this.#caller?.user;
   }
 
   set caller(caller: Caller) {

@@ -1,6 +1,8 @@
 // The façade, put together: who may call, what is served where, and the certificate that it is served with.
 
 import { PROTECTED_NAMESPACES } from '../domain/issue-names.ts';
+import { PROBE_INTERVAL_MS } from '../domain/known-unreachable.ts';
+import { tokenLimits } from '../domain/token-request.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../issuers/create-target.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -14,8 +16,9 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
-import { createTokenEndpoint } from './tokens/endpoint.ts';
-import { TokenRequestReader, type TokenRules } from './tokens/read-request.ts';
+import type { TokenBucket } from './token-bucket.ts';
+import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
+import { TokenRequestReader } from './tokens/read-request.ts';
 
 /** What an operator can set. */
 export interface FacadeSettings {
@@ -37,6 +40,8 @@ export interface FacadeSettings {
   /** The longest lifetime of tokens, and the audiences that they may be for; all by default. */
   readonly maxExpirationSeconds?: number | undefined;
   readonly allowedAudiences?: readonly string[] | undefined;
+  /** How often clusters are asked whether they are ready. */
+  readonly probeIntervalMs?: number;
 }
 
 export interface FacadeOptions {
@@ -49,6 +54,8 @@ export interface FacadeOptions {
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
+  /** How many unknown tokens the process may put to the hub; without it, the façade has a limit of its own. */
+  readonly reviewLimit?: TokenBucket;
   /** What else is served to callers. */
   readonly routes?: readonly Route[];
 }
@@ -85,39 +92,32 @@ const PATH = 'orchestrator';
 const LOOPBACK = '127.0.0.1';
 
 function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
-  const { hub, clock, log, settings } = options;
+  const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
-  const authenticator = new Authenticator({ hub, clock, log, audiences });
+  const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
   const rates = new RateLimit(clock, { perSecond, burst: perSecond * 2 });
   return createFacadeServer({
     clock,
     certificate,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath)],
-    authenticate: async (rawHeaders, signal) => {
-      const caller = await authenticator.authenticate(rawHeaders, signal);
-      rates.check(caller.user.username);
-      return caller;
-    },
+    authenticate: (rawHeaders, signal) => authenticator.authenticate(rawHeaders, signal),
+    admit: ({ user }) => rates.check(user.username),
     answered: (answer) => options.metrics?.answered(answer),
     report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),
   });
 }
 
 function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }: FacadeOptions): Route {
-  const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES } = settings;
+  const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
+  const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const requests = new TokenRequestReader(rulesOf(settings));
-  const endpoint = createTokenEndpoint({ authorizer, clients, registered, requests, audit: new Audit(log, metrics) });
-  return { method: 'POST', path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`, endpoint };
-}
-
-function rulesOf({
-  facadeDefaultAudiences = [],
-  facadeAudiences = [],
-  maxExpirationSeconds,
-  allowedAudiences,
-}: FacadeSettings): TokenRules {
-  const limits = { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
-  return { defaultAudiences: facadeDefaultAudiences, ownAudiences: facadeAudiences, limits };
+  const requests = new TokenRequestReader({ defaultAudiences, ownAudiences, limits: tokenLimits(settings) });
+  const audit = new Audit({ log, clock, metrics });
+  return {
+    method: 'POST',
+    path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
+    endpoint: createTokenEndpoint({ authorizer, clients, registered, requests, audit, clock, probeIntervalMs }),
+    turnedAway: (request, error) => audit.turnedAway(request, { target: issueTargetOf(request.params) }, error),
+  };
 }

@@ -20,6 +20,8 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly endpoint: Endpoint;
+  /** Told of requests for this route that were refused before the endpoint saw them. */
+  readonly turnedAway?: (request: Exchange, error: unknown) => void;
 }
 
 /** A document that everybody may read. */
@@ -35,6 +37,8 @@ export interface ServerOptions {
   readonly documents: readonly PublicDocument[];
   /** Says who sent a request, from its headers as they came. Throws a StatusError when that is nobody. */
   readonly authenticate: (rawHeaders: readonly string[], signal: AbortSignal) => Promise<Caller>;
+  /** Throws a StatusError for a caller who has to wait. */
+  readonly admit?: (caller: Caller) => void;
   /** Told of errors that nobody expected. */
   readonly report: (error: unknown, requestId: string) => void;
   /** Told of every answer, when it has been sent. */
@@ -104,6 +108,7 @@ export async function createFacadeServer(options: ServerOptions): Promise<Facade
     done();
   });
   app.setErrorHandler((error, request, reply) => {
+    tellRoute(error, request, options);
     void answer(request, reply, refusal(error, request.exchange, options));
   });
   addDocuments(app, options);
@@ -146,10 +151,11 @@ function addDocuments(app: FastifyInstance, { documents }: ServerOptions): void 
 
 /** Whatever is added here is behind the hook: no route can forget it. */
 function addAuthenticatedRoutes(scope: FastifyInstance, options: ServerOptions): void {
-  const { clock, authenticate, routes } = options;
+  const { clock, authenticate, admit, routes } = options;
   scope.addHook('onRequest', async ({ exchange }) => {
     exchange.startTimeout(clock);
     exchange.caller = await authenticate(exchange.message.rawHeaders, exchange.signal);
+    admit?.(exchange.caller);
   });
   for (const { method, path, endpoint } of routes) {
     scope.route({
@@ -173,6 +179,12 @@ function addAuthenticatedRoutes(scope: FastifyInstance, options: ServerOptions):
       throw noRoute();
     },
   });
+}
+
+/** A path of which no names are known is nobody's. */
+function tellRoute(error: unknown, { exchange, routeOptions }: FastifyRequest, { routes }: ServerOptions): void {
+  if (Object.keys(exchange.params).length === 0) return;
+  routes.find(({ path, method }) => path === routeOptions.url && method === exchange.method)?.turnedAway?.(exchange, error);
 }
 
 function notAllowed({ preferences }: Exchange, allow: string): Reply {

@@ -36,7 +36,10 @@ export interface Endpoint {
   readonly watchable?: boolean;
 }
 
-const PRODUCED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+/** What is really made. */
+const MADE = ['application/json', 'application/yaml'];
+/** What an API server says that it makes; it is told so to everybody but those who ask for just that. */
+const PRODUCED = [...MADE, 'application/vnd.kubernetes.protobuf'];
 const STREAMED = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 
@@ -46,8 +49,12 @@ export function negotiate(preferences: Preferences, endpoint: Endpoint): Represe
   const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
     return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
   });
-  if (representation === undefined) throw notAcceptable(PRODUCED);
+  if (representation === undefined) throw notAcceptable(endpoint.builtIn && asksForProtobuf(preferences) ? MADE : PRODUCED);
   return representation;
+}
+
+function asksForProtobuf({ accept = '' }: Preferences): boolean {
+  return parseAccept(accept).some(({ subtype }) => subtype === 'vnd.kubernetes.protobuf');
 }
 
 /** Chooses the representation of a document that comes in one form only, or throws a StatusError (406). */

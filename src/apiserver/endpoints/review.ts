@@ -2,9 +2,9 @@
 
 import { noMethod, noRoute } from '../../apimachinery/refusals.ts';
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
+import { showAnswer } from '../../apimachinery/representation.ts';
 import type { ReviewKind } from '../../apimachinery/reviews.ts';
 import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
-import { objectText } from '../../apimachinery/wire/encode.ts';
 import { negotiate } from '../../apimachinery/wire/negotiate.ts';
 import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
 import type { Policy } from '../../domain/rbac.ts';
@@ -38,5 +38,6 @@ export async function reviewEndpoint(
   const object = decodeBody(api, request, { body, mediaType, kind: { ...kind, builtIn: true }, fieldValidation: options.fieldValidation });
   const manager = fieldManagerName(options.fieldManager, request.userAgent);
   const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
-  return textReply(201, objectText(answerReview(kind, { object, namespace, manager }, context), kind.schema), representation);
+  const answered = answerReview(kind, { object, namespace, manager }, context);
+  return textReply(201, showAnswer(answered, { ...kind, builtIn: true }, representation.as), representation);
 }

@@ -1,10 +1,9 @@
 // The token subresource of service accounts.
 
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
-import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
+import { showAnswer } from '../../apimachinery/representation.ts';
 import { TOKEN_REQUEST_KIND } from '../../apimachinery/token-request.ts';
 import { bodyMediaType } from '../../apimachinery/wire/content-type.ts';
-import { objectText } from '../../apimachinery/wire/encode.ts';
 import { negotiate } from '../../apimachinery/wire/negotiate.ts';
 import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
 import { createToken } from '../reviews/token.ts';
@@ -28,5 +27,6 @@ export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promi
     admit: () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } }),
     warn: request.warn,
   };
-  return textReply(201, objectText(await createToken(posted, api.issuance, api.now()), TOKEN_REQUEST), representation);
+  const answered = await createToken(posted, api.issuance, api.now());
+  return textReply(201, showAnswer(answered, TOKEN_REQUEST_KIND, representation.as), representation);
 }

@@ -55,21 +55,29 @@ export class TokenRequestReader {
     this.#rules = rules;
   }
 
-  /** Reads the body and the options. Throws 400, 403, 413, 415 or 422. */
-  async read(incoming: FacadeRequest, account: PostedAccount): Promise<PostedTokenRequest> {
+  /** Reads the body and the options. Throws 400, 403, 413, 415 or 422; `onDecoded` hears what was asked for before a rule refuses it. */
+  async read(incoming: FacadeRequest, account: PostedAccount, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
     const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
     const body = await incoming.body();
-    if (body.length > MAX_RECENT_BYTES) return decodedRequest(incoming, account, { body, mediaType, rules: this.#rules });
+    const decode = () => decodedRequest(incoming, account, { body, mediaType, rules: this.#rules, onDecoded });
+    if (body.length > MAX_RECENT_BYTES) return decode();
     const { query, userAgent = '' } = incoming;
     // Only the last of these can hold a newline.
     const key = [mediaType, query.toString(), userAgent, account.namespace, account.name, body.toString('latin1')].join('\n');
     const known = this.#recent.get(key);
-    known?.warnings.forEach(incoming.warn);
-    const posted = known ?? decodedRequest(incoming, account, { body, mediaType, rules: this.#rules });
-    if (known === undefined) this.#recent.set(key, posted);
-    return posted;
+    if (known === undefined) {
+      const posted = decode();
+      this.#recent.set(key, posted);
+      return posted;
+    }
+    onDecoded(known);
+    known.warnings.forEach(incoming.warn);
+    return known;
   }
 }
+
+/** Told what a caller asks for. */
+export type OnDecoded = (asked: Pick<PostedTokenRequest, 'request' | 'audiences'>) => void;
 
 /** Bodies are a few hundred bytes, unless they name many audiences. */
 const MAX_RECENT_BYTES = 2_048;
@@ -79,10 +87,12 @@ interface Decoding {
   readonly body: Buffer;
   readonly mediaType: BodyMediaType;
   readonly rules: TokenRules;
+  readonly onDecoded: OnDecoded;
 }
 
 /** Depends on nothing but its arguments: the query and the User-Agent of the request, the account, and the body. */
-function decodedRequest(incoming: FacadeRequest, account: PostedAccount, { body, mediaType, rules }: Decoding): PostedTokenRequest {
+function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted: Decoding): PostedTokenRequest {
+  const { body, mediaType, rules, onDecoded } = wanted;
   const warnings: string[] = [];
   const warn = (text: string): void => {
     warnings.push(text);
@@ -93,9 +103,10 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, { body,
   const decoded = decodeObject(decoding);
   decoded.warnings.forEach(warn);
   const request = defaultedTokenRequest(decoded.object);
-  checkNamespace(request, account);
   const asked = request.spec.audiences ?? [];
   const audiences = asked.length === 0 ? rules.defaultAudiences : asked;
+  onDecoded({ request, audiences });
+  checkNamespace(request, account);
   checkAudiences(audiences, account, rules);
   checkBinding(request);
   const expirationSeconds = shortened(request.spec.expirationSeconds, rules.limits, warn);
