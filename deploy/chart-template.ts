@@ -40,7 +40,7 @@ const NAMES: readonly (readonly [string, string])[] = [
 /** Stands for all that are named, in the kustomization that serves named namespaces. */
 const NAMED_NAMESPACE = 'team-a';
 /** Options of kustomizations that the chart has among its values. */
-const OPTIONS_BY_VALUES: readonly unknown[] = [`--namespaces=${NAMED_NAMESPACE}`, '--install-crds'];
+const OPTIONS_BY_VALUES: ReadonlySet<unknown> = new Set([`--namespaces=${NAMED_NAMESPACE}`, '--install-crds']);
 
 function isInNamedNamespace({ metadata }: Manifest): boolean {
   return metadata.namespace === NAMED_NAMESPACE;
@@ -88,7 +88,7 @@ function withNames(value: unknown, holes: Holes): unknown {
       text.includes(name) ? text.replaceAll(name, holes.value(filling)) : text;
     return NAMES.reduce(replace, value);
   }
-  if (Array.isArray(value)) return value.filter((item) => !OPTIONS_BY_VALUES.includes(item)).map((item) => withNames(item, holes));
+  if (Array.isArray(value)) return value.filter((item) => !OPTIONS_BY_VALUES.has(item)).map((item) => withNames(item, holes));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNames(item, holes)]));
 }

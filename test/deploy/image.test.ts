@@ -30,10 +30,20 @@ describe('the Dockerfile', () => {
     expect(wordsOf(final, 'ENTRYPOINT').join(' ')).not.toContain('inspect');
   });
 
-  it('bounds the memory that Node keeps as npm start does', () => {
+  it('lets Node read what Purser needs, and neither write files nor start programs', () => {
+    const allowed = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--allow-'));
+    expect(wordsOf(final, 'ENTRYPOINT')).toContain('--permission');
+    expect(allowed).toEqual(['/purser/*', '/var/run/secrets/*', '/etc/purser/*', '/etc/hosts'].map((path) => `--allow-fs-read=${path}`));
+  });
+
+  it('bounds the memory that Node keeps, and closes the debugger, as npm start does', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     const options = scripts.start.match(/--\S+/g) ?? [];
-    expect(options).toHaveLength(2);
+    expect(options).toEqual([
+      expect.stringMatching('--max-semi-space-size='),
+      expect.stringMatching('--heap-growing-percent='),
+      '--disable-sigusr1',
+    ]);
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(expect.arrayContaining(options));
   });
 

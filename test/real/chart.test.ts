@@ -29,8 +29,22 @@ const VARIANTS = [
 
 /** Options that would be at odds with ports, probes, roles or values of the chart, and those of the local run. */
 const TAKEN = [
-  ...['facade-port', 'metrics-port', 'bind-address', 'metrics-tls', 'namespace', 'namespaces', 'components', 'help', 'ready-file'],
-  ...['facade-tls-secret', 'facade-tls-cert', 'facade-tls-key', 'data-dir', 'api-port', 'clusters', 'no-samples'],
+  'facade-port',
+  'metrics-port',
+  'bind-address',
+  'metrics-tls',
+  'namespace',
+  'namespaces',
+  'components',
+  'help',
+  'ready-file',
+  'facade-tls-secret',
+  'facade-tls-cert',
+  'facade-tls-key',
+  'data-dir',
+  'api-port',
+  'clusters',
+  'no-samples',
 ];
 
 describe('the Helm chart', () => {

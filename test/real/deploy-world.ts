@@ -115,7 +115,7 @@ export class DeployWorld {
       '--allow-loopback',
       `--ready-file=${this.#readyFile(metadata.name)}`,
     ];
-    const command = [process.execPath, ...nodeOptions(), join(REPOSITORY, 'src/main.ts'), ...args, ...here, ...options];
+    const command = [process.execPath, ...nodeOptions(this.hub.folder), join(REPOSITORY, 'src/main.ts'), ...args, ...here, ...options];
     const program = await startProgram('env', [...environment, ...command], join(this.hub.folder, `${metadata.name}.log`));
     this.#running.set(metadata.name, program);
     return program;
@@ -212,8 +212,9 @@ async function done(cluster: RealCluster, args: readonly string[]): Promise<stri
   return output;
 }
 
-/** What the image gives Node beside the program. */
-function nodeOptions(): readonly string[] {
+/** What the image gives Node beside the program; it may read this repository, and what is in a folder of ours. */
+function nodeOptions(folder: string): readonly string[] {
   const final = readDockerfile(readText('Dockerfile')).stages.at(-1) as Stage;
-  return wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--'));
+  const options = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--'));
+  return [...options, `--allow-fs-read=${REPOSITORY}/*`, `--allow-fs-read=${folder}/*`, `--allow-fs-write=${folder}/*`];
 }

@@ -1,9 +1,9 @@
 // The image, built by Docker where its daemon answers, and otherwise step by step on this machine.
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
-import { chmod, copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { buildByHand, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
@@ -24,6 +24,8 @@ const ENTER = process.getuid?.() === 0 ? ['chroot', '--userspec=65532:65532'] : 
 let purser: (...args: readonly string[]) => Promise<RunResult>;
 /** The same as words, for who does not wait for its end. */
 let command: readonly string[];
+/** Runs a program in the place of Purser. */
+let inNode: (program: string) => Promise<RunResult>;
 let root: string;
 let paths: readonly string[];
 let bytes: number;
@@ -40,6 +42,7 @@ beforeAll(async () => {
   const inImage = words.map((word) => (word.endsWith('.js') ? `/purser/${word}` : word));
   const [program = '', ...flags] = ENTER;
   command = [...flags, root, node, ...inImage];
+  inNode = (code) => run(program, [...command.slice(0, -1), '--eval', code], PLAIN);
   purser = (...args) => run(program, [...command, ...args], PLAIN);
 });
 
@@ -69,11 +72,12 @@ describe('the image', () => {
   it('has all that it takes to serve a hub: it brings its custom resources, knows the hub, and stops in good order', async () => {
     const hub = await startRealCluster();
     try {
-      const kubeconfig = join(root, 'kubeconfig');
+      const kubeconfig = join(root, 'etc/purser/kubeconfig');
+      await mkdir(dirname(kubeconfig), { recursive: true });
       await copyFile(await hub.kubeconfig('admin'), kubeconfig);
       await chmod(kubeconfig, 0o644);
       const args = ['run', '--install-crds', '--namespace=default', '--bind-address=127.0.0.1', '--facade-port=0', '--metrics-port=0'];
-      const env = { ...process.env, ...PLAIN, KUBECONFIG: '/kubeconfig' };
+      const env = { ...process.env, ...PLAIN, KUBECONFIG: '/etc/purser/kubeconfig' };
       const program = await startProgram(ENTER[0] ?? '', [...command, ...args], join(hub.folder, 'image.log'), { env });
       await eventually(async () => (await program.output()).includes('this process leads'));
       await program.stop();
@@ -82,6 +86,40 @@ describe('the image', () => {
     } finally {
       await hub.stop();
     }
+  });
+
+  it('keeps the licences of what it is made from', () => {
+    const packages = paths
+      .filter((path) => /^purser\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
+      .map((path) => dirname(path));
+    const licensed = new Set(paths.filter((path) => /\/(licen[cs]e|copying)[^/]*$/i.test(path)).map((path) => dirname(path)));
+    const given = packages.map((path) => join(REPOSITORY, path.slice('purser/'.length)));
+    const isLost = (path: string, index: number) =>
+      !licensed.has(path) && readdirSync(given[index] as string).some((name) => /^licen[cs]e/i.test(name));
+
+    expect(packages.length).toBeGreaterThan(20);
+    expect(packages.filter(isLost)).toEqual([]);
+  });
+
+  it.each([
+    ['read what is not its own', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
+    ['write a file', `require('node:fs').writeFileSync('/purser/new', '')`, 'ERR_ACCESS_DENIED'],
+    ['start a program', `require('node:child_process').spawnSync('/usr/bin/node')`, 'ERR_ACCESS_DENIED'],
+    ['start a thread', `new (require('node:worker_threads').Worker)('1', { eval: true })`, 'ERR_ACCESS_DENIED'],
+  ])('cannot %s', async (_, program, code) => {
+    expect(readFileSync(join(root, 'etc/passwd'), 'utf8')).toContain('purser');
+    const { complaints } = await inNode(program);
+    expect(complaints).toContain(`code: '${code}'`);
+  });
+
+  it('reads its own files, and those that are mounted for it', async () => {
+    const files = ['/purser/package.json', '/etc/hosts', '/etc/purser/tls.crt', '/var/run/secrets/kubernetes.io/serviceaccount/token'];
+    for (const mounted of files.slice(1)) {
+      await mkdir(join(root, dirname(mounted)), { recursive: true });
+      await writeFile(join(root, mounted), 'mounted');
+    }
+    const program = `for (const file of ${JSON.stringify(files)}) require('node:fs').readFileSync(file)`;
+    expect(await inNode(program)).toMatchObject({ code: 0, complaints: '' });
   });
 
   it('says what is wrong with an option, and ends with 2', async () => {
