@@ -7,6 +7,7 @@ import { installed, watches } from './app/hub.ts';
 import { leaderWork } from './app/leader-work.ts';
 import { operations, ProcessState } from './app/operations.ts';
 import type { AppOptions } from './app/options.ts';
+import { targetClusters } from './app/target-clusters.ts';
 import { createTokenInformers } from './controllers/managed-token/informers.ts';
 import { ClusterClients } from './issuers/cluster-clients.ts';
 import { proxyPolicy } from './issuers/proxy-policy.ts';
@@ -42,11 +43,9 @@ export function startApp(options: AppOptions): App {
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
   const served = { metrics: '' };
-  const lifecycle = new Lifecycle(componentsOf(options, { client, state, served }), clock);
-  const ready = lifecycle.start().then((): Served => {
-    state.started();
-    return served;
-  });
+  const components = componentsOf(options, { client, state, served }).map((component) => state.following(component));
+  const lifecycle = new Lifecycle(components, clock);
+  const ready = lifecycle.start().then((): Served => served);
   // Whoever does not wait for it need not hear that it was cut short.
   ready.catch(() => {});
   const stop = async () => {
@@ -82,15 +81,13 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
     operations(options, { hub: client, metrics, health: state.health, certificate, onListening: onListening('metrics') }),
     installed(options, client),
     watches(leads ? informers : facadeInformers, client, log),
-    { name: 'target clusters', start: async () => {}, stop: () => clients.close(), stopMs: CLOSE_MS },
+    targetClusters(clients, informers.clusters),
     ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
     ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
     // Last: it may have to wait for its certificate, and nothing waits for it.
-    ...(serves ? [facade(options, { hub: client, clients, informers, metrics, certificate, onListening: onListening('facade') })] : []),
+    ...(serves ? facade(options, { hub: client, clients, informers, metrics, certificate, onListening: onListening('facade') }) : []),
   ];
 }
-
-const CLOSE_MS = 1_000;
 
 function clusterClients({ clock, settings }: AppOptions, client: KubeClient): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;

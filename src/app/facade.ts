@@ -23,7 +23,10 @@ export interface FacadeParts {
 }
 
 /** Listens as long as Purser knows the hub. */
-export function facade(options: AppOptions, { hub, clients, informers, metrics, certificate, onListening }: FacadeParts): Component {
+export function facade(
+  options: AppOptions,
+  { hub, clients, informers, metrics, certificate, onListening }: FacadeParts,
+): readonly Component[] {
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
@@ -33,19 +36,24 @@ export function facade(options: AppOptions, { hub, clients, informers, metrics, 
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;
-  return {
-    name: 'façade',
-    stopMs: graceMs + CLOSE_MS,
-    async start(signal) {
-      await untilFound(certificate, clock, signal);
-      following.add(endpoints.run());
-      onListening(await served.listen());
-    },
-    async stop() {
-      await served.close(graceMs);
-      following.unsubscribe();
-    },
+  const start = async () => {
+    following.add(endpoints.run());
+    onListening(await served.listen());
   };
+  const stop = async () => {
+    await served.close(graceMs);
+    following.unsubscribe();
+  };
+  return [
+    {
+      name: 'certificate',
+      check: 'certificate',
+      start: (signal) => untilFound(certificate, clock, signal),
+      stop: async () => {},
+      stopMs: CLOSE_MS,
+    },
+    { name: 'façade', check: 'facade', start, stop, stopMs: graceMs + CLOSE_MS },
+  ];
 }
 
 const CLOSE_MS = 1_000;

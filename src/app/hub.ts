@@ -29,7 +29,7 @@ export function installed({ clock, random, log, settings }: AppOptions, client: 
     const onMissing = tellMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
     await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
   };
-  return { name: 'custom resources', start, stop: async () => {}, stopMs: STOP_MS };
+  return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {}, stopMs: STOP_MS };
 }
 
 /** The façade writes nothing: where the parts run apart, it waits for what the controller installs. */
@@ -69,6 +69,7 @@ export function watches({ credentials, ...others }: Watched, client: KubeClient,
   const running = new Subscription();
   return {
     name: 'watches',
+    check: 'informer-sync',
     stopMs: STOP_MS,
     async start(signal) {
       running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => logProblem(log, problem)));

@@ -2,7 +2,7 @@
 
 import { Authenticator } from '../http/authenticate.ts';
 import type { CertificateSource } from '../http/certificate.ts';
-import type { Health } from '../http/operations/health.ts';
+import type { Check, Health } from '../http/operations/health.ts';
 import { listenForOperations, type Operations } from '../http/operations/listener.ts';
 import { metricsAccess } from '../http/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -13,15 +13,21 @@ import type { AppOptions } from './options.ts';
 
 /** How far the process is, as its probes tell it. The hub may be away: answers from memory are better than none. */
 export class ProcessState {
-  #isStarted = false;
   #isStopping = false;
-  readonly health: Health = {
-    livez: [PING],
-    readyz: [PING, { name: 'informer-sync', holds: () => this.#isStarted }, { name: 'shutdown', holds: () => !this.#isStopping }],
-  };
+  readonly #readyz: Check[] = [PING, { name: 'shutdown', holds: () => !this.#isStopping }];
+  readonly health: Health = { livez: [PING], readyz: this.#readyz };
 
-  started(): void {
-    this.#isStarted = true;
+  /** The component, whose check holds from when it has started. */
+  following(component: Component): Component {
+    const { check: name } = component;
+    if (name === undefined) return component;
+    let isStarted = false;
+    this.#readyz.splice(-1, 0, { name, holds: () => isStarted });
+    const start = async (signal: AbortSignal) => {
+      await component.start(signal);
+      isStarted = true;
+    };
+    return { ...component, start };
   }
 
   stopping(): void {

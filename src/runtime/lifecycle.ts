@@ -6,6 +6,8 @@ import type { Clock } from '../std/clock.ts';
 /** A part of the process that is started and stopped. */
 export interface Component {
   readonly name: string;
+  /** The check of readiness that holds once it works; without, nobody waits for it. */
+  readonly check?: string;
   /** Resolves once it works. Rejects if it cannot, leaving nothing behind; also, and at once, when `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
   /** Resolves when it has ended in good order. When `signal` aborts, there is no more time for order. */

@@ -188,7 +188,8 @@ describe('Metrics and health of a local run', () => {
   it('tell of its tokens, and that it is ready', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
-      expect(await readyz.text()).toBe('[+]ping ok\n[+]informer-sync ok\n[+]shutdown ok\nreadyz check passed\n');
+      const checks = ['ping', 'custom-resources', 'informer-sync', 'certificate', 'facade', 'shutdown'];
+      expect(await readyz.text()).toBe(`${checks.map((check) => `[+]${check} ok\n`).join('')}readyz check passed\n`);
       const name = { namespace: 'team-a', name: 'ci-deployer', cluster: 'target-1' };
       for (;;) {
         const metrics = await scrape(ready);
