@@ -37,7 +37,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
   'kubectl --context hub -n purser-system label servicemonitor/purser prometheusrule/purser release=kube-prometheus-stack':
     'needs the Prometheus Operator; test/real/docs-operating.test.ts has kustomize set the same labels',
-  'KUBECONFIG=$HOME/.kube/config npm start': 'test/e2e/replicas.test.ts starts it so',
+  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- --facade-tls-secret purser-facade-tls':
+    'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
 
 /** Commands in running text that are neither run here nor part of one in a block that is run, with the reason. */
@@ -49,6 +50,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'rm -r .purser': 'every test begins with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
   'kind get kubeconfig --internal': 'needs kind',
+  'kind load docker-image': 'needs kind',
   'helm rollback': 'what not to use, and why',
 };
 
@@ -85,7 +87,7 @@ describe('The documentation', () => {
   });
 
   it('names places to run in that there are', () => {
-    const places = ['', 'tour', 'install', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans'];
+    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
 

@@ -1,13 +1,16 @@
 // The README's installation on a cluster, as somebody does it who has nothing else: on a real hub, for a real target.
 
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Shell } from '../docs/shell.ts';
+import { run } from '../support/run.ts';
 import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
 import { blocksIn, failures, shellOf } from './docs-world.ts';
 
 jest.setTimeout(300_000);
 
 const [install, register, first] = blocksIn('install');
+const [outside] = blocksIn('outside');
 const [monitoring] = blocksIn('monitoring');
 
 let world: DeployWorld;
@@ -38,6 +41,13 @@ describe('The README', () => {
 });
 
 describe('The manual', () => {
+  it('gives whoever runs Purser elsewhere the rights of its pods', async () => {
+    expect(await failures(outside, shell)).toEqual([]);
+    const asPurser = { ...shell.env, KUBECONFIG: join(shell.folder, 'purser.kubeconfig') };
+    const { output } = await run('kubectl', ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'], asPurser);
+    expect(output).toBe('system:serviceaccount:purser-system:purser');
+  });
+
   it('lets Prometheus read the metrics', async () => {
     for (const what of [
       ['namespace', 'monitoring'],
