@@ -1,6 +1,6 @@
 // The controller of Clusters: probes each of them in its turn and keeps their status true.
 
-import { defer, filter, merge, mergeMap, type Observable, takeUntil, tap } from 'rxjs';
+import { defer, filter, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
 import { Clusters } from '../../api/resources.ts';
 import { type Outcome, runController } from '../../runtime/controller.ts';
 import { whenAborted } from '../../runtime/leadership.ts';
@@ -60,14 +60,10 @@ function laneOf(memory: ClusterMemory, key: string): (typeof LANES)[number] {
   return known.isHanging ? 'hanging' : 'answering';
 }
 
-/** The Clusters whose registration changes. Those that go take their connections with them. */
-function wakes({ clusters, credentials }: ClusterInformers, { view, clients }: ClusterDeps): Observable<string> {
+/** The Clusters whose registration changes. */
+function wakes({ clusters, credentials }: ClusterInformers, { view }: ClusterDeps): Observable<string> {
   return merge(
-    clusters.changes$.pipe(
-      tap(({ type, key }) => type === 'deleted' && void clients.forget(key)),
-      filter(generationChanged),
-      mergeMap(self),
-    ),
+    clusters.changes$.pipe(filter(generationChanged), mergeMap(self)),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(mergeMap(({ key }) => view.clustersOfCredential(key))),
   );
 }

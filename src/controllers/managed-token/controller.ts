@@ -1,6 +1,6 @@
 // The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
 
-import { defer, ignoreElements, merge, type Observable, takeUntil, tap } from 'rxjs';
+import { defer, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../../api/resources.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
 import { parseRecord } from '../../domain/token-record.ts';
@@ -49,9 +49,9 @@ const FIRST_TOKEN_MS = 60_000;
 const SMALL_NAMESPACE = 100;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
-  const { informers, clock, clients } = options;
+  const { informers, clock } = options;
   const deps = depsOf(options, view);
-  const live$ = merge(wakes(informers, view, deps.memory), forgetting(informers, clients));
+  const live$ = wakes(informers, view, deps.memory);
   const { credentials, ...others } = informers;
   const all = [...Object.values(others), ...credentials];
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
@@ -72,14 +72,6 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
   const authority = new Authority({ hub, view, memory, protectedNamespaces });
   const withdrawals = new RecentWithdrawals(memory);
   return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
-}
-
-/** Ends the connections to clusters that are no longer registered; wakes nobody. */
-function forgetting({ clusters }: TokenInformers, clients: ClusterClients): Observable<never> {
-  return clusters.changes$.pipe(
-    tap(({ type, key }) => type === 'deleted' && void clients.forget(key)),
-    ignoreElements(),
-  );
 }
 
 /** Each cluster has a lane of its own; in it, what expires first goes first. First tokens of a crowded namespace hold nobody up. */

@@ -1,0 +1,60 @@
+// A process with the façade alone, which follows what is registered by itself.
+
+import { Agent } from 'node:https';
+import { afterEach, expect, it } from '@jest/globals';
+import { Clusters } from '../../src/api/resources.ts';
+import { startApp } from '../../src/app.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { ClusterWorld } from '../controllers/cluster-status/cluster-world.ts';
+import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts';
+import { withIdentity } from '../issuers/wire-target.ts';
+import { eventually } from '../kube/eventually.ts';
+import { sendRequest } from '../support/api-request.ts';
+import { silentLog } from '../support/silent-log.ts';
+import type { WireReply } from '../support/wire-server.ts';
+
+const SETTINGS = {
+  namespace: CREDENTIALS,
+  credentialNamespaces: [CREDENTIALS],
+  verifyIntervalMs: 0,
+  allowLoopback: true,
+  ownAddress: '127.0.0.1',
+  components: ['facade'] as const,
+  drainMs: 5_000,
+  bindAddress: '127.0.0.1',
+  facadePort: 0,
+  metricsPort: 0,
+  metricsAuth: 'none' as const,
+};
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+});
+
+it('drops connections and credential of a Cluster that is deleted, also where no controller runs, in case 91', async () => {
+  const world = await ClusterWorld.start();
+  closing.push(() => world.close());
+  const held: WireReply[] = [];
+  const { url } = await world.serve(withIdentity((_request, reply) => void held.push(reply)));
+  await world.register('prod-eu', [url]);
+  const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
+  const hub = fixed(cluster, { name: 'purser', token: 'admintoken' });
+  const app = startApp({ hub, clock: systemClock, random: Math.random, log: silentLog, settings: SETTINGS });
+  closing.push(() => app.stop());
+  const { facade = '' } = await app.ready;
+  const agent = new Agent({ rejectUnauthorized: false });
+  closing.push(async () => agent.destroy());
+  const post = () =>
+    sendRequest({ url: facade, agent }, 'POST', '/orchestrator/prod-eu/api/v1/namespaces/deploy/serviceaccounts/deployer/token', {
+      headers: { authorization: 'Bearer admintoken', 'content-type': 'application/json' },
+      body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['api'] } }),
+    });
+  const answer = post();
+  await eventually(() => expect(held).toHaveLength(1));
+  await world.hub.admin.delete(Clusters, { name: 'prod-eu' });
+  await eventually(() => expect(held[0]?.isOpen).toBe(false));
+  expect((await answer).status).toBe(503);
+  expect((await post()).status).toBe(404);
+}, 60_000);
