@@ -129,15 +129,20 @@ describe('Metrics', () => {
     );
   });
 
-  it('tell each status of each condition that is ours', async () => {
-    const { metrics } = world({ clusters: [probed('prod-eu', 'Unknown'), cluster('new')] });
+  it('tell each status of each condition that is ours, Unknown of those that nobody has found out', async () => {
+    const { metrics } = world({ clusters: [probed('prod-eu', 'False'), cluster('new')] });
     const scraped = await scrape(metrics);
+    const known = new Map([['prod-eu/Ready', 'False']]);
+    const expected = ['prod-eu', 'new'].flatMap((name) =>
+      ['Ready', 'Reachable', 'Authorized', 'CredentialFresh'].flatMap((type) =>
+        ['True', 'False', 'Unknown'].map((status) => [
+          labelsKey({ cluster: name, type, status }),
+          status === (known.get(`${name}/${type}`) ?? 'Unknown') ? 1 : 0,
+        ]),
+      ),
+    );
 
-    expect([...(scraped.get('purser_cluster_condition')?.samples ?? [])]).toEqual([
-      [labelsKey({ cluster: 'prod-eu', type: 'Ready', status: 'True' }), 0],
-      [labelsKey({ cluster: 'prod-eu', type: 'Ready', status: 'False' }), 0],
-      [labelsKey({ cluster: 'prod-eu', type: 'Ready', status: 'Unknown' }), 1],
-    ]);
+    expect([...(scraped.get('purser_cluster_condition')?.samples ?? [])]).toEqual(expected);
     expect(valueOf(scraped, 'purser_cluster_heartbeat_timestamp_seconds', { cluster: 'prod-eu' })).toBe(
       Date.parse('2026-03-01T12:00:00Z') / 1_000,
     );
