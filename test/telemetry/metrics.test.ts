@@ -130,9 +130,9 @@ describe('Metrics', () => {
   });
 
   it('tell each status of each condition that is ours, Unknown of those that nobody has found out', async () => {
-    const { metrics } = world({ clusters: [probed('prod-eu', 'False'), cluster('new')] });
+    const { metrics } = world({ clusters: [probed('prod-eu', 'True'), cluster('new')] });
     const scraped = await scrape(metrics);
-    const known = new Map([['prod-eu/Ready', 'False']]);
+    const known = new Map([['prod-eu/Ready', 'True']]);
     const expected = ['prod-eu', 'new'].flatMap((name) =>
       ['Ready', 'Reachable', 'Authorized', 'CredentialFresh'].flatMap((type) =>
         ['True', 'False', 'Unknown'].map((status) => [
