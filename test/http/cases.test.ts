@@ -14,8 +14,9 @@ const WHY_NOT: Readonly<Record<number, string>> = {
 
 const CASES = Array.from({ length: 125 }, (_, index) => index + 1);
 
-/** Where the façade and its process are tested. */
-const PLACES = /^(http|issuers|deploy|real|contract\/(golden-)?facade)/;
+/** Where the façade and its process are tested, and where a table begins its rows with the numbers of cases. */
+const PLACES = /^(http\/.*|deploy\/process|real\/facade.*|contract\/(golden-)?facade.*)(?<!\/cases)\.test\.ts$/;
+const TABLES = /^http\/tokens\/cases-[^/]+$/;
 
 describe('the cases of the threat model about the façade', () => {
   it('are each named by a test, or explained', async () => {
@@ -31,11 +32,15 @@ describe('the cases of the threat model about the façade', () => {
 
 /** Numbers in the names of tests, such as `in case 12`, `(cases 110 and 111)`, or `'41: dots'` in a table; comments do not count. */
 async function namedCases(folder: URL): Promise<ReadonlySet<number>> {
-  const files = (await readdir(folder, { recursive: true })).filter((file) => PLACES.test(file) && /(?<!\/cases)\.test\.ts$/.test(file));
-  const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')));
-  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => !line.trimStart().startsWith('//'));
-  const found = lines.flatMap((line) =>
-    [...line.matchAll(/\bcases? (\d+)(?:(?:,| and) (\d+))*\b|['"`](\d{1,3}): /g)].flatMap(([text]) => text.match(/\d+/g) ?? []),
-  );
-  return new Set(found.map(Number));
+  const files = (await readdir(folder, { recursive: true })).filter((file) => PLACES.test(file));
+  const found = files.map(async (file) => {
+    const lines = (await readFile(new URL(file, folder), 'utf8')).split('\n').filter((line) => !/^\s*(\/\/|\/?\*)/.test(line));
+    return lines.flatMap((line) =>
+      [...line.matchAll(TABLES.test(file) ? IN_TABLE : IN_NAME)].flatMap(([text]) => text.match(/\d+/g) ?? []),
+    );
+  });
+  return new Set((await Promise.all(found)).flat().map(Number));
 }
+
+const IN_NAME = /\bcases? (\d+)(?:(?:,| and) (\d+))*\b/g;
+const IN_TABLE = new RegExp(`${IN_NAME.source}|['"\`](\\d{1,3}): `, 'g');

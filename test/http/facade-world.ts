@@ -150,7 +150,12 @@ export function allows(change: Partial<Record<'TokenReview' | 'SubjectAccessRevi
 
 export interface Review {
   readonly kind: 'TokenReview' | 'SubjectAccessReview';
-  readonly spec: { readonly token: string; readonly user: string; readonly resourceAttributes: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly token: string;
+    readonly audiences?: readonly string[];
+    readonly user: string;
+    readonly resourceAttributes: Readonly<Record<string, string>>;
+  };
 }
 
 function authenticated({ spec }: Review): object {

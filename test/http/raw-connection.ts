@@ -46,14 +46,9 @@ export class RawConnection {
     return this.#socket.closed;
   }
 
-  /** How much has left for the network. */
-  get bytesSent(): number {
-    return this.#socket.bytesWritten - this.#socket.writableLength;
-  }
-
-  /** Writes bytes as they are; resolves when they are on their way, or cannot be sent any more. */
-  write(bytes: string | Buffer): Promise<void> {
-    return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
+  /** Writes bytes as they are; says when they are on their way, or that they cannot be sent any more. */
+  write(bytes: string | Buffer): Promise<boolean> {
+    return new Promise((resolve) => this.#socket.write(bytes, (error) => resolve(!error)));
   }
 
   /** Reads until that is enough or the connection is closed. Rejects when it breaks before the first byte. */

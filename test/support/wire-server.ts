@@ -11,6 +11,8 @@ export interface WireRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[];
   readonly body: string;
   /** Grows by one with each connection of the client. */
   readonly connection: number;
@@ -137,6 +139,7 @@ async function received(message: IncomingMessage, connection: number): Promise<W
     path: url.pathname,
     query: url.searchParams,
     headers: message.headers,
+    rawHeaders: message.rawHeaders,
     body,
     connection,
     clientName: clientName?.toString(),

@@ -4,7 +4,7 @@ import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { rfc3339 } from '../../../src/std/timestamp.ts';
 import { CREDENTIAL } from '../../issuers/registration.ts';
-import { type Change, grant, grants, jwt, refusal, SUBJECT } from '../../issuers/wire-target.ts';
+import { ACCOUNT_UID, type Change, grant, grants, jwt, refusal, SUBJECT } from '../../issuers/wire-target.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
@@ -53,6 +53,16 @@ describe('an answer that is not to be trusted', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(body).not.toMatch(/eyJ|kube-system|others/);
     expect(body).not.toContain(CREDENTIAL);
+    const counted = (await world.scrape()).get('purser_token_issuances_total')?.samples;
+    expect([...(counted ?? [])]).toEqual([[expect.stringContaining('["result","failure"]'), 1]]);
+  });
+
+  it('is not passed on, in case 96: an account of the same name, but not the one that was asked for', async () => {
+    const serviceaccount = { name: 'deployer', uid: 'another' };
+    world = await FacadeWorld.start({ target: grants({ claims: { 'kubernetes.io': { namespace: 'deploy', serviceaccount } } }) });
+    const { status, body } = await world.post({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } });
+    expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({ status: 409, body: { kind: 'Status', reason: 'Conflict' } });
+    expect(body).not.toContain('eyJ');
   });
 
   it('is waited for ten seconds, in case 94', async () => {

@@ -1,11 +1,12 @@
 // Permission: cases 81 to 93. Cases 86, 87, 88 and 90 belong to another model of permissions and are void.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { registered } from '../../issuers/registration.ts';
-import { authority, grant, startTarget } from '../../issuers/wire-target.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
+import { aCredential, registered } from '../../issuers/registration.ts';
+import { authority, grants, withIdentity } from '../../issuers/wire-target.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
-import type { WireReply } from '../../support/wire-server.ts';
+import { startWireServer, type WireReply } from '../../support/wire-server.ts';
 import { allows, bytesOf, FacadeWorld, POOR, type Review, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 import { statusOf } from '../raw-connection.ts';
 
@@ -171,11 +172,20 @@ describe('a cluster', () => {
     world = await FacadeWorld.start();
     await world.post();
     const { length } = world.target.requests;
-    const other = await startTarget((request, reply) => grant(request, reply));
-    world.clusters.set('prod-eu', registered({ name: 'prod-eu', uid: 'made-anew', servers: [other.url], ca: authority.certificate }));
+    const anotherAuthority = createAuthority(Date.now());
+    const { certificate: cert, key } = issueServerCertificate(anotherAuthority, LOOPBACK_NAMES, Date.now());
+    const other = await startWireServer(withIdentity(grants()), { tls: { cert, key } });
+    const credential = aCredential({ token: 'another-credential', server: other.url });
+    const anew = { name: 'prod-eu', uid: 'made-anew', servers: [other.url], ca: anotherAuthority.certificate, credential };
+    world.clusters.set('prod-eu', registered(anew));
     expect((await world.post()).status).toBe(201);
+    expect(other.requests.map(({ path, headers }) => [path.split('/').at(-1), headers.authorization])).toEqual([
+      ['selfsubjectreviews', 'Bearer another-credential'],
+      ['token', 'Bearer another-credential'],
+    ]);
+    // The old one hears nothing more, and nothing is kept open to it.
     expect(world.target.requests).toHaveLength(length);
-    expect(other.requests.map(({ path }) => path.split('/').at(-1))).toEqual(['selfsubjectreviews', 'token']);
+    await eventually(() => expect(world.target.openConnections).toBe(0));
     await other.close();
   });
 
