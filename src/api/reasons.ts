@@ -46,6 +46,7 @@ export const FailureReason = {
   TargetFailed: 'the cluster answers with an error of its own',
   AnswerUntrusted: 'the answer of the cluster is not the token that was asked for',
   AuthorizationFailed: 'it could not be found out whether the requester may have this token',
+  SecretReadFailed: 'the Secret could not be read',
   SecretWriteFailed: 'the Secret could not be written',
   CircuitOpen: 'the cluster failed so often that Purser pauses before it asks again',
 } as const;

@@ -1,5 +1,6 @@
 // Errors of the wire and refusals of a target, sorted by whom they concern: the network, our credential, or whoever asked.
 
+import { retryAfterMs } from '../api/retry-after.ts';
 import { StatusError } from '../api/status.ts';
 import type { TransportError } from '../kube/transport-error.ts';
 import { withoutSecret } from '../std/sensitive.ts';
@@ -11,11 +12,12 @@ export function transportFailure({ code, message }: TransportError): IssueError 
 }
 
 /** The failure that a refusal is, whatever was asked; `status` goes with those that concern whoever asked. */
-export function statusFailure({ code, message, status }: StatusError): IssueError {
+export function statusFailure(error: StatusError): IssueError {
+  const { code, message, status } = error;
   const reason = statusReason(code, message);
-  const retryAfterMs = retryAfter(code, status.details?.retryAfterSeconds);
+  const askedMs = retryAfterMs(error);
   const isTheirs = reason === 'TargetRefused' || reason === 'TargetThrottled';
-  return new IssueError(reason, message, { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(isTheirs && { status }) });
+  return new IssueError(reason, message, { ...(askedMs !== undefined && { retryAfterMs: askedMs }), ...(isTheirs && { status }) });
 }
 
 /** The same refusal without a secret that we sent; the target may have written it into any field. */
@@ -50,8 +52,6 @@ const UNVERIFIED =
   /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 /** What the other side says of our certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
-const MIN_RETRY_SECONDS = 1;
-const MAX_RETRY_SECONDS = 300;
 
 function transportReason(code: string): IssueFailure {
   if (code === 'ERR_ADDRESS_REFUSED') return 'AddressRefused';
@@ -78,9 +78,4 @@ function statusReason(code: number, message: string): IssueFailure {
 function forbiddenReason(message: string): IssueFailure {
   if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
   return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'TargetRefused';
-}
-
-function retryAfter(code: number, seconds: number | undefined): number | undefined {
-  if (seconds === undefined && code !== 429) return undefined;
-  return Math.min(Math.max(seconds ?? 0, MIN_RETRY_SECONDS), MAX_RETRY_SECONDS) * 1000;
 }

@@ -2,7 +2,7 @@
 
 import { BehaviorSubject, defer, distinctUntilChanged, finalize, mergeMap, Observable, retry, Subject, share } from 'rxjs';
 import type { ApiObject, Resource } from '../api/resources.ts';
-import { StatusError } from '../api/status.ts';
+import { retryAfterMs } from '../api/retry-after.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
@@ -87,18 +87,11 @@ function events<T extends ApiObject, S extends ApiObject>(
   const cursor = startCursor();
   const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random });
   const delay = (error: unknown) => {
-    const retryMs = Math.max(backoff.nextMs(clock.monotonic()), toldToWaitMs(error));
+    const retryMs = Math.max(backoff.nextMs(clock.monotonic()), retryAfterMs(error) ?? 0);
     problems$.next({ error, retryMs });
     return after(clock, retryMs);
   };
   return fromAbortable((signal) => listWatch(options, cursor, signal)).pipe(retry({ delay }));
-}
-
-/** A server may ask for patience, but not for ever. */
-const LONGEST_TOLD_MS = 300_000;
-
-function toldToWaitMs(error: unknown): number {
-  return error instanceof StatusError ? Math.min((error.retryAfterSeconds ?? 0) * 1_000, LONGEST_TOLD_MS) : 0;
 }
 
 function after(clock: Clock, ms: number): Observable<void> {

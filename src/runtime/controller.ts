@@ -181,7 +181,7 @@ class Pump<K> {
     const conflicts = (this.#conflicts.get(key) ?? 0) + 1;
     const retry = this.#options.retryPolicy({ key, error, failures: before + 1, conflicts, now: finishedAt });
     const isConflict = retry.class === 'conflict';
-    const failures = isConflict ? before : before + 1;
+    const failures = isConflict || retry.isPutOff ? before : before + 1;
     if (isConflict) this.#conflicts.set(key, conflicts);
     else this.#conflicts.delete(key);
     if (retry.retryAt === undefined) this.#failures.delete(key);

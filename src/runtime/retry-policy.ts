@@ -1,7 +1,8 @@
 // What becomes of a failed run: when the key is looked at again, if at all, and how much is made of it.
 
 import type { Resource } from '../api/resources.ts';
-import { hasReason, StatusError } from '../api/status.ts';
+import { retryAfterMs } from '../api/retry-after.ts';
+import { hasReason } from '../api/status.ts';
 import { doubledMs } from '../std/backoff.ts';
 
 /**
@@ -28,6 +29,8 @@ export interface Retry {
   readonly class: FailureClass;
   /** Undefined: only a new request wakes the key. */
   readonly retryAt: number | undefined;
+  /** Whether nothing was tried, so that nothing more has failed than before. */
+  readonly isPutOff?: boolean;
 }
 
 export interface RetryTerms {
@@ -44,19 +47,17 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   const failureClass = classOf(failure, terms.resource);
   const delayMs = delayOf(failureClass, failure, terms.random);
   const retryAt = delayMs === undefined ? undefined : Math.min(failure.now + Math.ceil(delayMs), terms.latestAt ?? Infinity);
-  return { class: failureClass, retryAt };
+  return { class: failureClass, retryAt, ...(isPutOff(failure.error) && { isPutOff: true }) };
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
 /** Time for the store to hear of the write that was in the way; if it is further behind, asking again at once is no use. */
 const CONFLICT = { initialMs: 200, maxMs: 10_000 };
-const TOLD_MS = { least: 1_000, most: 300_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
   if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
   if (hasReason(error, 'Conflict')) return 'conflict';
-  const isBusy = error instanceof StatusError && error.code === 429;
-  return isBusy || toldMs(error) !== undefined ? 'told-to-wait' : 'transient';
+  return retryAfterMs(error) === undefined ? 'transient' : 'told-to-wait';
 }
 
 /** A NotFound may speak of many things: an account, a namespace, a whole kind that was uninstalled. */
@@ -74,8 +75,8 @@ function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Fai
     case 'conflict':
       return jittered(doubledMs(conflicts - 1, CONFLICT), random);
     case 'told-to-wait':
-      // A server that asks for a second again and again is waited for ever longer.
-      return Math.max((toldMs(error) ?? TOLD_MS.least) * (1 + random / 10), backoffMs);
+      // A server that asks for a second again and again is waited for ever longer; whoever waits for one answer is not.
+      return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isPutOff(error) ? 0 : backoffMs);
     case 'transient':
       return backoffMs;
   }
@@ -86,15 +87,7 @@ function jittered(ms: number, random: number): number {
   return ms * (1 - random / 2);
 }
 
-/** How long the server asks us to wait, within bounds. What it wrote is not trusted to be a number. */
-function toldMs(error: unknown): number | undefined {
-  const [asked, unitMs] = retryAfter(error);
-  if (typeof asked !== 'number' || !(asked > 0)) return undefined;
-  return Math.min(Math.max(asked * unitMs, TOLD_MS.least), TOLD_MS.most);
-}
-
-/** API errors count in seconds, those of issuers in milliseconds. */
-function retryAfter(error: unknown): readonly [asked: unknown, unitMs: number] {
-  if (error instanceof StatusError) return [error.retryAfterSeconds, 1_000];
-  return [error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined, 1];
+/** Nothing was sent, because the target is left alone for a while. */
+function isPutOff(error: unknown): boolean {
+  return error instanceof Error && 'reason' in error && error.reason === 'CircuitOpen';
 }

@@ -220,6 +220,17 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1]);
   });
 
+  it('counts no failure where nothing was tried', async () => {
+    const policy = (failure: Failure<string>): Retry => ({ ...doubling(failure), isPutOff: failure.error === 'put off' });
+    start({ retryPolicy: policy });
+    await request('a');
+    for (const error of ['broken', 'put off', 'put off', 'broken']) {
+      await fail('a', error);
+      await advance(10_000);
+    }
+    expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1, 1, 2]);
+  });
+
   it('counts conflicts apart from failures, and only those in a row', async () => {
     const conflicts: number[] = [];
     const policy = (failure: Failure<string>): Retry => {

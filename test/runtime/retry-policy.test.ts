@@ -64,6 +64,12 @@ describe('planRetry', () => {
     expect(planRetry(failure, { random: 0 }).class).toBe('transient');
   });
 
+  it('waits for a target that is left alone as long as that says, however often it failed before, and counts no failure', () => {
+    const putOff = new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 });
+    expect(plan(putOff, { failures: 9 })).toEqual({ class: 'told-to-wait', waitMs: 1_500 });
+    expect(planRetry({ key: 'a/b', error: putOff, failures: 1, conflicts: 1, now: NOW }, { random: 0 }).isPutOff).toBe(true);
+  });
+
   it('doubles the pause from 0.5 s to 5 min', () => {
     const waits = Array.from({ length: 12 }, (_, index) => plan(new Error('x'), { failures: index + 1 }).waitMs);
     expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);

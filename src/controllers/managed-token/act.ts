@@ -108,7 +108,9 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   if (!isWritten) return { observation: written, isDone: false };
   if (isUndone) repaired(deps, token);
   const notes = await leaveAnchor(deps, written, plan.previous, signal);
-  return { observation: written, isDone: false, issued: isAccountNew ? 'AccountRecreated' : plan.reason, notes };
+  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
+  // Whatever could not be found out before no longer matters.
+  return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
 }
 
 interface Holder {

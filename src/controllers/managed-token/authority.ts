@@ -7,6 +7,7 @@ import { issueNames } from '../../domain/issue-names.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { SubjectAccessReviews } from '../../kube/reviews.ts';
+import { hubAnswer } from './hub-answer.ts';
 import type { HubView } from './hub-view.ts';
 import { IssuePermissions, issueAttributes, type Requester, requesterOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
@@ -77,27 +78,19 @@ export class Authority {
     if (view.hasRequester(token)) return true;
     const { namespace } = token.metadata;
     const fieldSelector = `metadata.name=${token.spec.requesterServiceAccountName}`;
-    const { items } = await answered(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), signal);
+    const { items } = await hubAnswer(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), 'AuthorizationFailed', signal);
     return items.length > 0;
   }
 
   async #isAllowed({ user, groups }: Requester, name: string, signal: AbortSignal): Promise<boolean> {
     const { verb, group, resource, subresource } = issueAttributes(name);
     const spec = { user, groups: [...groups], resourceAttributes: { verb, group, resource, subresource, name } };
-    const { status } = await answered(this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal }), signal);
+    const review = this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal });
+    const { status } = await hubAnswer(review, 'AuthorizationFailed', signal);
     if (status?.allowed === true) return true;
     const { evaluationError = '' } = status ?? {};
     if (status === undefined || !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
     return false;
-  }
-}
-
-async function answered<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new IssueError('AuthorizationFailed', error instanceof Error ? error.message : '');
   }
 }
 

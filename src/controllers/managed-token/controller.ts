@@ -3,7 +3,6 @@
 import { defer, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../../api/resources.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
-import { parseRecord } from '../../domain/token-record.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
@@ -11,13 +10,13 @@ import { type Outcome, runController } from '../../runtime/controller.ts';
 import { whenAborted } from '../../runtime/leadership.ts';
 import { type Failure, planRetry, type Retry } from '../../runtime/retry-policy.ts';
 import { dueNow, whenSynced } from '../../runtime/trigger.ts';
-import type { Place } from '../../runtime/work-queue.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { Authority } from './authority.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
-import { HubView, secretKeyOf, type TokenInformers } from './hub-view.ts';
+import { HubView, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
+import { expiresAt, placeOf } from './place.ts';
 import { RecentWithdrawals } from './recent-withdrawals.ts';
 import { createReconcile } from './reconcile.ts';
 import { wakes } from './triggers.ts';
@@ -44,9 +43,6 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 const CONCURRENCY = 256;
 /** A cluster that hangs holds up no more than this. */
 const CONCURRENCY_PER_CLUSTER = 8;
-/** By when a ManagedToken without a token should have one, if its namespace has no more than this. */
-const FIRST_TOKEN_MS = 60_000;
-const SMALL_NAMESPACE = 100;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock } = options;
@@ -74,22 +70,8 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
   return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
 }
 
-/** Each cluster has a lane of its own; in it, what expires first goes first. First tokens of a crowded namespace hold nobody up. */
-function placeOf(key: string, { view, clock }: TokenDeps): Place {
-  const { metadata, spec } = view.tokens.get(key) ?? {};
-  const crowding = Math.max(1, view.countInNamespace(metadata?.namespace ?? '') / SMALL_NAMESPACE);
-  const deadlineAt = expiresAt(key, view) ?? clock.now() + FIRST_TOKEN_MS * crowding;
-  return { lane: spec?.clusterName ?? '', deadlineAt };
-}
-
 function retryOf(failure: Failure<string>, { view }: TokenDeps, random: number): Retry {
-  const endsAt = expiresAt(failure.key, view);
+  const endsAt = expiresAt(view.tokens.get(failure.key), view);
   const latestAt = endsAt === undefined ? Infinity : latestRetryAt(endsAt, failure.now);
   return planRetry(failure, { random, resource: ManagedTokens, latestAt });
-}
-
-function expiresAt(key: string, { tokens, secrets }: HubView): number | undefined {
-  const token = tokens.get(key);
-  const secret = token && secrets.get(secretKeyOf(token));
-  return secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations)?.expiresAt;
 }

@@ -3,21 +3,21 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../../api/names.ts';
 import { type Secret, Secrets } from '../../api/resources.ts';
-import { hasReason, StatusError, type StatusReason } from '../../api/status.ts';
+import { StatusError } from '../../api/status.ts';
 import { isOwnedBy } from '../../domain/token-metadata.ts';
 import type { StoredSecret, TokenObservation } from '../../domain/token-observation.ts';
 import type { SecretWrite } from '../../domain/token-plan.ts';
 import { secretNameOf, withoutToken } from '../../domain/token-secret.ts';
 import { tokenState } from '../../domain/token-state.ts';
-import { IssueError } from '../../issuers/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
+import { hubAnswer, unless } from './hub-answer.ts';
 import { reduceSecret } from './reduce-secret.ts';
 import { repaired, repairPauseMs } from './repairs.ts';
 
 /** The Secret of this name in the ManagedToken's namespace, whole; undefined when there is none. Throws an IssueError. */
 export async function readSecret(deps: TokenDeps, token: ManagedToken, name: string, signal: AbortSignal): Promise<Secret | undefined> {
   const { namespace } = token.metadata;
-  return await answered(deps.hub.get(Secrets, { namespace, name }, { signal }), signal, 'NotFound');
+  return await hubAnswer(unless(deps.hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
 
 /** The observation with the wanted Secret as the server has it. */
@@ -40,7 +40,7 @@ export async function writeSecret(
   if (write === 'replace' && !(await deleteSecret(deps, observed, signal))) return undefined;
   const sent =
     write === 'update' ? deps.hub.update(Secrets, wanted, { signal }) : deps.hub.create(Secrets, withoutVersion(wanted), { signal });
-  const written = await answered(sent, signal, 'AlreadyExists', 'Conflict', 'NotFound');
+  const written = await hubAnswer(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
   if (written === undefined) return undefined;
   const secret = reduceSecret(written);
   // One of a former name says nothing of the wanted one.
@@ -53,8 +53,8 @@ export async function deleteSecret(deps: TokenDeps, secret: StoredSecret | undef
   const { namespace, name, uid, resourceVersion } = secret?.metadata ?? {};
   if (!name) return true;
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-  const deletion = deps.hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }).then(() => true);
-  return (await answered(goneIsFine(deletion), signal, 'Conflict')) ?? false;
+  const gone = unless(deps.hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
+  return (await hubAnswer(unless(gone, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /** Deletes Secrets of ours. Throws the conflict if one has changed meanwhile. */
@@ -95,26 +95,6 @@ function changedMeanwhile(secret: StoredSecret | undefined): StatusError {
   const { name = '' } = secret?.metadata ?? {};
   const message = `secrets "${name}" has been modified`;
   return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'Conflict', code: 409 });
-}
-
-/** The answer; undefined for refusals that are expected. Throws an IssueError, whose message holds nothing that was sent. */
-async function answered<T>(answer: Promise<T>, signal: AbortSignal, ...expected: readonly StatusReason[]): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (hasReason(error, ...expected)) return undefined;
-    const retryAfterMs = error instanceof StatusError && error.retryAfterSeconds ? error.retryAfterSeconds * 1_000 : undefined;
-    const detail = error instanceof Error ? error.message : '';
-    throw new IssueError('SecretWriteFailed', detail, retryAfterMs === undefined ? {} : { retryAfterMs });
-  }
-}
-
-function goneIsFine(deletion: Promise<boolean>): Promise<boolean> {
-  return deletion.catch((error: unknown) => {
-    if (hasReason(error, 'NotFound')) return true;
-    throw error;
-  });
 }
 
 function withoutVersion(secret: Secret): Secret {

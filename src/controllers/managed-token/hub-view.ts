@@ -31,6 +31,8 @@ export class HubView {
   readonly secrets: Store<StoredSecret>;
   readonly roles: Store<ClusterRole>;
   readonly bindings: Store<ClusterRoleBinding>;
+  /** By the name of the role that they grant. */
+  readonly bindingsTo: (role: string) => readonly ClusterRoleBinding[];
   /** The Secrets that an object owns, by its UID. */
   readonly secretsOwnedBy: (uid: string) => readonly StoredSecret[];
   readonly tokensForCluster: (name: string) => readonly ManagedToken[];
@@ -53,6 +55,7 @@ export class HubView {
     this.bindings = bindings.store;
     this.#credentials = credentials.map(({ store }) => store);
     this.#requesters = requesters.store;
+    this.bindingsTo = this.bindings.index(({ roleRef }) => [roleRef.name]);
     this.secretsOwnedBy = this.secrets.index(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
     this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);

@@ -6,6 +6,7 @@ import { isOwnedBy } from '../../domain/token-metadata.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import { tokenState } from '../../domain/token-state.ts';
 import { desiredStatus } from '../../domain/token-status.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
 import type { Result } from '../../runtime/controller.ts';
 import { act } from './act.ts';
 import { auditStep } from './audit.ts';
@@ -14,7 +15,7 @@ import type { TokenDeps } from './deps.ts';
 import { lookAgain } from './hub-secrets.ts';
 import { notesOf } from './notes.ts';
 import { observe } from './observe.ts';
-import type { Step } from './step.ts';
+import { failureOf, type Step } from './step.ts';
 import { withdraw } from './withdrawal.ts';
 
 /** Makes the reconcile of ManagedTokens. A run that has to be tried again throws, after it has told why. */
@@ -22,7 +23,7 @@ export function createReconcile(deps: TokenDeps): (key: string, signal: AbortSig
   return async (key, signal) => {
     const observed = observe(deps, key);
     if (observed === undefined) return {};
-    const step = await pursue(deps, await withUnlabelled(deps, observed, signal), signal);
+    const step = await pursue(deps, await prepared(deps, observed, signal), signal);
     await told(deps, step, signal);
     if (step.error !== undefined) throw step.error;
     return { requeueAt: step.requeueAt };
@@ -35,8 +36,19 @@ const MAX_STEPS = 12;
 const UNLABELLED_MS = 60_000;
 const UNFINISHED_MS = 1_000;
 
-async function pursue(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  let step: Step = await confirmed(deps, observation, signal);
+/** What cannot be found out is tried again later; meanwhile what is known is acted on, and told. */
+async function prepared(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  try {
+    return await confirmed(deps, await withUnlabelled(deps, observation, signal), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof IssueError)) throw error;
+    return { observation, isDone: false, error };
+  }
+}
+
+async function pursue(deps: TokenDeps, begun: Step, signal: AbortSignal): Promise<Step> {
+  let step = begun;
   for (let steps = 0; steps < MAX_STEPS && !step.isDone; steps++) {
     const plan = planToken(step.observation, deps.clock.now(), deps.settings.limits);
     const startedAt = deps.clock.monotonic();
@@ -47,15 +59,22 @@ async function pursue(deps: TokenDeps, observation: TokenObservation, signal: Ab
     // Whoever starts over after a crash must know what was revoked.
     if (plan.type === 'revoke' && next.error === undefined) step = await told(deps, step, signal);
   }
-  return earlier(step, deps);
+  return earlier(withReason(step), deps);
+}
+
+/** A run that is tried again says why; one whose rotation is suspended has nothing to complain about. */
+function withReason(step: Step): Step {
+  const { error, failure, observation } = step;
+  if (error === undefined || failure !== undefined || observation.token.spec.rotation.suspend) return step;
+  return { ...step, failure: failureOf(error) };
 }
 
 /** Looks whether the permission still stands where there is cause for doubt. */
 async function confirmed(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
   const { secret } = tokenState(observation, deps.clock.now());
-  const isHeld = secret !== undefined && isOwnedBy(secret.metadata, token) && token.metadata.deletionTimestamp === undefined;
-  if (!isHeld || !deps.authority.isDoubtful(token)) return { observation, isDone: false };
+  const isOurs = secret !== undefined && isOwnedBy(secret.metadata, token) && token.metadata.deletionTimestamp === undefined;
+  if (!isOurs || !deps.authority.isDoubtful(token)) return { observation, isDone: false };
   const review = await deps.authority.review(token, signal);
   if (review.allowed) return { observation, isDone: false };
   const { failure } = deps.memory.of(token.metadata.uid ?? '');

@@ -18,7 +18,7 @@ export interface Step {
   /** The request to revoke that was acted on. */
   readonly revoked?: string;
   /** To be tried again, with ever longer pauses. */
-  readonly error?: IssueError;
+  readonly error?: IssueError | undefined;
   readonly requeueAt?: number | undefined;
   /** For people, besides what follows from the rest. */
   readonly notes?: readonly Note[];

@@ -51,7 +51,6 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
 
 /** Those whose requesters a changed role or binding is about. */
 function permissionWakes({ roles, bindings }: TokenInformers, view: HubView): Observable<ManagedToken> {
-  const bindingsTo = view.bindings.index(({ roleRef }) => [roleRef.name]);
   const mayIssue = ({ roleRef }: ClusterRoleBinding) => {
     const role = view.roles.get(roleRef.name);
     return role === undefined || issueRules(role).length > 0;
@@ -59,7 +58,7 @@ function permissionWakes({ roles, bindings }: TokenInformers, view: HubView): Ob
   const changed$ = merge(
     roles.changes$.pipe(
       filter((change) => statesOf(change).some((role) => issueRules(role).length > 0)),
-      mergeMap(({ object }: Change<ClusterRole>) => bindingsTo(object.metadata.name ?? '').flatMap(subjectsOf)),
+      mergeMap(({ object }: Change<ClusterRole>) => view.bindingsTo(object.metadata.name ?? '').flatMap(subjectsOf)),
     ),
     bindings.changes$.pipe(
       filter((change) => statesOf(change).some(mayIssue)),

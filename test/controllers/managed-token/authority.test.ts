@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import { tooManyRequests } from '../../../src/api/status.ts';
 import { Authority, type AuthorityOptions } from '../../../src/controllers/managed-token/authority.ts';
 import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
 
@@ -45,5 +46,10 @@ describe('F57: a requester that the informer does not know', () => {
   it('is neither there nor missing while the hub does not say', async () => {
     const { authority } = knowingNobody(() => Promise.reject(new Error('no answer')));
     await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
+  });
+
+  it('is asked for again when the hub wants to be asked again', async () => {
+    const { authority } = knowingNobody(() => Promise.reject(tooManyRequests('busy', 7)));
+    await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed', retryAfterMs: 7_000 });
   });
 });

@@ -190,6 +190,24 @@ describe('a permission that is withdrawn', () => {
     await world.until(async () => (await world.secret()) === undefined);
   });
 
+  it('that cannot be looked at is told of, and a token that expires meanwhile leaves the Secret', async () => {
+    await world.run();
+    await issued();
+    const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
+    const rules = role.rules?.filter(({ resources = [] }) => !resources.includes('subjectaccessreviews')) ?? [];
+    await world.hub.admin.update(ClusterRoles, { ...role, rules });
+    try {
+      await world.forbid();
+      await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True AuthorizationFailed');
+      await world.told(['Normal Issued', 'Warning AuthorizationFailed']);
+      await world.pass(70 * MINUTE, 60_000);
+      await world.until(async () => (await world.conditions()) === 'Ready=False Expired RotationFailing=True AuthorizationFailed');
+      expect([await world.tokenText(), (await world.secret()) === undefined]).toEqual(['', false]);
+    } finally {
+      await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller' }, { rules: role.rules });
+    }
+  });
+
   it('from more than 20 tokens and a tenth of all at once removes none, and says so loudly', async () => {
     const controller = await world.run();
     const names = Array.from({ length: 25 }, (_, index) => `token-${index}`);

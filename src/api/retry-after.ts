@@ -1,0 +1,20 @@
+// How long whoever refused a request wants to be left alone.
+
+import { StatusError } from './status.ts';
+
+/** In milliseconds, within bounds; undefined where nothing was asked for. What a server wrote is not trusted to be a number. */
+export function retryAfterMs(error: unknown): number | undefined {
+  const askedMs = asked(error);
+  if (typeof askedMs === 'number' && askedMs > 0) return Math.min(Math.max(askedMs, LEAST_MS), MOST_MS);
+  return error instanceof StatusError && error.code === 429 ? LEAST_MS : undefined;
+}
+
+const LEAST_MS = 1_000;
+const MOST_MS = 300_000;
+
+/** API errors count in seconds, those of issuers in milliseconds. */
+function asked(error: unknown): unknown {
+  if (!(error instanceof StatusError)) return error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  const seconds: unknown = error.retryAfterSeconds;
+  return typeof seconds === 'number' ? seconds * 1_000 : undefined;
+}

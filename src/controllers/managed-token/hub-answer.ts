@@ -1,0 +1,26 @@
+// What the hub answers, sorted: what was expected, and failures with their one word for people.
+
+import { retryAfterMs } from '../../api/retry-after.ts';
+import { hasReason, type StatusReason } from '../../api/status.ts';
+import { IssueError, type IssueFailure } from '../../issuers/issue-error.ts';
+
+/** The answer. Throws an IssueError otherwise, whose message holds nothing that was sent, or the reason of `signal`. */
+export async function hubAnswer<T>(answer: Promise<T>, failure: IssueFailure, signal: AbortSignal): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    const askedMs = retryAfterMs(error);
+    throw new IssueError(failure, error instanceof Error ? error.message : '', askedMs === undefined ? {} : { retryAfterMs: askedMs });
+  }
+}
+
+/** The answer; undefined for refusals that are expected. */
+export async function unless<T>(answer: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (hasReason(error, ...expected)) return undefined;
+    throw error;
+  }
+}

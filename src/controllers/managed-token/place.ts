@@ -1,0 +1,61 @@
+// Where a ManagedToken stands among those that are ready to be looked at: which lane, and how urgent it is.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { Annotation } from '../../api/names.ts';
+import { instantOf } from '../../domain/instant.ts';
+import { parseRecord, requestOf, type TokenRecord } from '../../domain/token-record.ts';
+import type { Place } from '../../runtime/work-queue.ts';
+import type { TokenDeps } from './deps.ts';
+import { type HubView, secretKeyOf } from './hub-view.ts';
+
+/**
+ * Each cluster has a lane of its own. In it a permission in doubt goes first, then what expires first, then what is due or
+ * wanted at all; looks without a known cause come last. First tokens of a crowded namespace hold nobody up.
+ */
+export function placeOf(key: string, deps: PlaceDeps): Place {
+  const token = deps.view.tokens.get(key);
+  return { lane: token?.spec.clusterName ?? '', deadlineAt: token === undefined ? Infinity : deadlineOf(token, deps) };
+}
+
+/** When the token in the Secret of a ManagedToken expires; undefined when there is none. */
+export function expiresAt(token: ManagedToken | undefined, view: HubView): number | undefined {
+  return token && held(token, view)?.record.expiresAt;
+}
+
+type PlaceDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority'>;
+
+/** By when a ManagedToken without a token should have one, if its namespace has no more than this. */
+const FIRST_TOKEN_MS = 60_000;
+const SMALL_NAMESPACE = 100;
+/** By when a token is renewed that is due, if it does not expire before. */
+const DUE_MS = 60_000;
+/** By when everything else is looked at: late, but some time. */
+const LOOK_MS = 600_000;
+
+function deadlineOf(token: ManagedToken, { view, clock, authority }: PlaceDeps): number {
+  const now = clock.now();
+  const { deletionTimestamp, namespace = '' } = token.metadata;
+  const holding = held(token, view);
+  if (deletionTimestamp !== undefined) return now;
+  if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
+  const { record, renewAt } = holding;
+  if (requestOf(token, Annotation.revoke) !== record.revokeRequest || authority.isDoubtful(token)) return now;
+  return renewAt <= now || isWanted(token, record) ? Math.min(record.expiresAt, now + DUE_MS) : now + LOOK_MS;
+}
+
+/** Whether people ask for something that is not there yet. */
+function isWanted(token: ManagedToken, { rotateRequest }: TokenRecord): boolean {
+  const isNew = token.metadata.generation !== token.status?.observedGeneration;
+  return isNew || requestOf(token, Annotation.rotate) !== rotateRequest;
+}
+
+interface Holding {
+  readonly record: TokenRecord;
+  readonly renewAt: number;
+}
+
+function held(token: ManagedToken, { secrets }: HubView): Holding | undefined {
+  const secret = secrets.get(secretKeyOf(token));
+  const record = secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations);
+  return record && { record, renewAt: instantOf(secret?.metadata.annotations?.[Annotation.renewAt]) ?? record.issuedAt };
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { Annotation } from '../../../src/api/names.ts';
+import { placeOf } from '../../../src/controllers/managed-token/place.ts';
+import { FakeClock } from '../../support/clock.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+const [MINUTE, HOUR, YEAR] = [60_000, 3_600_000, 31_536_000_000];
+
+interface Case {
+  readonly expiresInMs?: number;
+  readonly renewInMs?: number;
+  readonly isDoubtful?: boolean;
+  readonly metadata?: object;
+  readonly observedGeneration?: number;
+  readonly crowd?: number;
+}
+
+/** How long after now the ManagedToken is to be looked at. Without `expiresInMs` it has no token. */
+function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata = {}, observedGeneration = 1, crowd = 1 }: Case): number {
+  const at = (ms: number) => new Date(NOW + ms).toISOString();
+  const token = {
+    metadata: { name: 'ci', namespace: 'team', generation: 1, ...metadata },
+    spec: { clusterName: 'one', secret: { name: 'ci' } },
+    status: { observedGeneration },
+  };
+  const issuedFor = { v: 1, cluster: 'one', clusterUID: 'u', subject: 's', audiences: [], accountUID: '', boundTo: '' };
+  const annotations = {
+    [Annotation.issuedAt]: at(-HOUR),
+    [Annotation.expiresAt]: at(expiresInMs ?? 0),
+    [Annotation.renewAt]: at(renewInMs),
+    [Annotation.issuedFor]: JSON.stringify(issuedFor),
+  };
+  const secret = expiresInMs === undefined ? undefined : { metadata: { annotations }, tokenDigest: 'a digest' };
+  const view = { tokens: { get: () => token }, secrets: { get: () => secret }, countInNamespace: () => crowd };
+  const deps = { view, clock: new FakeClock(NOW), authority: { isDoubtful: () => isDoubtful } };
+  const { lane, deadlineAt } = placeOf('team/ci', deps as unknown as Parameters<typeof placeOf>[1]);
+  expect(lane).toBe('one');
+  return deadlineAt - NOW;
+}
+
+describe('the place of a ManagedToken', () => {
+  it.each<[string, Case, number]>([
+    ['a permission in doubt', { expiresInMs: YEAR, isDoubtful: true }, 0],
+    ['a revocation that is asked for', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.revoke]: 'now' } } }, 0],
+    ['a deletion', { expiresInMs: YEAR, metadata: { deletionTimestamp: '2026-03-01T11:00:00Z' } }, 0],
+    ['a renewal shortly before the expiry', { expiresInMs: 5_000, renewInMs: -MINUTE }, 5_000],
+    ['a token that has expired', { expiresInMs: -5_000, renewInMs: -MINUTE }, -5_000],
+    ['a renewal of a token that lives long', { expiresInMs: YEAR, renewInMs: -1 }, MINUTE],
+    ['a new spec', { expiresInMs: YEAR, observedGeneration: 0 }, MINUTE],
+    ['a rotation that is asked for', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.rotate]: 'now' } } }, MINUTE],
+    ['a first token', {}, MINUTE],
+    ['a first token of a crowded namespace', { crowd: 1_000 }, 10 * MINUTE],
+    ['a look for no reason that is known, however soon the token expires', { expiresInMs: 2 * MINUTE, renewInMs: MINUTE }, 10 * MINUTE],
+  ])('of %s', (_, given, expected) => {
+    expect(deadline(given)).toBe(expected);
+  });
+});

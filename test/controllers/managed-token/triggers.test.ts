@@ -1,0 +1,26 @@
+import { expect, it } from '@jest/globals';
+import type { ApiObject } from '../../../src/api/resources.ts';
+import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
+import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
+import { wakes } from '../../../src/controllers/managed-token/triggers.ts';
+import { ObjectStore } from '../../../src/kube/store.ts';
+import { HandInformer } from '../../runtime/hand-informer.ts';
+
+let indexes = 0;
+
+class CountingStore extends ObjectStore<ApiObject> {
+  override index(valuesOf: (object: ApiObject) => readonly string[]): (value: string) => readonly ApiObject[] {
+    indexes += 1;
+    return super.index(valuesOf);
+  }
+}
+
+it('costs no further index with every term: stores keep theirs for ever', () => {
+  const informer = () => Object.assign(new HandInformer<ApiObject>(), { store: new CountingStore() });
+  const single = { tokens: informer(), clusters: informer(), secrets: informer(), requesters: informer() };
+  const informers = { ...single, roles: informer(), bindings: informer(), credentials: [informer()] } as unknown as TokenInformers;
+  const view = new HubView(informers);
+  const before = indexes;
+  for (let term = 0; term < 3; term++) wakes(informers, view, new TokenMemory()).subscribe().unsubscribe();
+  expect(indexes).toBe(before);
+});
