@@ -33,7 +33,7 @@ afterEach(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-it('drops connections and credential of a Cluster that is deleted, also where no controller runs, in case 91', async () => {
+it('drops connections and credential of a Cluster that is deleted, also where no controller runs, in case 91 (F46)', async () => {
   const world = await ClusterWorld.start();
   closing.push(() => world.close());
   const held: WireReply[] = [];

@@ -161,13 +161,4 @@ describe('over time, a cluster', () => {
     await world.shows('forged', 'Ready=False Unreachable');
     expect(await world.conditions('forged')).toHaveLength(4);
   });
-
-  it('F46: that is no longer registered has its connections closed', async () => {
-    const server = await world.serve(healthy());
-    await world.register('removed', [server.url]);
-    await world.shows('removed', 'Ready=True ClusterReady');
-    expect(server.openConnections).toBeGreaterThan(0);
-    await world.hub.admin.delete(Clusters, { name: 'removed' });
-    while (server.openConnections > 0) await new Promise((resolve) => setTimeout(resolve, 10));
-  });
 });
