@@ -118,7 +118,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     localOnly: [...options].filter(([name]) => optionOf(name)?.local).map(([, { from }]) => from),
   };
   const all = [...misread, ...problems, ...sharedPorts(config), ...halfCertificate(config), ...proxyProblems(config)];
-  if (all.length > 0) throw new StartError(`${all.join('; ')} (npm start -- --help lists the options)`);
+  if (all.length > 0) throw new StartError(`${all.join('; ')} (purser --help lists the options)`);
   return Object.freeze(config);
 }
 

@@ -2,6 +2,7 @@
 
 import { ClusterReason } from '../api/reasons.ts';
 import { cleanedMessage } from './cleaned-message.ts';
+import { sentence } from './sentence.ts';
 
 /** One aspect as a condition shows it. */
 export interface Finding {
@@ -49,7 +50,3 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   Throttled: 'raise the limits of the API server for the account of Purser',
   ProbeFailed: 'look at the log and the limits of Purser',
 };
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.…!?]$/.test(text) ? '' : '.'}`;
-}

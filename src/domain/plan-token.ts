@@ -2,6 +2,7 @@
 
 import { fieldErrorText } from '../api/field-error.ts';
 import { AnchorFinalizer } from '../api/names.ts';
+import { ReadyReason } from '../api/reasons.ts';
 import { instantOf } from './instant.ts';
 import { desiredMetadata, hasMetadata, isOwnedBy } from './token-metadata.ts';
 import type { StoredSecret, TokenObservation } from './token-observation.ts';
@@ -63,7 +64,10 @@ const suspended: Decision = ({ observation, state, now }) => {
 const invalid: Decision = ({ observation, state, now, limits }) => {
   const problems = specProblems(observation.token, observation.cluster, limits);
   if (problems.length === 0) return undefined;
-  return { ...held(state, now), failure: { reason: 'InvalidSpec', message: problems.map(fieldErrorText).join('; ') } };
+  return {
+    ...held(state, now),
+    failure: { reason: 'InvalidSpec', message: `${ReadyReason.InvalidSpec}: ${problems.map(fieldErrorText).join('; ')}` },
+  };
 };
 
 const clusterMissing: Decision = ({ observation: { token, cluster }, state, now }) => {

@@ -5,6 +5,7 @@ import { TokenConditionType as Type } from '../api/names.ts';
 import { IssueReason, ReadyReason, type Reason } from '../api/reasons.ts';
 import { cleanedMessage } from './cleaned-message.ts';
 import { withCondition } from './conditions.ts';
+import { sentence } from './sentence.ts';
 import type { TokenFailure } from './token-plan.ts';
 
 /** What the conditions follow from. */
@@ -105,8 +106,4 @@ function because(status: 'True' | 'False', { reason, message }: TokenFailure): A
 
 function named({ reason, message }: TokenFailure): string {
   return `${cleanedMessage(message)} (${reason})`;
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.…!?)]$/.test(text) ? '' : '.'}`;
 }

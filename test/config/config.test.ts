@@ -121,13 +121,13 @@ describe('parseConfig', () => {
     ['half a cluster', ['--clusters', '0.5'], '--clusters must be a number from 0 to 100, not "0.5"'],
     ['a port given twice', ['--api-port', '9000', '--metrics-port', '9000'], '--api-port and --metrics-port are both 9000'],
   ])('refuses %s', (_name, args, problem) => {
-    expect(() => parseConfig(args, {})).toThrow(new StartError(`${problem} (npm start -- --help lists the options)`));
+    expect(() => parseConfig(args, {})).toThrow(new StartError(`${problem} (purser --help lists the options)`));
   });
 
   it('names everything that is wrong in one line', () => {
     expect(() => parseConfig(['--nope', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).toThrow(
       'unknown option --nope; --clusters must be a number from 0 to 100, not "x"; ' +
-        'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (npm start -- --help lists the options)',
+        'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (purser --help lists the options)',
     );
   });
 
@@ -147,7 +147,7 @@ describe('parseConfig', () => {
   });
 
   it.each(['socks5://user:pass@a:1', 'http://'])('refuses a proxy that cannot be used, and does not repeat it: %s', (httpsProxy) => {
-    const problem = 'HTTPS_PROXY must be an http or https URL (npm start -- --help lists the options)';
+    const problem = 'HTTPS_PROXY must be an http or https URL (purser --help lists the options)';
     expect(() => parseConfig([], { HTTPS_PROXY: httpsProxy })).toThrow(new StartError(problem));
   });
 

@@ -170,7 +170,7 @@ describe('npm start', () => {
 
   it('ends with 2 and one line for options that it does not know', async () => {
     const { code, stderr } = await runToEnd(['--nope']);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (npm start -- --help lists the options)\n' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (purser --help lists the options)\n' });
   });
 
   it('explains itself', async () => {

@@ -5,6 +5,7 @@ import { TokenConditionType } from '../../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanedMessage } from '../../domain/cleaned-message.ts';
 import { isCutShort } from '../../domain/rotation.ts';
+import { sentence } from '../../domain/sentence.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { parseRecord } from '../../domain/token-record.ts';
 import type { Note } from '../../kube/recorder.ts';
@@ -30,7 +31,7 @@ export function notesOf(
 /** Whoever wants a token dead must know that it is not. */
 function futileNotes({ observation }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
   const isFutile = observation.token.spec.revocation !== 'BoundSecret' && next.lastRevokeRequest !== previous.lastRevokeRequest;
-  return isFutile ? [{ type: 'Warning', reason: 'RevocationUnavailable', message: `${AlertReason.RevocationUnavailable}.` }] : [];
+  return isFutile ? [{ type: 'Warning', reason: 'RevocationUnavailable', message: sentence(AlertReason.RevocationUnavailable) }] : [];
 }
 
 function issuanceNotes(
@@ -51,20 +52,20 @@ function clampedNotes(observation: Step['observation']): readonly Note[] {
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isCutShort(record, renewBefore)) return [];
-  return [{ type: 'Warning', reason: 'RenewBeforeClamped', message: `${renewBefore}: ${AlertReason.RenewBeforeClamped}.` }];
+  return [{ type: 'Warning', reason: 'RenewBeforeClamped', message: `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}.` }];
 }
 
 function failureNotes(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
-  return [{ type: 'Warning', reason: failure.reason, message: cleanedMessage(failure.message) }];
+  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanedMessage(failure.message)) }];
 }
 
 function expiryNotes(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
   const hasExpired = (status: ManagedTokenStatus) =>
     status.conditions?.some(({ type, reason }) => type === TokenConditionType.ready && reason === 'Expired') === true;
   const isNews = hasExpired(next) && !hasExpired(previous);
-  return isNews ? [{ type: 'Warning', reason: 'Expired', message: `${ReadyReason.Expired}.` }] : [];
+  return isNews ? [{ type: 'Warning', reason: 'Expired', message: sentence(ReadyReason.Expired) }] : [];
 }
 
 function isFailing(type: string, status: string): boolean {

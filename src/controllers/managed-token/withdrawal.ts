@@ -2,6 +2,7 @@
 // go at once that it must be a mistake.
 
 import { AlertReason } from '../../api/reasons.ts';
+import { sentence } from '../../domain/sentence.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { ownedNames } from '../../domain/token-state.ts';
@@ -29,7 +30,7 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   if (withdrawals.isMass(view.tokens.size, now)) {
     log.error({ key: keyOf(observation), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
     deps.metrics?.withdrawalStopped();
-    const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${capitalized(AlertReason.MassWithdrawal)}. ${message}` };
+    const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${sentence(AlertReason.MassWithdrawal)} ${message}` };
     return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
   }
   withdrawals.removed(now);
@@ -47,8 +48,4 @@ const BRAKED_MS = 60_000;
 
 function keyOf({ token }: TokenObservation): string {
   return `${token.metadata.namespace}/${token.metadata.name}`;
-}
-
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
