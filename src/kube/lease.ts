@@ -120,15 +120,17 @@ async function* campaign(
   }
 }
 
-/** A request that hangs must leave time for another one before the tenure ends, and must not outlast it. */
+/**
+ * What a leader sends must, if it hangs, leave time for another attempt before the tenure ends, and must not outlast it.
+ * Whoever does not lead has no such haste: a hub that is slow is waited for.
+ */
 async function attempt(
-  { clock, renewDeadlineMs, onProblem, onHolder }: Timed,
+  { clock, leaseMs, renewDeadlineMs, onProblem, onHolder }: Timed,
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): Promise<void> {
   const startedAt = clock.monotonic();
-  const longestMs = renewDeadlineMs / 2;
-  const deadline = startDeadline(clock, tenure.isOurs ? Math.min(longestMs, tenure.endsAt - startedAt) : longestMs, signal);
+  const deadline = startDeadline(clock, tenure.isOurs ? Math.min(renewDeadlineMs / 2, tenure.endsAt - startedAt) : leaseMs, signal);
   try {
     const before = record.holder;
     if (await record.acquire(tenure.isOurs, deadline.signal)) tenure.renew(startedAt);

@@ -9,6 +9,7 @@ import { StatusError } from '../api/status.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Selection } from './calls.ts';
 import { isExpired, type KubeClient } from './client.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
 import { objectKey } from './paths.ts';
 import { TransportError } from './transport-error.ts';
 import { BrokenWatchError, type WatchEvent } from './watch-events.ts';
@@ -72,6 +73,8 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
 
 /** Servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;
+/** Initial events follow each other closely: nothing works before they are there, so they are not waited for as long. */
+const STALL_MS = 20_000;
 /** The server ends each watch after this long, and up to twice as long. */
 const WATCH_SECONDS = 300;
 /** A server that ends watches sooner than this, without an event, would otherwise be asked without end. */
@@ -98,19 +101,22 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
   cursor: Cursor,
   signal: AbortSignal,
 ): AsyncGenerator<ListWatchEvent<S>> {
-  const events = openWatch(options, { sendInitialEvents: true }, signal);
+  const stall = startDeadline(options.clock, STALL_MS);
+  const events = openWatch(options, { sendInitialEvents: true }, AbortSignal.any([signal, stall.signal]));
   try {
-    const listed = await gatherInitial(events, options.transform);
+    const listed = await gatherInitial(events, options.transform, stall);
     yield listed;
     cursor.resourceVersion = listed.resourceVersion;
     yield* followed(events, options.transform, cursor);
-  } catch (error) {
+  } catch (cause) {
     const isListed = cursor.resourceVersion !== undefined;
+    const error = stall.hasPassed ? new TransportError('ETIMEDOUT', 'the initial events of a watch stalled') : cause;
     if (isListed || !cannotWatchList(error)) throw error;
     cursor.pagesOnly = true;
     // A refusal costs nothing, so the pages may follow at once.
     if (!(error instanceof StatusError)) throw error;
   } finally {
+    stall.clear();
     await events.return(undefined);
   }
 }
@@ -145,14 +151,19 @@ function openWatch<T extends ApiObject>(
 async function gatherInitial<T extends ApiObject, S extends ApiObject>(
   events: AsyncGenerator<WatchEvent<T>>,
   transform: (object: T) => S,
+  stall: Deadline,
 ): Promise<ListWatchEvent<S>> {
   const objects = new Map<string, S>();
   // Taken by hand: leaving a `for await` would close the watch, which goes on after these events.
   for (let next = await events.next(); next.done !== true; next = await events.next()) {
     const event = next.value;
+    stall.reset(STALL_MS);
     if (event.type === 'BOOKMARK') {
-      if (event.endsInitialEvents) return { type: 'listed', objects: [...objects.values()], resourceVersion: event.resourceVersion };
-    } else if (event.type === 'DELETED') objects.delete(objectKey(event.object));
+      if (!event.endsInitialEvents) continue;
+      stall.clear();
+      return { type: 'listed', objects: [...objects.values()], resourceVersion: event.resourceVersion };
+    }
+    if (event.type === 'DELETED') objects.delete(objectKey(event.object));
     else objects.set(objectKey(event.object), transform(event.object));
   }
   throw new BrokenWatchError('the watch ended before its initial events did');

@@ -16,6 +16,8 @@ class LeaseServer {
   readonly silent = new Set<string>();
   /** Whose writes arrive, but without an answer. */
   readonly mute = new Set<string>();
+  /** Answers that wait to be let go; none does without. */
+  held: (() => void)[] | undefined;
   writes = 0;
   #version = 0;
 
@@ -24,7 +26,8 @@ class LeaseServer {
     if (this.silent.has(who)) return;
     const [status, body] = this.#answer(request);
     if (request.method !== 'GET' && this.mute.has(who)) return;
-    reply.json(status, body);
+    if (this.held === undefined) reply.json(status, body);
+    else this.held.push(() => reply.json(status, body));
   };
 
   #answer(request: WireRequest): [number, unknown] {
@@ -120,6 +123,19 @@ describe('createElection', () => {
       renewTime: '2026-03-01T12:00:00.123000Z',
       leaseTransitions: 0,
     });
+  });
+
+  it('leads though the hub took longer to answer than a leader would wait', async () => {
+    state.held = [];
+    const a = campaign('a');
+    await eventually(() => expect(state.held).toHaveLength(1));
+    await a.live(6_000);
+    state.held[0]?.();
+    await eventually(() => expect(state.held).toHaveLength(2));
+    state.held[1]?.();
+    state.held = undefined;
+    await leading(a);
+    expect([a.seen, a.problems]).toEqual([[false, true], []]);
   });
 
   it('tells who holds the Lease when that changes, and not that nobody does', async () => {

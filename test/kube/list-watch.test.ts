@@ -95,11 +95,20 @@ describe('listWatch', () => {
     const cursor = startCursor();
     const round = follow(cursor);
     await eventually(() => expect(world.server.requests).toHaveLength(1));
-    await eventually(() => expect(clock.pending).toBe(1));
-    clock.advance(90_000);
+    await eventually(() => expect(clock.pending).toBe(2));
+    clock.advance(20_000);
     expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
     const next = follow(cursor);
     await seen(next, 'listed a 101');
+  });
+
+  it('waits for a bookmark, once it has listed, as long as servers take for one', async () => {
+    collection.put('a', '1');
+    const round = follow(startCursor());
+    await seen(round, 'listed a 101');
+    clock.advance(80_000);
+    collection.bookmark();
+    await seen(round, 'listed a 101', 'bookmark 101');
   });
 
   it('lists nothing that was deleted among the initial events', async () => {
