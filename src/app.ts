@@ -9,6 +9,7 @@ import { operations, ProcessState } from './app/operations.ts';
 import type { AppOptions } from './app/options.ts';
 import { targetClusters } from './app/target-clusters.ts';
 import { createTokenInformers } from './controllers/managed-token/informers.ts';
+import { createReviewLimit } from './http/authenticate.ts';
 import { ClusterClients } from './issuers/cluster-clients.ts';
 import { proxyPolicy } from './issuers/proxy-policy.ts';
 import { KubeClient } from './kube/client.ts';
@@ -71,6 +72,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
   const clients = clusterClients(options, client);
   const certificate = servingCertificate(options, client);
+  const reviewLimit = createReviewLimit(clock);
   const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
@@ -78,14 +80,16 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
   const { tokens: _, secrets: __, requesters: ___, ...facadeInformers } = informers;
   const [leads, serves] = [components.includes('controller'), components.includes('facade')];
   return [
-    operations(options, { hub: client, metrics, health: state.health, certificate, onListening: onListening('metrics') }),
+    operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
     installed(options, client),
-    watches(leads ? informers : facadeInformers, client, log),
+    watches(leads ? informers : facadeInformers, client, { clock, log }),
     targetClusters(clients, informers.clusters),
     ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
     ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
     // Last: it may have to wait for its certificate, and nothing waits for it.
-    ...(serves ? facade(options, { hub: client, clients, informers, metrics, certificate, onListening: onListening('facade') }) : []),
+    ...(serves
+      ? facade(options, { hub: client, clients, informers, metrics, certificate, reviewLimit, onListening: onListening('facade') })
+      : []),
   ];
 }
 

@@ -64,8 +64,10 @@ const PAUSES = { initialMs: 100, maxMs: 5_000, calmMs: 60_000 };
 type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers>;
 
 /** What the hub has, kept in memory whether we lead or not. */
-export function watches({ credentials, ...others }: Watched, client: KubeClient, log: Logger): Component {
-  const informers: readonly Informer<unknown>[] = [...Object.values(others), ...credentials];
+export function watches({ credentials, ...others }: Watched, client: KubeClient, means: Pick<Means, 'clock' | 'log'>): Component {
+  const { clock, log } = means;
+  const named: readonly Named[] = [...Object.entries(others), ...credentials.map((informer) => ['credentials', informer] as const)];
+  const informers = named.map(([, informer]) => informer);
   const running = new Subscription();
   return {
     name: 'watches',
@@ -76,16 +78,34 @@ export function watches({ credentials, ...others }: Watched, client: KubeClient,
       running.add(merge(...informers.map(({ changes$ }) => changes$)).subscribe());
       const synced$ = combineLatest(informers.map((informer) => informer.synced$));
       const synced = firstValueFrom(synced$.pipe(filter((each) => each.every(Boolean))));
-      await untilAborted(synced, signal).catch((error: unknown) => {
-        running.unsubscribe();
-        throw error;
-      });
+      const stopTelling = tellUnlisted(named, { clock, log });
+      await untilAborted(synced, signal)
+        .catch((error: unknown) => {
+          running.unsubscribe();
+          throw error;
+        })
+        .finally(stopTelling);
       const known = { clusters: others.clusters.store.size, managedTokens: others.tokens?.store.size };
       log.info({ hub: client.transport.server, ...known }, 'Purser knows the hub');
     },
     stop: async () => running.unsubscribe(),
   };
 }
+
+type Named = readonly [name: string, informer: Informer<unknown>];
+
+/** Nothing is served before everything is listed, so whoever waits must learn what is missing. Returns how to end it. */
+function tellUnlisted(named: readonly Named[], { clock, log }: Pick<Means, 'clock' | 'log'>): () => void {
+  let cancel = clock.wakeAfter(TELL_MS, tell);
+  function tell(): void {
+    const unlisted = named.filter(([, informer]) => !informer.synced).map(([name]) => name);
+    log.warn({ unlisted }, 'the hub has not listed everything yet');
+    cancel = clock.wakeAfter(TELL_MS, tell);
+  }
+  return () => cancel();
+}
+
+const TELL_MS = 10_000;
 
 function logProblem(log: Logger, { error }: Problem): void {
   if (isExpired(error)) log.debug({ error }, 'a watch starts over');

@@ -59,9 +59,8 @@ it('does the work of the leader while the façade waits for its certificate', as
   const { url } = await world.serve(healthy());
   await world.register('well', [url]);
   await world.shows('well', 'Ready=True ClusterReady');
-  const stopped = expect(app.ready).rejects.toBeDefined();
   await app.stop();
-  await stopped;
+  await expect(app.ready).rejects.toBeDefined();
   await world.close();
 }, 60_000);
 

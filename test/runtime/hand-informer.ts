@@ -20,6 +20,10 @@ export class HandInformer<T extends ApiObject> {
     return this.#events$.observed;
   }
 
+  get synced(): boolean {
+    return this.synced$.value;
+  }
+
   list(...objects: readonly T[]): void {
     this.#events$.next({ type: 'listed', objects, resourceVersion: '1' });
   }
