@@ -5,8 +5,8 @@ import { registeredCluster, type TokenInformers } from '../controllers/managed-t
 import type { CertificateSource } from '../http/certificate.ts';
 import { clusterRoutes, createClusterEndpoints } from '../http/clusters/endpoints.ts';
 import { createFacade } from '../http/facade.ts';
+import type { TokenBucket } from '../http/token-bucket.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
-
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -19,13 +19,14 @@ export interface FacadeParts {
   readonly informers: Pick<TokenInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'>;
   readonly metrics: Metrics;
   readonly certificate: CertificateSource;
+  readonly reviewLimit: TokenBucket;
   readonly onListening: (url: string) => void;
 }
 
 /** Listens as long as Purser knows the hub. */
 export function facade(
   options: AppOptions,
-  { hub, clients, informers, metrics, certificate, onListening }: FacadeParts,
+  { hub, clients, informers, metrics, certificate, reviewLimit, onListening }: FacadeParts,
 ): readonly Component[] {
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
@@ -33,7 +34,7 @@ export function facade(
   const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log, annotationPrefixes: settings.facadeAnnotations ?? [] });
   const routes = clusterRoutes(endpoints);
   metrics.watching = () => endpoints.watching();
-  const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate });
+  const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;
   const start = async () => {

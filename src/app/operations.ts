@@ -5,6 +5,7 @@ import type { CertificateSource } from '../http/certificate.ts';
 import type { Check, Health } from '../http/operations/health.ts';
 import { listenForOperations, type Operations } from '../http/operations/listener.ts';
 import { metricsAccess } from '../http/operations/metrics-access.ts';
+import type { TokenBucket } from '../http/token-bucket.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -42,15 +43,17 @@ export interface Observed {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly certificate: CertificateSource;
+  /** Shared with the façade, which asks for tokens with other audiences. */
+  readonly reviewLimit: TokenBucket;
   readonly onListening: (url: string) => void;
 }
 
 /** Probes come first and go last. */
 export function operations(options: AppOptions, observed: Observed): Component {
-  const { hub, metrics, health, onListening } = observed;
+  const { hub, metrics, health, reviewLimit, onListening } = observed;
   const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;
-  const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
+  const authenticator = new Authenticator({ hub, clock, log, audiences: [], reviewLimit });
   const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
   const certificate = settings.metricsTls ? withoutWaiting(observed.certificate, clock.now()) : undefined;
   let listening: Operations | undefined;

@@ -1,7 +1,7 @@
 // Who a bearer token stands for, while many ask.
 
 import { describe, expect, it } from '@jest/globals';
-import { Authenticator } from '../../src/http/authenticate.ts';
+import { Authenticator, createReviewLimit } from '../../src/http/authenticate.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
@@ -59,6 +59,26 @@ describe('a flood of unknown tokens', () => {
     world.isAway = false;
     expect(await world.code('good-friend')).toBe(200);
   });
+});
+
+it('puts no more unknown tokens to the hub for having two that ask', async () => {
+  const clock = new FakeClock();
+  const reviewLimit = createReviewLimit(clock);
+  let reviews = 0;
+  const createReview = async () => {
+    reviews += 1;
+    return { status: { user: {} } };
+  };
+  const all = [['a'], []].map(
+    (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
+  );
+  const flood = all.flatMap((each) =>
+    Array.from({ length: BURST }, (_, index) =>
+      each.authenticate(['authorization', `Bearer bad-${index}`], new AbortController().signal).catch(() => {}),
+    ),
+  );
+  await Promise.all(flood);
+  expect(reviews).toBe(BURST);
 });
 
 it('asks the hub once for all who come with the same token at once', async () => {
