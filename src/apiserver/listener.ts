@@ -1,45 +1,43 @@
 // The TLS socket: requests in, replies out, and an orderly end. What a request means is decided elsewhere.
 
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { createServer } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { statusError } from '../api/status.ts';
 import { isStream, type Reply } from '../apimachinery/reply.ts';
 import { acceptsGzip } from '../apimachinery/wire/accept-gzip.ts';
+import { readBody } from '../apimachinery/wire/read-body.ts';
+import type { Clock } from '../std/clock.ts';
+import { type Listening, listen } from '../std/listening.ts';
 import { clientCertificateOf } from './access/client-certificate.ts';
 import type { Incoming } from './request.ts';
 
 export interface ListenerOptions {
   readonly port: number;
   readonly host: string;
+  readonly clock: Clock;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly handle: (request: Incoming) => Promise<Reply>;
   /** Told of errors that nobody expected. */
   readonly report: (error: unknown) => void;
 }
 
-export interface Listener {
-  readonly port: number;
+export interface Listener extends Pick<Listening, 'port'> {
   /** Ends watches, lets other requests finish for a moment, and closes. */
   close(): Promise<void>;
 }
 
-const MAX_BODY_BYTES = 3 * 1024 * 1024;
 /** Smaller answers are not worth the time that compressing them takes. */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** How long requests that are under way may take to finish when the server stops. */
 const CLOSE_MS = 1_000;
 
 /** Starts to listen; rejects when the port is taken. */
-export async function listen({ handle, tls, port, host, report }: ListenerOptions): Promise<Listener> {
+export async function listenForRequests(options: ListenerOptions): Promise<Listener> {
+  const { handle, tls, report } = options;
   const underWay = new Set<AbortController>();
-  const sockets = new Set<Duplex>();
   const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' }, (message, response) => {
     const gone = new AbortController();
     underWay.add(gone);
@@ -47,7 +45,7 @@ export async function listen({ handle, tls, port, host, report }: ListenerOption
       gone.abort();
       underWay.delete(gone);
       // A server that stops does not wait for the next request of a connection.
-      if (!server.listening) message.socket.end();
+      if (!server.listening) message.socket.destroySoon();
     });
     serve(handle, message, response, gone.signal).catch((error: unknown) => {
       // The reply was under way: a broken connection tells the caller that it is not whole.
@@ -55,17 +53,14 @@ export async function listen({ handle, tls, port, host, report }: ListenerOption
       response.destroy();
     });
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  server.listen(port, host);
-  await once(server, 'listening');
-  // From now on it is a connection that cannot be accepted, as when descriptors run out.
-  server.on('error', report);
+  const listening = await listen(server, options);
   return {
-    port: (server.address() as AddressInfo).port,
-    close: () => close(server, underWay, sockets),
+    port: listening.port,
+    async close() {
+      const closed = listening.close(CLOSE_MS);
+      for (const request of underWay) request.abort();
+      await closed;
+    },
   };
 }
 
@@ -94,17 +89,6 @@ function incoming(message: IncomingMessage, signal: AbortSignal): Incoming {
   };
 }
 
-async function readBody(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 async function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(message.headersDistinct['accept-encoding']?.[0]);
   const bytes = isZipped ? await promisify(gzip)(body, { level: 1 }) : body;
@@ -126,13 +110,4 @@ async function stream({ status, headers }: Reply, pieces: AsyncIterable<string>,
 function writeHead(response: ServerResponse, status: number, headers: Reply['headers']): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.writeHead(status);
-}
-
-async function close(server: Server, underWay: ReadonlySet<AbortController>, sockets: ReadonlySet<Duplex>): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  for (const request of underWay) request.abort();
-  server.closeIdleConnections();
-  // The server knows of connections only once they have spoken TLS; those that have not would hold it open.
-  AbortSignal.timeout(CLOSE_MS).addEventListener('abort', () => sockets.forEach((socket) => socket.destroy()));
-  await closed;
 }

@@ -12,7 +12,7 @@ import { resourceEndpoint } from './endpoints/resource.ts';
 import { handle } from './handler.ts';
 import { identityOf } from './identity.ts';
 import { bootstrapNamespaces } from './kinds/built-in.ts';
-import { listen } from './listener.ts';
+import { listenForRequests } from './listener.ts';
 import type { ApiRequest } from './request.ts';
 import { openJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
@@ -73,8 +73,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
     await store.durable();
-    const { port, report } = options;
-    const listener = await listen({ port, host: HOST, tls, handle: (request) => handle(deps, request), report });
+    const where = { ...options, host: HOST, clock: systemClock };
+    const listener = await listenForRequests({ ...where, tls, handle: (request) => handle(deps, request) });
     address = `${HOST}:${listener.port}`;
     return {
       url: `https://${address}`,

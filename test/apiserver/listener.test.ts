@@ -5,8 +5,9 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Reply } from '../../src/apimachinery/reply.ts';
-import { type Listener, listen } from '../../src/apiserver/listener.ts';
+import { type Listener, listenForRequests } from '../../src/apiserver/listener.ts';
 import type { Incoming } from '../../src/apiserver/request.ts';
+import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
@@ -28,9 +29,10 @@ describe('a listener', () => {
   beforeEach(async () => {
     faults = [];
     handle = async () => OK;
-    listener = await listen({
+    listener = await listenForRequests({
       port: 0,
       host: '127.0.0.1',
+      clock: systemClock,
       tls: { cert: serving.certificate, key: serving.key, ca: authority.certificate },
       handle: (incoming) => handle(incoming),
       report: (error) => void faults.push(error),
@@ -75,6 +77,13 @@ describe('a listener', () => {
     const outgoing = open({ method: 'POST' });
     outgoing.end(Buffer.alloc(LIMIT + 1));
     expect(await text(await answered(outgoing))).toBe('Request entity too large: limit is 3145728');
+  });
+
+  it('shows a handler all headers, also those beyond the thousandth', async () => {
+    handle = async ({ headers }) => ({ ...OK, body: String(headers['impersonate-user']) });
+    const many = Array.from({ length: 1_100 }, (_, index) => [`a${index}`, 'b']);
+    const outgoing = open({ headers: ['Host', 'f', ...many.flat(), 'Impersonate-User', 'admin'] }).end();
+    expect(await text(await answered(outgoing))).toBe('admin');
   });
 
   it('tells the handler when a caller leaves, before its body fails', async () => {

@@ -2,7 +2,6 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -11,6 +10,7 @@ import { plainText, type Reply } from '../../apimachinery/reply.ts';
 import { acceptsGzip } from '../../apimachinery/wire/accept-gzip.ts';
 import { orderedJson } from '../../apimachinery/wire/ordered-json.ts';
 import type { Clock } from '../../std/clock.ts';
+import { type Listening, listen } from '../../std/listening.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
@@ -32,25 +32,25 @@ export interface OperationsOptions {
 }
 
 /** A listener that is up. */
-export interface Operations {
-  /** Such as `http://127.0.0.1:7445`. */
-  readonly url: string;
+export interface Operations extends Pick<Listening, 'url'> {
   close(): Promise<void>;
 }
 
 /** Starts to listen. Rejects when the port cannot be had. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
-  const { host = '', port } = options;
+  const { log } = options;
   const { server, stopFollowing } = await serverOf(options);
   server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, ...(host && { host }) }, resolve);
-  });
-  const { port: taken } = server.address() as AddressInfo;
-  const scheme = options.certificate === undefined ? 'http' : 'https';
-  const name = host.includes(':') ? `[${host}]` : host || 'localhost';
-  return { url: `${scheme}://${name}:${taken}`, close: () => closed(server, stopFollowing) };
+  const report = (error: Error) => log.error({ error }, 'a connection for metrics or health failed');
+  const listening = await listen(server, { ...options, report });
+  return {
+    url: listening.url,
+    // Nobody is left waiting: a scrape that is cut off is made again, of another process.
+    close() {
+      stopFollowing();
+      return listening.close(0);
+    },
+  };
 }
 
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
@@ -71,14 +71,6 @@ async function serverOf(options: OperationsOptions): Promise<{ readonly server: 
 }
 
 const TLS = { minVersion: 'TLSv1.2' } as const;
-
-/** Nobody is left waiting: a scrape that is cut off is made again, of another process. */
-async function closed(server: Server, stopFollowing: () => void): Promise<void> {
-  stopFollowing();
-  const isClosed = new Promise((resolve) => server.close(resolve));
-  server.closeAllConnections();
-  await isClosed;
-}
 
 class Requests {
   readonly #options: OperationsOptions;

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { systemClock } from '../../src/std/clock.ts';
+import { type Listening, listen } from '../../src/std/listening.ts';
+import { FakeClock } from '../support/clock.ts';
+
+let listening: Listening | undefined;
+afterEach(async () => {
+  await listening?.close(0);
+  listening = undefined;
+});
+
+const OK: RequestListener = (_request, response) => void response.end('ok');
+const GET = 'GET / HTTP/1.1\r\nHost: f\r\n';
+const reported: unknown[] = [];
+
+async function up(server: Server, host: string | undefined = '127.0.0.1', clock = systemClock): Promise<Listening> {
+  listening = await listen(server, { port: 0, host, clock, report: (error) => reported.push(error) });
+  return listening;
+}
+
+async function opened(port: number, text = ''): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(text);
+  return socket;
+}
+
+describe('a server at its port', () => {
+  it.each([
+    ['127.0.0.1', 'http://127.0.0.1:'],
+    ['::1', 'http://[::1]:'],
+    [undefined, 'http://127.0.0.1:'],
+  ])('has an address that can be called, on %s', async (host, expected) => {
+    const { url, port } = await up(createServer(OK), host);
+    expect(url).toBe(`${expected}${port}`);
+    expect(await (await fetch(url)).text()).toBe('ok');
+  });
+
+  it('says that it speaks TLS', async () => {
+    expect((await up(createSecureServer(OK))).url).toMatch(/^https:/);
+  });
+
+  it('rejects a port that is taken', async () => {
+    const { port } = await up(createServer(OK));
+    const second = listen(createServer(OK), { port, host: '127.0.0.1', clock: systemClock, report: () => {} });
+    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('goes on when connections cannot be accepted, and tells of each', async () => {
+    const server = createServer(OK);
+    const { url } = await up(server);
+    const full = new Error('EMFILE');
+    server.emit('error', full);
+    server.emit('error', full);
+    expect(reported).toEqual([full, full]);
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  it('sees all headers, however many', async () => {
+    const counts: number[] = [];
+    const { port } = await up(
+      createServer(({ rawHeaders }, response) => {
+        counts.push(rawHeaders.length / 2);
+        response.end();
+      }),
+    );
+    const socket = await opened(port, `${GET}${'a: b\r\n'.repeat(1_500)}\r\n`);
+    await once(socket, 'data');
+    socket.destroy();
+    expect(counts).toEqual([1_501]);
+  });
+});
+
+describe('a server that closes', () => {
+  it('ends idle connections at once', async () => {
+    const server = await up(createServer(OK), '127.0.0.1', new FakeClock());
+    const socket = await opened(server.port, `${GET}\r\n`);
+    await once(socket, 'data');
+    await server.close(1_000);
+  });
+
+  it('waits as long as it is told for all others', async () => {
+    const clock = new FakeClock();
+    const server = await up(createServer(OK), '127.0.0.1', clock);
+    const socket = await opened(server.port, GET);
+    const closed = server.close(1_000);
+    clock.advance(999);
+    const late = new Promise((resolve) => setImmediate(resolve, 'not yet'));
+    expect(await Promise.race([closed, late])).toBe('not yet');
+    clock.advance(1);
+    await closed;
+    socket.destroy();
+    expect(clock.pending).toBe(0);
+  });
+});
