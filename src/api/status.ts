@@ -122,8 +122,8 @@ export function statusError(reason: StatusReason, message: string, details?: Sta
 }
 
 /** A failure without a reason, which Kubernetes answers with for errors that it does not classify. */
-export function unclassified(message: string): StatusError {
-  return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 });
+export function unclassified(message: string, code = 500): StatusError {
+  return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code });
 }
 
 export function badRequest(message: string): StatusError {

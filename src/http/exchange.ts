@@ -2,16 +2,16 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { badRequest, statusError } from '../api/status.ts';
+import { badRequest, statusError, unclassified } from '../api/status.ts';
 import { noRoute } from '../apimachinery/refusals.ts';
 import { parseUrl } from '../apimachinery/request-url.ts';
 import type { Preferences } from '../apimachinery/wire/negotiate.ts';
 import { requestTimeoutMs } from '../apimachinery/wire/options.ts';
 import { flag } from '../apimachinery/wire/query.ts';
+import { readBody } from '../apimachinery/wire/read-body.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
 import type { Clock } from '../std/clock.ts';
 import { firstHeader } from './first-header.ts';
-import { readBody } from './read-body.ts';
 import type { Caller, FacadeRequest, User } from './request.ts';
 
 /** The reason of a signal when its caller has left, or when the server has no more time for them. */
@@ -23,6 +23,7 @@ export class Abandoned extends Error {
 export class Exchange implements FacadeRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
+  readonly clock: Clock;
   readonly requestId: string;
   readonly query: URLSearchParams;
   readonly preferences: Preferences;
@@ -32,11 +33,12 @@ export class Exchange implements FacadeRequest {
   /** Whether the answer is one that lasts: then it ends as soon as the server stops. */
   isStreaming = false;
   #caller: Caller | undefined;
-  #cancelTimeout = () => {};
+  #cancelTimeout: (() => void) | undefined;
 
-  constructor(message: IncomingMessage, response: ServerResponse) {
+  constructor(message: IncomingMessage, response: ServerResponse, clock: Clock) {
     this.message = message;
     this.response = response;
+    this.clock = clock;
     this.requestId = this.header('audit-id') || randomUUID();
     this.query = parseUrl(message.url ?? '')?.query ?? new URLSearchParams();
     this.preferences = {
@@ -44,10 +46,6 @@ export class Exchange implements FacadeRequest {
       userAgent: this.userAgent,
       pretty: this.query.get('pretty') ?? undefined,
     };
-    response.on('close', () => {
-      this.#cancelTimeout();
-      if (!response.writableFinished) this.abandon();
-    });
   }
 
   get method(): string {
@@ -87,13 +85,20 @@ export class Exchange implements FacadeRequest {
   }
 
   body(): Promise<Buffer> {
-    return readBody(this.message, this.response);
+    const { message, response, signal } = this;
+    // A caller who leaves takes the message along: only a timeout has to be waited for.
+    return readBody(message, {
+      signal: this.#cancelTimeout && signal,
+      expectant: message.headers.expect === undefined ? undefined : response,
+    });
   }
 
-  /** Refuses what HTTP allows and we do not. Throws 400 or 404. */
+  /** Refuses what HTTP allows and we do not. Throws 400, 404 or 417. */
   checkTarget(params: Readonly<Record<string, string>>): void {
-    const { url = '', httpVersionMinor, headers } = this.message;
-    if (httpVersionMinor === 0 && headers.host === undefined) throw badRequest('the request names no host');
+    const { url = '', headers } = this.message;
+    if (headers.host === undefined) throw badRequest('the request names no host');
+    if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
+      throw unclassified('what the request expects is not known', 417);
     // Node takes what ends in chunked for chunked; others may read it otherwise, and find another request in the body.
     if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
       throw badRequest('the body is in an unknown encoding');
@@ -105,15 +110,27 @@ export class Exchange implements FacadeRequest {
   }
 
   /** Lets the request take no longer than its `timeout` says. Throws 400 if that says nothing. */
-  startTimeout(clock: Clock): void {
-    if (!this.query.has('timeout') || flag(this.query, 'watch')) return;
+  startTimeout(): void {
+    if (!this.query.has('timeout') || (this.method === 'GET' && flag(this.query, 'watch'))) return;
     const expired = () =>
       statusError('Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded', {});
-    this.#cancelTimeout = clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
+    this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
+  }
+
+  /** The server stops: ends an answer that lasts, and the connection with any other. */
+  stop(): void {
+    if (this.isStreaming) this.#abandon();
+    else if (!this.response.headersSent) this.response.setHeader('connection', 'close');
+  }
+
+  /** The answer has been sent, or never will be. */
+  close(): void {
+    this.#cancelTimeout?.();
+    if (!this.response.writableFinished) this.#abandon();
   }
 
   /** Ends the work on the request: nobody will read what it leads to. */
-  abandon(): void {
+  #abandon(): void {
     this.#gone.abort(new Abandoned('the caller has left'));
   }
 }

@@ -15,7 +15,8 @@ import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
-import { createFacadeServer, type FacadeServer, type Route } from './server.ts';
+import type { Route } from './routes.ts';
+import { createFacadeServer, type FacadeServer } from './server.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestReader } from './tokens/read-request.ts';
@@ -77,9 +78,9 @@ export function createFacade(options: FacadeOptions): Facade {
     async listen() {
       const first = await certificate();
       server = await serverOf(options, first);
-      const { port } = await server.listen(settings.facadePort, settings.bindAddress);
+      const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       unfollow = followCertificate({ certificate, clock, log }, first, server);
-      return `https://${settings.bindAddress ?? LOOPBACK}:${port}`;
+      return url;
     },
     async close(graceMs) {
       unfollow();
@@ -89,7 +90,6 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const PATH = 'orchestrator';
-const LOOPBACK = '127.0.0.1';
 
 function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
   const { hub, clock, log, settings, reviewLimit } = options;

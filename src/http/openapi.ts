@@ -3,7 +3,7 @@
 import { textReply } from '../apimachinery/reply.ts';
 import { negotiateDocument } from '../apimachinery/wire/negotiate.ts';
 import { SCHEMAS } from './openapi-schemas.ts';
-import type { PublicDocument } from './server.ts';
+import type { PublicDocument } from './routes.ts';
 
 /** The document as everybody may read it, for a façade whose clusters are below `path`. */
 export function openApiDocument(path: string): PublicDocument {

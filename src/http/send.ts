@@ -16,18 +16,21 @@ export async function send(exchange: Exchange, reply: FacadeReply): Promise<void
   const isLast = !message.complete && !isShort(message);
   if (isLast) response.setHeader('connection', 'close');
   try {
-    await write(exchange, reply);
+    await write(exchange, reply, isLast);
+    if (!isLast) return;
+    await drained(exchange);
+    response.end();
   } catch {
     response.destroy();
   }
-  if (isLast) discard(message);
 }
 
 /** Whether what is left of a body is worth reading for the sake of the connection. */
 function isShort({ headers }: IncomingMessage): boolean {
   // Without a go-ahead, what follows may as well be the next request.
   if (headers.expect !== undefined) return false;
-  return Number(headers['content-length'] ?? Number.NaN) <= MAX_LEFT_BYTES;
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return length === undefined ? encoding === undefined : Number(length) <= MAX_LEFT_BYTES;
 }
 
 /** Anything that was thrown, as the caller is told. What nobody expected is given a number instead of a reason. */
@@ -38,21 +41,28 @@ export function errorAnswer(error: unknown, preferences: Preferences, requestId:
 }
 
 const MAX_LEFT_BYTES = 256 << 10;
-/** How much of a long body is taken, so that the answer gets through before the connection ends. */
-const MAX_DISCARDED_BYTES = 1 << 20;
+/** How much of a long body is taken, and for how long, so that the answer gets through before the connection ends. */
+const MAX_DRAINED_BYTES = 1 << 20;
+const MAX_DRAIN_MS = 1_000;
 
-async function write(exchange: Exchange, reply: FacadeReply): Promise<void> {
+/** Writes all of an answer; its end, too, unless something has to come before that. */
+async function write(exchange: Exchange, reply: FacadeReply, isLast: boolean): Promise<void> {
   const { response, message } = exchange;
   if ('write' in reply || isStream(reply.body)) {
     exchange.isStreaming = true;
     response.writeHead(reply.status, headersOf(exchange, reply));
     response.flushHeaders();
     await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
-    response.end();
+    if (!isLast) response.end();
   } else {
     const length = { 'content-length': Buffer.byteLength(reply.body) };
     response.writeHead(reply.status, { ...headersOf(exchange, reply), ...length });
-    response.end(message.method === 'HEAD' ? undefined : reply.body);
+    const body = message.method === 'HEAD' ? '' : reply.body;
+    if (!isLast) response.end(body);
+    else {
+      response.flushHeaders();
+      response.write(body);
+    }
   }
 }
 
@@ -67,11 +77,20 @@ function headersOf({ requestId, warnings }: Exchange, { headers }: FacadeReply):
   return all as OutgoingHttpHeaders;
 }
 
-function discard(message: IncomingMessage): void {
-  let bytes = 0;
-  message.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_DISCARDED_BYTES) message.destroy();
+/** A connection that ends on bytes nobody has read is reset, and the answer with it: waits until its reader has what they need. */
+function drained({ message, clock }: Exchange): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.wakeAfter(MAX_DRAIN_MS, resolve);
+    let bytes = 0;
+    message.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_DRAINED_BYTES) message.pause();
+    });
+    message.on('error', () => {});
+    message.on('close', () => {
+      cancel();
+      resolve();
+    });
+    message.resume();
   });
-  message.on('error', () => {});
 }

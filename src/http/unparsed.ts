@@ -2,30 +2,35 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Status, StatusError, statusError } from '../api/status.ts';
+import { type StatusError, statusError, unclassified } from '../api/status.ts';
 import { noMethod } from '../apimachinery/refusals.ts';
 import { orderedJson } from '../apimachinery/wire/ordered-json.ts';
 
 /** Answers on the bare socket. */
-export function unparsedReply({ code = '' }: { readonly code?: string }, socket: Socket): void {
-  if (code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) socket.destroy();
-  else socket.end(rawReply(refusalOf(code)), () => socket.destroy());
+export function refuseUnparsed({ code = '' }: { readonly code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else endWith(socket, rawReply(refusalOf(code)));
 }
 
-/** The answer to CONNECT, which is no method of ours. */
-export function connectRefusal(): string {
-  return rawReply(noMethod(), 'allow: POST\r\n');
+/** Answers to CONNECT, which is no method of ours. */
+export function refuseConnect(socket: Socket): void {
+  endWith(socket, rawReply(noMethod(), 'allow: POST\r\n'));
 }
+
+/** Node has let go of the socket, and no longer looks after its errors, its end and its time. */
+function endWith(socket: Socket, text: string): void {
+  socket.on('error', () => {});
+  socket.setTimeout(UNREAD_MS, () => socket.destroy());
+  socket.end(text, () => socket.destroy());
+}
+
+/** How long a caller may leave an answer unread. */
+const UNREAD_MS = 1_000;
 
 function refusalOf(code: string): StatusError {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return unnamed(408, 'the request did not arrive in time');
-  if (code === 'HPE_HEADER_OVERFLOW') return unnamed(431, 'the headers of the request are too large');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return unclassified('the request did not arrive in time', 408);
+  if (code === 'HPE_HEADER_OVERFLOW') return unclassified('the headers of the request are too large', 431);
   return statusError('BadRequest', 'the request is malformed');
-}
-
-function unnamed(code: number, message: string): StatusError {
-  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code };
-  return new StatusError(status);
 }
 
 function rawReply({ code, status }: StatusError, more = ''): string {

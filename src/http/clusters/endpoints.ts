@@ -4,7 +4,7 @@ import { Subscription } from 'rxjs';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { flag } from '../../apimachinery/wire/query.ts';
 import type { Endpoint } from '../request.ts';
-import type { Route } from '../server.ts';
+import type { Route } from '../routes.ts';
 import { type AccessOptions, ClusterAccess, type Followed } from './cluster-access.ts';
 import { ClusterState } from './cluster-state.ts';
 import { getCluster, listClusters } from './list.ts';

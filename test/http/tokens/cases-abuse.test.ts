@@ -34,12 +34,12 @@ describe('callers who never come to the point', () => {
     'are sent away within ten seconds, and others are served meanwhile, in case %s',
     async (_case, text) => {
       world = await FacadeWorld.start();
-      const startedAt = performance.now();
       const sockets = await Promise.all(Array.from({ length: 100 }, () => open(world.port, text)));
+      const startedAt = performance.now();
       sockets.forEach((socket) => socket.resume());
       expect((await world.post()).status).toBe(201);
       await Promise.all(sockets.map(closed));
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
       expect((await world.post()).status).toBe(201);
     },
     40_000,
@@ -119,7 +119,7 @@ describe('the metrics', () => {
     const before = await series();
     for (let from = KINDS; from < 2_000; from += 100) await round(from, 100);
     expect(await series()).toEqual(before);
-  }, 60_000);
+  }, 180_000);
 
   const KINDS = 200;
 

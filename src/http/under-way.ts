@@ -1,0 +1,79 @@
+// The requests that are under way, from their heads to the end of their answers.
+
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../std/clock.ts';
+import type { Answer } from '../telemetry/metrics.ts';
+import { Exchange } from './exchange.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    exchange: Exchange;
+  }
+}
+
+export class UnderWay {
+  readonly #clock: Clock;
+  readonly #answered: (answer: Answer) => void;
+  readonly #exchanges = new Set<Exchange>();
+  /** Connections on which a body still comes whose request has been answered. */
+  readonly #ahead = new WeakSet<Socket>();
+  #isStopping = false;
+
+  constructor(clock: Clock, answered: (answer: Answer) => void = () => {}) {
+    this.#clock = clock;
+    this.#answered = answered;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  begin(request: FastifyRequest, { raw: response }: FastifyReply): Exchange {
+    const exchange = new Exchange(request.raw, response, this.#clock);
+    request.exchange = exchange;
+    this.#exchanges.add(exchange);
+    if (this.#isStopping) exchange.stop();
+    const startedAt = this.#clock.monotonic();
+    response.on('close', () => this.#end(request, startedAt));
+    return exchange;
+  }
+
+  /** Whether what is written on a bare socket would be taken for a part of another answer, or for one. */
+  isAnswering(socket: Socket): boolean {
+    if (this.#ahead.has(socket)) return true;
+    for (const { message, response } of this.#exchanges)
+      if (message.socket === socket && (message.complete || response.headersSent)) return true;
+    return false;
+  }
+
+  /** Ends streams, and has each connection end with the answer that is under way. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const exchange of this.#exchanges) exchange.stop();
+  }
+
+  #end(request: FastifyRequest, startedAt: number): void {
+    const { exchange } = request;
+    const { message } = exchange;
+    exchange.close();
+    this.#exchanges.delete(exchange);
+    this.#answered(answerOf(request, this.#clock.monotonic() - startedAt));
+    // The head of a stream has promised to keep the connection.
+    if (this.#isStopping) message.socket.destroySoon();
+    if (message.complete) return;
+    this.#ahead.add(message.socket);
+    message.once('end', () => this.#ahead.delete(message.socket));
+  }
+}
+
+/** What was answered, by the pattern of the path: paths that callers make up are all the same. */
+function answerOf({ exchange, routeOptions }: FastifyRequest, durationMs: number): Answer {
+  const { url = OTHER_PATHS } = routeOptions;
+  const { headersSent, statusCode } = exchange.response;
+  return { route: url, code: headersSent ? statusCode : GONE, durationMs: exchange.isStreaming ? undefined : durationMs };
+}
+
+const OTHER_PATHS = '*';
+/** Whoever asked has left before there was an answer. */
+const GONE = 499;
