@@ -1,14 +1,92 @@
-// What roles grant an account, beside what it used of that by the API server's audit log.
+// What an account is granted by roles that are bound to it, beside what it used of that by the API server's audit log.
 
 import { readFile } from 'node:fs/promises';
 
-/** A verb on a resource, or on what is below it, such as `create serviceaccounts/token`. */
-export type Use = string;
+/** One verb on one resource, in one namespace or in all, for one name or for all. */
+export interface Grant {
+  readonly role: string;
+  readonly verb: string;
+  readonly group: string;
+  /** With what is below it, such as `serviceaccounts/token`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+}
 
-export interface Rule {
-  readonly resources?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
-  readonly verbs: readonly string[];
+export interface AccountUse {
+  readonly used: readonly Use[];
+  /** Requests that were refused for want of a right. */
+  readonly refused: readonly string[];
+}
+
+type Use = Omit<Grant, 'role'>;
+
+interface ManifestObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+interface Role extends ManifestObject {
+  readonly rules: readonly {
+    readonly apiGroups?: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+    readonly verbs: readonly string[];
+  }[];
+}
+
+interface Binding extends ManifestObject {
+  readonly roleRef: { readonly kind: string; readonly name: string };
+  readonly subjects: readonly { readonly kind: string; readonly name: string }[];
+}
+
+/** Everything that the bindings among these objects give to a service account, one by one. */
+export function grantsOf(objects: readonly ManifestObject[], account: string): readonly Grant[] {
+  const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
+  const bound = bindings.filter(({ subjects }) => subjects.some(({ kind, name }) => kind === 'ServiceAccount' && name === account));
+  return bound.flatMap(({ metadata: { namespace }, roleRef }) => {
+    const isRole = ({ kind, metadata }: ManifestObject) =>
+      kind === roleRef.kind && metadata.name === roleRef.name && (kind === 'ClusterRole' || metadata.namespace === namespace);
+    return objects.filter((object): object is Role => isRole(object)).flatMap((role) => grantsIn(role, namespace));
+  });
+}
+
+function grantsIn({ metadata, rules }: Role, namespace: string | undefined): readonly Grant[] {
+  return rules.flatMap(({ apiGroups = [], resources = [], resourceNames = [undefined], verbs }) =>
+    verbs.flatMap((verb) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => resourceNames.map((name) => ({ role: metadata.name, verb, group, resource, namespace, name }))),
+      ),
+    ),
+  );
+}
+
+/** What is granted and was not used, in words. Whoever watches may list, too: not every hub streams lists in watches. */
+export function unused(grants: readonly Grant[], { used }: AccountUse): readonly string[] {
+  const needed = new Set(used.flatMap((use) => narrowest(grants.filter((grant) => covers(grant, use)))));
+  const isWatched = (grant: Grant) => [...needed].some((other) => wordsOf(other) === wordsOf({ ...grant, verb: 'watch' }));
+  return grants
+    .filter((grant) => !needed.has(grant) && !(grant.verb === 'list' && isWatched(grant)))
+    .map(wordsOf)
+    .sort();
+}
+
+function covers(grant: Grant, use: Use): boolean {
+  const isSame = grant.verb === use.verb && grant.group === use.group && grant.resource === use.resource;
+  return isSame && (grant.namespace ?? use.namespace) === use.namespace && (grant.name ?? use.name) === use.name;
+}
+
+/** A wide right is not needed for what a narrow one allows. */
+function narrowest(grants: readonly Grant[]): readonly Grant[] {
+  const width = ({ namespace, name }: Grant) => (namespace === undefined ? 2 : 0) + (name === undefined ? 1 : 0);
+  const least = Math.min(...grants.map(width));
+  return grants.filter((grant) => width(grant) === least);
+}
+
+function wordsOf({ role, verb, resource, namespace, name }: Grant): string {
+  return [verb, resource, ...(name === undefined ? [] : [name]), ...(namespace === undefined ? [] : ['in', namespace]), `(${role})`].join(
+    ' ',
+  );
 }
 
 interface AuditEvent {
@@ -16,35 +94,8 @@ interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
-  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
+  readonly objectRef?: Readonly<Partial<Record<'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name', string>>>;
   readonly responseStatus?: { readonly code?: number };
-}
-
-export interface AccountUse {
-  readonly used: ReadonlySet<Use>;
-  /** Requests that were refused for want of a right. */
-  readonly refused: readonly string[];
-}
-
-interface RoleLike {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-}
-
-/** The rules of the roles with these names. */
-export function rulesOf(objects: readonly RoleLike[], names: readonly string[]): readonly Rule[] {
-  const roles = objects.filter(({ kind, metadata }) => kind.endsWith('Role') && names.includes(metadata.name));
-  return roles.flatMap((role) => ('rules' in role ? (role.rules as readonly Rule[]) : []));
-}
-
-/** What is granted and was not used. */
-export function unused(granted: ReadonlySet<Use>, { used }: AccountUse): readonly Use[] {
-  return [...granted].filter((each) => !used.has(each)).sort();
-}
-
-/** Everything that the rules allow, one by one. */
-export function grantedBy(rules: readonly Rule[]): ReadonlySet<Use> {
-  return new Set(rules.flatMap(({ resources = [], verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))));
 }
 
 /** What an account asked of an API server. */
@@ -54,13 +105,11 @@ export async function useOf(auditLog: string, account: string): Promise<AccountU
   // A watch that goes on has no last stage yet.
   const answered = events.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'ResponseStarted');
   return {
-    used: new Set(
-      answered.filter(({ objectRef }) => objectRef !== undefined).map(({ verb, objectRef }) => `${verb} ${resourceOf(objectRef)}`),
-    ),
+    used: answered.flatMap((event) => (event.objectRef === undefined ? [] : [useIn(event.verb, event.objectRef)])),
     refused: answered.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`),
   };
 }
 
-function resourceOf({ resource, subresource }: NonNullable<AuditEvent['objectRef']> = {}): string {
-  return [resource, subresource].filter(Boolean).join('/');
+function useIn(verb: string, { apiGroup, resource, subresource, namespace, name }: NonNullable<AuditEvent['objectRef']>): Use {
+  return { verb, group: apiGroup ?? '', resource: [resource, subresource].filter(Boolean).join('/'), namespace, name };
 }

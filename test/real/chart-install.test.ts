@@ -1,0 +1,74 @@
+// The Helm chart on a real hub: installed as the documentation says, changed, and taken away again.
+
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { helmBinary } from '../support/kube-binaries.ts';
+import { type RunResult, run } from '../support/run.ts';
+import { type Deployment, DeployWorld, eventually } from './deploy-world.ts';
+
+jest.setTimeout(240_000);
+
+const CHART = join(import.meta.dirname, '../../deploy/chart');
+const OURS = ['-l', 'app.kubernetes.io/name=purser', '-o', 'name'];
+let world: DeployWorld;
+
+beforeAll(async () => {
+  world = await DeployWorld.bare();
+});
+
+afterAll(() => world?.stop());
+
+async function helm(...args: readonly string[]): Promise<RunResult> {
+  const kubeconfig = await world.hub.kubeconfig('admin');
+  return await run(helmBinary() ?? 'helm', ['--kubeconfig', kubeconfig, '--namespace', 'purser-system', ...args]);
+}
+
+const names = async (...args: readonly string[]) => (await world.kubectl('get', ...args)).split('\n').filter((line) => line !== '');
+const deployment = async (name: string) =>
+  JSON.parse(await world.kubectl('get', '-n', 'purser-system', 'deployment', name, '-o', 'json')) as Deployment;
+
+it('is refused without its namespace, in which Helm keeps its records', async () => {
+  expect(await helm('install', 'purser', CHART)).toMatchObject({
+    code: 1,
+    complaints: expect.stringContaining('namespaces "purser-system" not found'),
+  });
+});
+
+it('is installed, and Purser runs from what it made', async () => {
+  await world.kubectl('create', 'namespace', 'purser-system');
+  await world.kubectl('label', 'namespace', 'purser-system', 'pod-security.kubernetes.io/enforce=restricted');
+  expect(await helm('install', 'purser', CHART)).toMatchObject({ code: 0, complaints: '' });
+  const program = await world.startDeployed(await deployment('purser'));
+  await eventually(async () => (await program.output()).includes('this process leads'));
+  await program.stop();
+  expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
+});
+
+it('is upgraded to parts that run apart, which install the custom resources, and nothing is refused', async () => {
+  const values = ['--set', 'apart=true', '--set', 'options.install-crds=true', '--set', 'replicas=3'];
+  expect(await helm('upgrade', 'purser', CHART, ...values)).toMatchObject({ code: 0, complaints: '' });
+  expect(await names('deployments', '-n', 'purser-system', ...OURS)).toEqual([
+    'deployment.apps/purser-controller',
+    'deployment.apps/purser-facade',
+  ]);
+  const [controller, facade] = [
+    await world.startDeployed(await deployment('purser-controller')),
+    await world.startDeployed(await deployment('purser-facade')),
+  ];
+  await eventually(async () => (await controller.output()).includes('this process leads'));
+  await eventually(async () => (await facade.output()).includes('Purser knows the hub'));
+  const output = (await Promise.all([controller, facade].map((program) => program.output()))).join('\n');
+  expect(output).toContain('the custom resources of Purser are installed');
+  expect(output.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
+  await world.stopDeployed();
+});
+
+it('goes, and leaves the custom resources and what is in them', async () => {
+  await world.kubectl('create', 'namespace', 'team-a');
+  await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+  expect(await helm('uninstall', 'purser')).toMatchObject({ code: 0 });
+
+  expect(await names('deployments,services,serviceaccounts,roles,rolebindings', '-n', 'purser-system', ...OURS)).toEqual([]);
+  expect(await names('clusterroles,clusterrolebindings,priorityclasses', ...OURS)).toEqual([]);
+  expect(await names('managedtokens', '-n', 'team-a', '-o', 'name')).toEqual(['managedtoken.tokens.purser.dev/ci-deployer']);
+});
