@@ -35,7 +35,7 @@ const ERRORS = {
   '409': 'The object is another one than the request names by its UID.',
   '410': 'The version, or the page, is no longer kept: list again.',
   '413': 'The body is too large.',
-  '415': 'The body is neither JSON nor YAML.',
+  '415': 'The body is neither JSON, nor YAML, nor protobuf.',
   '422': 'A field has a value that is not allowed.',
   '429': 'Too many requests; Retry-After says when to come again.',
   '503': 'The hub or the cluster gives no answer that can be used; Retry-After says when to come again.',
@@ -46,7 +46,7 @@ const CREATE_TOKEN = {
   operationId: 'createToken',
   summary: 'Issues a token of a service account of a registered cluster.',
   description:
-    'Body and answer are TokenRequest of authentication.k8s.io/v1, as JSON or YAML. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>.',
+    'Body and answer are TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>.',
   parameters: [
     inPath('cluster', 'The name of the Cluster.'),
     inPath('namespace', 'The namespace of the service account on that cluster.'),

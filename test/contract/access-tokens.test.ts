@@ -204,6 +204,33 @@ describe('a token is refused', () => {
   );
 });
 
+describe('the answer to what is never stored', () => {
+  const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
+  const as = (kind: string, version = 'v1') => ({ accept: `application/json;as=${kind};v=${version};g=meta.k8s.io` });
+
+  it.each(['v1', 'v1beta1'])('is metadata alone for those who ask for no more: %s', async (version) => {
+    const headers = as('PartialObjectMetadata', version);
+    const answers = [
+      await ask(`${HERE}/serviceaccounts/robot/token`, { headers, body: { spec: { audiences: ['a'] } } }),
+      await ask(REVIEWS, { headers, body: { spec: { token: 'x' } } }),
+    ];
+    for (const { status, body } of answers) {
+      expect(status).toBe(201);
+      expect(Object.keys(body)).toEqual(['kind', 'apiVersion', 'metadata']);
+      expect(body).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` });
+    }
+  });
+
+  it.each([
+    [`${HERE}/serviceaccounts/robot/token`, { spec: { audiences: ['a'] } }, 'TokenRequest'],
+    [REVIEWS, { spec: { token: 'x' } }, 'TokenReview'],
+  ])('is no list, at %s', async (path, body, kind) => {
+    const words = `you requested PartialObjectMetadataList, but the requested object is not a list (*authentication.${kind})`;
+    expect(outcome(await ask(path, { headers: as('PartialObjectMetadataList'), body }))).toBe(`406 NotAcceptable: ${words}`);
+    expect((await ask(path, { headers: as('Table'), body })).status).toBe(406);
+  });
+});
+
 function request(account: string, spec: object): Promise<Answer> {
   return ask(`${HERE}/serviceaccounts/${account}/token`, { body: { spec } });
 }

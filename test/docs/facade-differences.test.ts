@@ -12,6 +12,7 @@ const FRAMING = `${TOKENS}/cases-framing.test.ts`;
 const PATHS = `${TOKENS}/cases-path.test.ts`;
 const ABUSE = `${TOKENS}/cases-abuse.test.ts`;
 const ISSUE = `${TOKENS}/issue.test.ts`;
+const REFUSALS = `${TOKENS}/refusals.test.ts`;
 const RECORDED_TOKENS = 'contract/golden-facade-tokens.test.ts';
 const RECORDED_LISTS = 'contract/golden-facade-lists.test.ts';
 
@@ -33,10 +34,13 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`dryRun=All`': [ISSUE, 'warns in a dry run of what Purser may not read'],
   '`fieldManager` of exactly 128 characters': [PATHS, "'m'.repeat(128)"],
   '`Content-Encoding` of the body, `charset=utf-16`': [BODY, '59: UTF-16'],
+  '`Accept` of protobuf alone': [REFUSALS, 'is not protobuf, and those who want nothing else are told what there is'],
+  '`Accept` with `as=PartialObjectMetadataList`': [REFUSALS, 'is no list, for which nothing is issued'],
   "Purser's own account on the cluster": [BODY, 'in case 79'],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
   'a cluster that is not registered': [`${TOKENS}/cases-authority.test.ts`, 'cannot tell whether a cluster exists, in case 81'],
   'the cluster does not answer, or refuses Purser': [`${TOKENS}/cases-answers.test.ts`, 'is not what the target thinks of us, in case 98'],
+  'the controller has just found that the cluster cannot be reached': [REFUSALS, 'is left alone while that is news, in case 92'],
   '`Cache-Control` of an answer with a token': [ISSUE, 'lets nobody keep a token on its way'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
   'fields of a Cluster': ['http/clusters/public.property.test.ts', 'never leaves, whatever a Cluster holds'],

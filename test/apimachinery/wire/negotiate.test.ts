@@ -73,6 +73,14 @@ describe('negotiate', () => {
     expect(status.details).toBeUndefined();
   });
 
+  it.each(['application/vnd.kubernetes.protobuf', 'text/plain,application/vnd.kubernetes.protobuf'])(
+    'tells those who ask for %j what they can have instead',
+    (accept) => {
+      const message = 'only the following media types are accepted: application/json, application/yaml';
+      expect(refusal(() => negotiate(asking(accept), builtIn)).message).toBe(message);
+    },
+  );
+
   it('writes the recorded refusal', () => {
     const exchange = recordings('token-requests').find(({ name }) => name === 'accept-text');
     const preferences = asking(exchange?.request.headers?.['accept']);
