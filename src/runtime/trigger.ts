@@ -23,10 +23,12 @@ export function owner({ group, kind, namespaced }: Resource<unknown>): (change: 
 
 /** The keys that belong to the object, as it is and as it was before the change. */
 export function mapped<T>(keysOf: (object: T) => Iterable<string>): (change: Change<T>) => readonly string[] {
-  return (change) => {
-    const objects = change.type === 'updated' ? [change.object, change.previous] : [change.object];
-    return [...new Set(objects.flatMap((object) => [...keysOf(object)]))];
-  };
+  return (change) => [...new Set(statesOf(change).flatMap((object) => [...keysOf(object)]))];
+}
+
+/** The object as it is and, where it was changed, as it was before. */
+export function statesOf<T>(change: Change<T>): readonly T[] {
+  return change.type === 'updated' ? [change.object, change.previous] : [change.object];
 }
 
 /**

@@ -28,8 +28,8 @@ export class Recollection {
   /** The ManagedToken and the Secret of the wanted name, as we wrote them. */
   readonly token = new OwnWrite<ManagedToken>();
   readonly secret = new OwnWrite<StoredSecret>();
-  /** The Secret that was written last. */
-  written: StoredSecret | undefined;
+  /** Of the Secret that was written last. */
+  written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
   readonly #repairs = new Pauses({ ...PAUSES, free: 4, calmMs: 600_000 });
   #repairedFor: number | undefined;
   readonly #refused: Set<Recollection>;
@@ -81,14 +81,22 @@ export class Recollection {
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
   wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
     if (answer.metadata.uid !== before.metadata.uid) return before;
-    this.token.wrote(answer, before, now);
-    return answer;
+    const { managedFields: _, ...metadata } = answer.metadata;
+    const token = { ...answer, metadata };
+    this.token.wrote(token, before, now);
+    return token;
+  }
+
+  /** The watch has told of the ManagedToken. */
+  sawToken(token: ManagedToken): void {
+    // The same text, but not a second copy of it.
+    if (this.token.saw(token)) this.status = token.status;
   }
 
   /** The Secret was written in the place of `replaced`. */
   wrote(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
     this.issuing.reset();
-    this.written = secret;
+    this.written = { resourceVersion: secret.metadata.resourceVersion, tokenDigest: secret.tokenDigest };
     this.unlabelled = undefined;
     this.secret.wrote(secret, replaced, now);
   }

@@ -8,9 +8,13 @@ export class OwnWrite<T extends ApiObject> {
   /** The versions that the informer may still have. */
   #replaced: ReadonlySet<string | undefined> = new Set();
   #writtenAt = 0;
+  /** The version that the watch has told of last. */
+  #seen: string | undefined;
 
   /** The object was written in the place of `replaced`; undefined when it was created. */
   wrote(object: T, replaced: ApiObject | undefined, now: number): void {
+    // The watch may be faster than the answer.
+    if (isVersion(object, this.#seen)) return this.forget();
     const version = replaced?.metadata.resourceVersion;
     const isNext = this.#written !== undefined && version === this.#written.metadata.resourceVersion;
     this.#replaced = new Set([...(isNext ? this.#replaced : []), version]);
@@ -27,6 +31,14 @@ export class OwnWrite<T extends ApiObject> {
     return this.#written ?? informed;
   }
 
+  /** The watch has told of the object. Whether it is the one that was written; then it need not be kept twice. */
+  saw(object: ApiObject): boolean {
+    this.#seen = object.metadata.resourceVersion;
+    const isWritten = this.#written !== undefined && isVersion(this.#written, this.#seen);
+    if (isWritten) this.forget();
+    return isWritten;
+  }
+
   /** Something else happened to the object: what the informer has is newer. */
   forget(): void {
     this.#written = undefined;
@@ -36,3 +48,7 @@ export class OwnWrite<T extends ApiObject> {
 
 /** An informer that has not seen what was created for so long may have started over. */
 const LONGEST_LAG_MS = 30_000;
+
+function isVersion({ metadata }: ApiObject, version: string | undefined): boolean {
+  return version !== undefined && metadata.resourceVersion === version;
+}

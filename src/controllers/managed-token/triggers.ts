@@ -8,7 +8,7 @@ import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../../
 import type { StoredSecret } from '../../domain/token-observation.ts';
 import type { Change } from '../../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../../runtime/predicates.ts';
-import { mapped, owner, self } from '../../runtime/trigger.ts';
+import { mapped, owner, self, statesOf } from '../../runtime/trigger.ts';
 import { type HubView, keysOf, type TokenInformers } from './hub-view.ts';
 import { issueRules, subjectsOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
@@ -20,12 +20,12 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   return merge(
     tokens.changes$.pipe(
-      tap((change) => change.type === 'deleted' && memory.forget(change.object.metadata.uid ?? '')),
+      tap((change) => remember(change, memory)),
       filter(isNews),
       mergeMap(self),
     ),
     secrets.changes$.pipe(
-      tap((change) => change.type === 'deleted' && forgetWritten(view.tokensForSecret(change.key), memory)),
+      tap((change) => rememberSecret(change, view.tokensForSecret(change.key), memory)),
       filter((change) => !isOwnWrite(change, view, memory)),
       mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(view.tokensForSecret(change.key))])]),
     ),
@@ -78,18 +78,24 @@ function tokensOfSubject(subject: string, view: HubView): readonly ManagedToken[
   return view.tokensOfNamespace(NAMESPACE.exec(subject)?.[1] ?? '');
 }
 
-function statesOf<T>(change: Change<T>): readonly T[] {
-  return change.type === 'updated' ? [change.object, change.previous] : [change.object];
-}
-
 /** The Secret is as we wrote it: whoever wrote it has looked at everything that follows from it. */
 function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, memory: TokenMemory): boolean {
   const tokens = view.tokensForSecret(key);
   const isWritten = ({ metadata }: ManagedToken) =>
-    memory.of(metadata.uid ?? '').written?.metadata.resourceVersion === object.metadata.resourceVersion;
+    memory.of(metadata.uid ?? '').written?.resourceVersion === object.metadata.resourceVersion;
   return type !== 'deleted' && tokens.length === 1 && tokens.every(isWritten);
 }
 
-function forgetWritten(tokens: readonly ManagedToken[], memory: TokenMemory): void {
-  for (const { metadata } of tokens) memory.of(metadata.uid ?? '').secret.forget();
+function remember({ type, object }: Change<ManagedToken>, memory: TokenMemory): void {
+  const uid = object.metadata.uid ?? '';
+  if (type === 'deleted') memory.forget(uid);
+  else memory.of(uid).sawToken(object);
+}
+
+function rememberSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TokenMemory): void {
+  for (const { metadata } of tokens) {
+    const { secret } = memory.of(metadata.uid ?? '');
+    if (type === 'deleted') secret.forget();
+    else secret.saw(object);
+  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
 import { FakeClock } from '../../support/clock.ts';
 
@@ -37,6 +38,26 @@ describe('a TokenMemory', () => {
     recollection.refused(9 * HOUR + 15_000);
 
     expect(recollection.refusedAt).toEqual([9 * HOUR, 9 * HOUR + 15_000]);
+  });
+});
+
+describe('what was written', () => {
+  const written = (resourceVersion: string, status = {}) =>
+    ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as ManagedToken;
+
+  it('is kept without what nobody reads', () => {
+    const after = new TokenMemory().keep('a').wroteToken(written('2'), written('1'), 0);
+    expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
+  });
+
+  it('is kept once: as the watch tells it, as soon as it does', () => {
+    const recollection = new TokenMemory().keep('a');
+    const informed = written('2', { rotations: 1 });
+    recollection.status = { rotations: 1 };
+    recollection.wroteToken(written('2', { rotations: 1 }), written('1'), 0);
+    recollection.sawToken(informed);
+    expect(recollection.status).toBe(informed.status);
+    expect(recollection.token.latest(informed, 1)).toBe(informed);
   });
 });
 

@@ -26,6 +26,15 @@ describe('an own write', () => {
     expect(write.latest(undefined, 1)).toBeUndefined();
   });
 
+  it('is kept no longer than until the watch tells of it, also where that is faster than the answer', () => {
+    const write = new OwnWrite();
+    write.wrote(version('2'), version('1'), 0);
+    expect([write.saw(version('1')), write.saw(version('2')), write.latest(version('1'), 1)]).toEqual([false, true, version('1')]);
+    write.saw(version('3'));
+    write.wrote(version('3'), version('2'), 2);
+    expect(write.latest(version('2'), 3)).toEqual(version('2'));
+  });
+
   it('counts for 30 s where it has created the object: it may be gone before the informer hears of it', () => {
     const write = new OwnWrite();
     write.wrote(version('1'), undefined, 0);
