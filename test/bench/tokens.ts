@@ -1,29 +1,19 @@
-// What the façade costs: tokens straight from a real kube-apiserver, and through Purser, in turns:
-// `node test/bench/tokens.ts [CONNECTIONS] [SECONDS] [ROUNDS]`. Purser is a process of its own. Prints figures as JSON.
+// What the façade costs: tokens straight from a real kube-apiserver, through Purser, and through a proxy that does nothing, in
+// turns: `node test/bench/tokens.ts [CONNECTIONS] [SECONDS] [ROUNDS]`. Prints figures as JSON.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { Clusters, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { loadKubeConfig } from '../../src/kube/kube-config.ts';
-import { applyAll, readManifests } from '../../src/kube/manifests.ts';
-import { untilServed } from '../../src/kube/served.ts';
-import { createTransport } from '../../src/kube/transport.ts';
-import { systemClock as clock } from '../../src/std/clock.ts';
-import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
-import { cpuSeconds, rounded } from './process-usage.ts';
+import type { RealCluster } from '../support/real-cluster.ts';
+import { cpuSeconds, pidOf, rounded } from './process-usage.ts';
+import { startPurser } from './purser-process.ts';
+import { startTokenWorld } from './token-world.ts';
 
-const NAMESPACE = 'purser-system';
-const READY_MS = 60_000;
-/** Purser's code is compiled by how often it runs, not by how long: before about as many, a token costs twice as much. */
-const WARM_TOKENS = { direct: 2_000, facade: 20_000 };
+/** Code is compiled by how often it runs, not by how long: before about as many, a token costs twice as much. */
+const WARM_TOKENS = { go: 2_000, node: 20_000 };
 const ACCOUNT_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const BODY = JSON.stringify({ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: { audiences: ['bench'] } });
 const HEADERS = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
@@ -33,106 +23,71 @@ interface Load {
   readonly seconds: number;
 }
 
+/** A way to a token. */
+interface Way {
+  readonly pool: Pool;
+  readonly path: string;
+  /** Of the process whose processor time counts. */
+  readonly pid: number;
+  readonly warmTokens: number;
+}
+
 interface Round {
   readonly tokens: number;
   readonly tokensPerSecond: number;
   /** Milliseconds of processor time for each token. */
-  readonly kubeMs: number;
-  readonly purserMs: number;
-}
-
-interface Served {
-  readonly facade: string;
-  readonly child: ChildProcess;
+  readonly cpuMs: number;
 }
 
 async function bench(load: Load, rounds: number): Promise<object> {
-  const cluster = await startRealCluster({ controllers: false });
+  // Without audit logs: they would make kube-apiserver dearer, and the façade cheap beside it.
+  const world = await startTokenWorld({ audit: false });
+  const purser = await startPurser(world.kubeconfig);
+  const proxy = await startProxy(world.target, load);
+  const { facade = '' } = await purser.ready;
+  const { connections } = load;
+  const untrusted = { connections, connect: { rejectUnauthorized: false } };
+  const pool = new Pool(world.target.url, { connections, connect: { ca: world.target.ca } });
+  const kube = { pool, path: ACCOUNT_PATH, pid: await pidOf(`--secure-port=${world.target.port}`), warmTokens: WARM_TOKENS.go };
+  const orchestrator = `/orchestrator/target${ACCOUNT_PATH}`;
+  const ways: readonly Way[] = [
+    kube,
+    { pool: new Pool(facade, untrusted), path: orchestrator, pid: purser.pid, warmTokens: WARM_TOKENS.node },
+    { pool: new Pool(proxy.url, untrusted), path: ACCOUNT_PATH, pid: proxy.child.pid as number, warmTokens: WARM_TOKENS.node },
+  ];
   try {
-    await furnish(cluster);
-    const purser = await startPurser(cluster);
-    const pids = { kube: pidOf(`--secure-port=${cluster.port}`), purser: purser.child.pid as number };
-    const direct = new Pool(cluster.url, { connections: load.connections, connect: { ca: cluster.ca } });
-    const facade = new Pool(purser.facade, { connections: load.connections, connect: { rejectUnauthorized: false } });
-    const ways = [
-      { pool: direct, path: ACCOUNT_PATH, warmTokens: WARM_TOKENS.direct },
-      { pool: facade, path: `/orchestrator/target${ACCOUNT_PATH}`, warmTokens: WARM_TOKENS.facade },
-    ];
-    for (const way of ways) await warmUp(way, load, pids);
-    const played: Round[][] = [[], []];
-    for (let round = 0; round < rounds; round++)
-      for (const [index, way] of ways.entries()) played[index]?.push(await play(way, load, pids));
-    await Promise.all([direct.close(), facade.close()]);
-    await end(purser.child);
-    return figures(load, median(played[0] ?? []), median(played[1] ?? []));
+    for (const way of ways) await warmUp(way, load);
+    const played: Round[][] = ways.map(() => []);
+    for (let round = 0; round < rounds; round++) for (const [index, way] of ways.entries()) played[index]?.push(await play(way, load));
+    const [direct, through, floor] = played.map(median) as [Round, Round, Round];
+    return figures(load, { direct, through, floor });
   } finally {
-    await cluster.stop();
+    await Promise.all(ways.map((way) => way.pool.close()));
+    await end(proxy.child);
+    await purser.stop();
+    await world.stop();
   }
 }
 
-async function furnish(cluster: RealCluster): Promise<void> {
-  const client = new KubeClient(createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock }), 'bench');
-  await applyAll(client, await readManifests('crds'));
-  for (const name of [NAMESPACE, 'deploy']) await client.create(Namespaces, { metadata: { name } });
-  await client.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });
-  await untilServed(client, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(20_000) });
-  const data = { token: base64('admintoken'), server: base64(cluster.url) };
-  await client.create(Secrets, { metadata: { namespace: NAMESPACE, name: 'target' }, type: 'Opaque', data });
-  const target: Cluster = {
-    apiVersion: 'registry.purser.dev/v1alpha1',
-    kind: 'Cluster',
-    metadata: { name: 'target' },
-    spec: {
-      orchestratorApiEndpoints: {
-        caBundle: base64(cluster.ca),
-        serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: cluster.url }],
-      },
-      authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name: 'target' } },
-    },
-  };
-  await client.create(Clusters, target);
-  await client.transport.close();
+interface Proxy {
+  readonly url: string;
+  readonly child: ChildProcess;
 }
 
-/** As `npm start` does, with further options of Node, such as `--cpu-prof`, if there are any. */
-async function startPurser(cluster: RealCluster): Promise<Served> {
-  const more = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
-  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
-  const readyFile = join(cluster.folder, 'ready.json');
-  const env = { ...process.env, KUBECONFIG: await cluster.kubeconfig('admin') };
-  const options = ['run', '--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--facade-rate', '0', '--ready-file', readyFile];
-  const child = fork('src/start.mjs', options, {
-    env,
-    execArgv: [...(scripts.start.match(/--\S+/g) ?? []), ...more],
-    // The audit log is part of the work, and goes where logs go.
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  const giveUpAt = performance.now() + READY_MS;
-  while (performance.now() < giveUpAt && child.exitCode === null) {
-    const ready = await readFile(readyFile, 'utf8').catch(() => '');
-    if (ready !== '') return { child, facade: (JSON.parse(ready) as { readonly facade: string }).facade };
-    await delay(100);
-  }
-  throw new Error(`Purser does not get ready (${child.exitCode})`);
+async function startProxy(target: RealCluster, { connections }: Load): Promise<Proxy> {
+  const caPath = join(target.folder, 'proxy-ca.crt');
+  await writeFile(caPath, target.ca);
+  const child = fork(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath, String(connections)]);
+  const [url] = (await once(child, 'message')) as [string];
+  return { url, child };
 }
 
-interface Way {
-  readonly pool: Pool;
-  readonly path: string;
-  readonly warmTokens: number;
+async function warmUp(way: Way, load: Load): Promise<void> {
+  for (let tokens = 0; tokens < way.warmTokens; ) tokens += (await play(way, load)).tokens;
 }
 
-interface Pids {
-  readonly kube: number;
-  readonly purser: number;
-}
-
-async function warmUp(way: Way, load: Load, pids: Pids): Promise<void> {
-  for (let tokens = 0; tokens < way.warmTokens; ) tokens += (await play(way, load, pids)).tokens;
-}
-
-async function play({ pool, path }: Way, { connections, seconds }: Load, pids: Pids): Promise<Round> {
-  const before = { kube: await cpuSeconds(pids.kube), purser: await cpuSeconds(pids.purser) };
+async function play({ pool, path, pid }: Way, { connections, seconds }: Load): Promise<Round> {
+  const before = await cpuSeconds(pid);
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   let tokens = 0;
@@ -146,13 +101,7 @@ async function play({ pool, path }: Way, { connections, seconds }: Load, pids: P
   };
   await Promise.all(Array.from({ length: connections }, caller));
   const tookSeconds = (performance.now() - startedAt) / 1_000;
-  const perToken = (spent: number) => (spent * 1_000) / tokens;
-  return {
-    tokens,
-    tokensPerSecond: tokens / tookSeconds,
-    kubeMs: perToken((await cpuSeconds(pids.kube)) - before.kube),
-    purserMs: perToken((await cpuSeconds(pids.purser)) - before.purser),
-  };
+  return { tokens, tokensPerSecond: tokens / tookSeconds, cpuMs: (((await cpuSeconds(pid)) - before) * 1_000) / tokens };
 }
 
 function median(rounds: readonly Round[]): Round {
@@ -160,50 +109,31 @@ function median(rounds: readonly Round[]): Round {
   return {
     tokens: middle(rounds.map(({ tokens }) => tokens)),
     tokensPerSecond: middle(rounds.map(({ tokensPerSecond }) => tokensPerSecond)),
-    kubeMs: middle(rounds.map(({ kubeMs }) => kubeMs)),
-    purserMs: middle(rounds.map(({ purserMs }) => purserMs)),
+    cpuMs: middle(rounds.map(({ cpuMs }) => cpuMs)),
   };
 }
 
-function figures(load: Load, direct: Round, facade: Round): object {
+function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct' | 'through' | 'floor', Round>>): object {
+  const shown = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: rounded(tokensPerSecond), cpuMsPerToken: rounded(cpuMs) });
+  const percentOf = (part: number, whole: number) => rounded((part / whole) * 100);
   return {
     ...load,
     // Others on the machine make every token dearer: caches are shared.
     loadAverage: loadavg().map(rounded),
-    direct: { tokensPerSecond: rounded(direct.tokensPerSecond), kubeMsPerToken: rounded(direct.kubeMs) },
-    facade: {
-      tokensPerSecond: rounded(facade.tokensPerSecond),
-      kubeMsPerToken: rounded(facade.kubeMs),
-      purserMsPerToken: rounded(facade.purserMs),
-    },
-    cpuPercentOfKube: rounded((facade.purserMs / direct.kubeMs) * 100),
-    throughputPercentOfDirect: rounded((facade.tokensPerSecond / direct.tokensPerSecond) * 100),
+    direct: shown(direct),
+    facade: shown(through),
+    bareProxy: shown(floor),
+    cpuPercentOfKube: percentOf(through.cpuMs, direct.cpuMs),
+    bareProxyPercentOfKube: percentOf(floor.cpuMs, direct.cpuMs),
+    throughputPercentOfDirect: percentOf(through.tokensPerSecond, direct.tokensPerSecond),
+    throughputPercentOfBareProxy: percentOf(through.tokensPerSecond, floor.tokensPerSecond),
   };
-}
-
-/** The process that was started with this option. */
-function pidOf(option: string): number {
-  const pid = readdirSync('/proc').find((entry) => /^\d+$/.test(entry) && argumentsOf(entry).includes(option));
-  if (pid === undefined) throw new Error(`no process with ${option}`);
-  return Number(pid);
-}
-
-function argumentsOf(pid: string): readonly string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch {
-    return [];
-  }
 }
 
 async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill();
   await ended;
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64');
 }
 
 const [connections = '16', seconds = '8', rounds = '3'] = process.argv.slice(2);
