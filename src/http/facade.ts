@@ -16,7 +16,7 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Route } from './routes.ts';
-import { createFacadeServer, type FacadeServer } from './server.ts';
+import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestReader } from './tokens/read-request.ts';
@@ -45,7 +45,7 @@ export interface FacadeSettings {
   readonly probeIntervalMs?: number;
 }
 
-export interface FacadeOptions {
+export interface FacadeOptions extends Pick<ServerOptions, 'maxConnections' | 'keepAliveMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
@@ -99,6 +99,8 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
   return createFacadeServer({
     clock,
     certificate,
+    maxConnections: options.maxConnections,
+    keepAliveMs: options.keepAliveMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath)],
     authenticate: (rawHeaders, signal) => authenticator.authenticate(rawHeaders, signal),

@@ -18,7 +18,9 @@ export interface ServerOptions extends RouteOptions {
   readonly certificate: { readonly cert: string; readonly key: string };
   /** Told of every answer, when it has been sent. */
   readonly answered?: (answer: Answer) => void;
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
+  /** How long a connection is kept after its last answer. */
+  readonly keepAliveMs?: number | undefined;
 }
 
 export interface FacadeServer {
@@ -79,7 +81,7 @@ function serverOf(options: ServerOptions, underWay: UnderWay, handler: Parameter
   return server;
 }
 
-function limits({ certificate }: ServerOptions) {
+function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS }: ServerOptions) {
   return {
     ...certificate,
     minVersion: 'TLSv1.2',
@@ -87,7 +89,7 @@ function limits({ certificate }: ServerOptions) {
     handshakeTimeout: REQUEST_MS,
     headersTimeout: REQUEST_MS,
     requestTimeout: REQUEST_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: NOTICE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     // Its refusal would be an empty one.

@@ -1,7 +1,7 @@
 // A façade on a real TLS socket, between a hub and a target that answer as a test tells them to.
 
 import type { CertificateSource } from '../../src/http/certificate.ts';
-import { createFacade, type Facade, type FacadeSettings } from '../../src/http/facade.ts';
+import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/http/facade.ts';
 import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -18,7 +18,7 @@ import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { answerOf, isWhole, type RawAnswer, RawConnection } from './raw-connection.ts';
 
-export interface FacadeWorldOptions {
+export interface FacadeWorldOptions extends Pick<FacadeOptions, 'maxConnections' | 'keepAliveMs'> {
   readonly hub?: WireHandler;
   readonly target?: WireHandler;
   readonly settings?: Partial<FacadeSettings>;
@@ -55,7 +55,8 @@ export class FacadeWorld {
     );
   }
 
-  static async start({ hub, target, settings, certificate, clock = systemClock }: FacadeWorldOptions = {}): Promise<FacadeWorld> {
+  static async start(options: FacadeWorldOptions = {}): Promise<FacadeWorld> {
+    const { hub, target, settings, certificate, clock = systemClock, ...limits } = options;
     const world = new FacadeWorld(await startWireServer(hub ?? allows()), await startTarget(target ?? issues()), clock);
     const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
     const transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
@@ -70,6 +71,7 @@ export class FacadeWorld {
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
       metrics: world.#metrics,
+      ...limits,
     });
     world.#facade = facade;
     world.#closing.push(() => facade.close(200));
