@@ -8,7 +8,11 @@ const known = new WeakMap<User, string>();
 
 /** A digest of everything about a user that an authoriser may look at. */
 export function userKey(user: User): string {
-  const key = known.get(user) ?? hash('sha256', textOf(user), 'base64url');
+  return known.get(user) ?? described(user);
+}
+
+function described(user: User): string {
+  const key = hash('sha256', textOf(user), 'base64url');
   known.set(user, key);
   return key;
 }
