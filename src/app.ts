@@ -68,7 +68,7 @@ interface Made {
 /** In the order in which they start; they stop in the reverse one. */
 function componentsOf(options: AppOptions, { client, state, served }: Made): readonly Component[] {
   const { clock, random, log, settings } = options;
-  const { credentialNamespaces, namespaces, components = ['controller', 'facade'] } = settings;
+  const { credentialNamespaces, namespaces, components } = settings;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
   const clients = clusterClients(options, client);
   const certificate = servingCertificate(options, client);
@@ -77,12 +77,12 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
   };
-  const { tokens: _, secrets: __, requesters: ___, ...facadeInformers } = informers;
+  const { clusters, credentials, roles, bindings } = informers;
   const [leads, serves] = [components.includes('controller'), components.includes('facade')];
   return [
     operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
     installed(options, client),
-    watches(leads ? informers : facadeInformers, client, { clock, log }),
+    watches(leads ? informers : { clusters, credentials, roles, bindings }, client, { clock, log }),
     targetClusters(clients, informers.clusters),
     ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
     ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),

@@ -72,7 +72,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   program: { imports: ['config', 'std', 'telemetry'], packages: [], node: false, why: 'signals and exit codes' },
   'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
   app: {
-    imports: ['api', 'controllers', 'domain', 'http', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],
+    imports: ['api', 'config', 'controllers', 'domain', 'http', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: true,
     why: 'the composition root',

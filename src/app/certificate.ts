@@ -19,7 +19,7 @@ import type { AppOptions } from './options.ts';
 export function servingCertificate(options: CertificateOptions, hub: KubeClient): CertificateSource {
   const { clock, log, settings, facadeCertificate: given } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
-  const mayMake = components?.includes('controller') ?? true;
+  const mayMake = components.includes('controller');
   if (certFile !== undefined && keyFile !== undefined) return toldOnce(certificateFiles(certFile, keyFile), log);
   if (name !== undefined) return toldOnce(hubCertificate({ hub, namespace, name, mayMake, clock }), log);
   return given === undefined ? selfMadeCertificate([...serviceNames(namespace), hostname()], clock.now()) : async () => given;
@@ -47,7 +47,6 @@ export function certificateUpkeep({ clock, log }: AppOptions, certificate: Certi
   let stop = () => {};
   return {
     name: 'certificate of the façade',
-    stopMs: LOOK_MS,
     async start() {
       stop = followCertificate({ certificate, clock, log }, { cert: '', key: '' }, { useCertificate: () => {} });
     },

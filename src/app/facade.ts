@@ -1,14 +1,15 @@
 // What every replica serves to callers, whether it leads or not.
 
 import { Subscription } from 'rxjs';
-import { registeredCluster, type TokenInformers } from '../controllers/managed-token/hub-view.ts';
+import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
 import type { CertificateSource } from '../http/certificate.ts';
 import { clusterRoutes, createClusterEndpoints } from '../http/clusters/endpoints.ts';
 import { createFacade } from '../http/facade.ts';
 import type { TokenBucket } from '../http/token-bucket.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
+import { registeredCluster } from '../issuers/registered-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Component } from '../runtime/lifecycle.ts';
+import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
@@ -31,7 +32,7 @@ export function facade(
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
-  const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log, annotationPrefixes: settings.facadeAnnotations ?? [] });
+  const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log, annotationPrefixes: settings.facadeAnnotations });
   const routes = clusterRoutes(endpoints);
   metrics.watching = () => endpoints.watching();
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
@@ -51,10 +52,7 @@ export function facade(
       check: 'certificate',
       start: (signal) => untilFound(certificate, clock, signal),
       stop: async () => {},
-      stopMs: CLOSE_MS,
     },
-    { name: 'façade', check: 'facade', start, stop, stopMs: graceMs + CLOSE_MS },
+    { name: 'façade', check: 'facade', start, stop, stopMs: graceMs + STOP_MS },
   ];
 }
-
-const CLOSE_MS = 1_000;

@@ -29,12 +29,12 @@ export function installed({ clock, random, log, settings }: AppOptions, client: 
     const onMissing = tellMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
     await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
   };
-  return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {}, stopMs: STOP_MS };
+  return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }
 
 /** The façade writes nothing: where the parts run apart, it waits for what the controller installs. */
-function mayInstall({ installCrds = false, components }: AppSettings): boolean {
-  return installCrds && (components?.includes('controller') ?? true);
+function mayInstall({ installCrds, components }: AppSettings): boolean {
+  return installCrds && components.includes('controller');
 }
 
 const REMEDY = 'install them with: kubectl apply -f crds (or start with --install-crds)';
@@ -72,7 +72,6 @@ export function watches({ credentials, ...others }: Watched, client: KubeClient,
   return {
     name: 'watches',
     check: 'informer-sync',
-    stopMs: STOP_MS,
     async start(signal) {
       running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => logProblem(log, problem)));
       running.add(merge(...informers.map(({ changes$ }) => changes$)).subscribe());
@@ -113,5 +112,3 @@ function logProblem(log: Logger, { error }: Problem): void {
   else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'a watch waits, as the hub asks');
   else log.warn({ error }, 'a watch of the hub failed and is tried again');
 }
-
-const STOP_MS = 1_000;

@@ -59,7 +59,6 @@ export function operations(options: AppOptions, observed: Observed): Component {
   let listening: Operations | undefined;
   return {
     name: 'metrics and health',
-    stopMs: STOP_MS,
     async start() {
       listening = await listenForOperations({ host, port, health, metrics, admit, certificate, clock, log });
       onListening(listening.url);
@@ -67,5 +66,3 @@ export function operations(options: AppOptions, observed: Observed): Component {
     stop: async () => listening?.close(),
   };
 }
-
-const STOP_MS = 1_000;

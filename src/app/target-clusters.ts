@@ -16,7 +16,5 @@ export function targetClusters(clients: ClusterClients, { changes$ }: Pick<Infor
     following.unsubscribe();
     await clients.close();
   };
-  return { name: 'target clusters', start, stop, stopMs: CLOSE_MS };
+  return { name: 'target clusters', start, stop };
 }
-
-const CLOSE_MS = 1_000;

@@ -37,8 +37,9 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
   await furnish(servers, folder, config, stopped);
 
-  const { components: _, bindAddress = LOOPBACK, metricsAuth = 'none', ...rest } = config;
-  const settings = { ...rest, allowLoopback: true, ownAddress: LOOPBACK, bindAddress, metricsAuth, drainMs: DRAIN_MS };
+  const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
+  const here = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };
+  const settings = { ...config, ...here, metricsAuth };
   const { certificate: cert, key } = servers.hub.issueServing();
   const facadeCertificate = { cert, key };
   const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings, facadeCertificate });
@@ -64,6 +65,8 @@ interface Servers {
 }
 
 const LOOPBACK = '127.0.0.1';
+/** There is no other process that could do the rest. */
+const ALL: Config['components'] = ['controller', 'facade'];
 /** Ctrl-C ends a local run within two seconds. */
 const DRAIN_MS = 800;
 /** Owns the fields that a local run sets for itself. */

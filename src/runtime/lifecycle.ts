@@ -14,9 +14,12 @@ export interface Component {
   stop(signal: AbortSignal): Promise<void>;
   /** How long starting may take; without end by default. */
   readonly startMs?: number;
-  /** How long stopping in good order may take. */
-  readonly stopMs: number;
+  /** How long stopping in good order may take; `STOP_MS` by default. */
+  readonly stopMs?: number;
 }
+
+/** Enough for what has nothing to wait for. */
+export const STOP_MS = 1_000;
 
 /** A component that did not stop as it should, and why. */
 export interface Leftover {
@@ -76,7 +79,7 @@ export class Lifecycle {
     await this.#starting.catch(() => {});
     const leftovers: Leftover[] = [];
     for (const component of this.#started.toReversed()) {
-      const { name, stopMs } = component;
+      const { name, stopMs = STOP_MS } = component;
       try {
         await this.#within(stopMs, `${name} did not stop in time`, (late) => component.stop(late));
       } catch (error) {

@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { servingCertificate, untilFound, withoutWaiting } from '../../src/app/certificate.ts';
-import type { AppOptions } from '../../src/app/options.ts';
 import type { CertificateSource } from '../../src/http/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { appSettings } from '../support/app-settings.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const FOUND = { cert: 'found', key: 'key' };
@@ -35,7 +35,7 @@ async function seconds(clock: FakeClock, count: number): Promise<void> {
 describe('a certificate that nobody gave', () => {
   it('is for the Service of the façade, its host, and this machine', async () => {
     const { clock, log } = world(0);
-    const settings = { namespace: 'purser-system' } as AppOptions['settings'];
+    const settings = appSettings({ namespace: 'purser-system' });
     const { cert } = await servingCertificate({ clock, log, settings }, {} as KubeClient)();
     const made = new X509Certificate(cert);
     const names = ['purser', 'purser.purser-system.svc', 'purser.purser-system.svc.cluster.local', hostname(), 'localhost'];

@@ -7,20 +7,9 @@ import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { ClusterWorld, healthy } from '../controllers/cluster-status/cluster-world.ts';
 import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts';
+import { appSettings } from '../support/app-settings.ts';
 
-const SETTINGS = {
-  namespace: CREDENTIALS,
-  credentialNamespaces: [CREDENTIALS],
-  verifyIntervalMs: 0,
-  allowLoopback: true,
-  ownAddress: '127.0.0.1',
-  components: ['controller'] as const,
-  drainMs: 5_000,
-  bindAddress: '127.0.0.1',
-  facadePort: 0,
-  metricsPort: 0,
-  metricsAuth: 'none' as const,
-};
+const SETTINGS = appSettings({ namespace: CREDENTIALS, components: ['controller'] });
 
 it('holds the Lease on a connection of its own, which no other request keeps waiting', async () => {
   const world = await ClusterWorld.start();

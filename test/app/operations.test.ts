@@ -8,6 +8,7 @@ import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { eventually } from '../contract/eventually.ts';
 import { base64, CREDENTIALS, TestServer } from '../controllers/managed-token/token-world.ts';
+import { appSettings } from '../support/app-settings.ts';
 import { freePorts } from '../support/ports.ts';
 import { silentLog } from '../support/silent-log.ts';
 
@@ -60,19 +61,7 @@ it('names what is missing, one after the other: custom resources, certificate, n
 
 function started(server: TestServer, metricsPort: number): App {
   const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };
-  const settings = {
-    namespace: CREDENTIALS,
-    credentialNamespaces: [CREDENTIALS],
-    verifyIntervalMs: 0,
-    allowLoopback: true,
-    ownAddress: '127.0.0.1',
-    drainMs: 1_000,
-    bindAddress: '127.0.0.1',
-    facadePort: 0,
-    facadeTlsSecret: CERTIFICATE,
-    metricsPort,
-    metricsAuth: 'none' as const,
-  };
+  const settings = appSettings({ namespace: CREDENTIALS, facadeTlsSecret: CERTIFICATE, metricsPort, drainMs: 1_000 });
   const hub = fixed(cluster, { name: 'purser', token: 'admintoken' });
   return startApp({ hub, clock: systemClock, random: Math.random, log: silentLog, settings });
 }

@@ -11,22 +11,11 @@ import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts
 import { withIdentity } from '../issuers/wire-target.ts';
 import { eventually } from '../kube/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
+import { appSettings } from '../support/app-settings.ts';
 import { silentLog } from '../support/silent-log.ts';
 import type { WireReply } from '../support/wire-server.ts';
 
-const SETTINGS = {
-  namespace: CREDENTIALS,
-  credentialNamespaces: [CREDENTIALS],
-  verifyIntervalMs: 0,
-  allowLoopback: true,
-  ownAddress: '127.0.0.1',
-  components: ['facade'] as const,
-  drainMs: 5_000,
-  bindAddress: '127.0.0.1',
-  facadePort: 0,
-  metricsPort: 0,
-  metricsAuth: 'none' as const,
-};
+const SETTINGS = appSettings({ namespace: CREDENTIALS, components: ['facade'] });
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

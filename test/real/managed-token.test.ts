@@ -25,6 +25,7 @@ import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { appSettings } from '../support/app-settings.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { AuditLog } from './audit-log.ts';
 
@@ -108,21 +109,9 @@ async function start(verifyIntervalMs = 0): Promise<App> {
   const { url, ca } = hub.cluster;
   const source = fixed({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
-  const settings = {
-    namespace: 'purser-system',
-    credentialNamespaces: ['purser-system'],
-    verifyIntervalMs,
-    // Clusters are looked at when they are registered, and not again: every request that is counted is for a token.
-    probeIntervalMs: YEAR_MS,
-    accessIntervalMs: YEAR_MS,
-    ownAddress: '127.0.0.1',
-    allowLoopback: true,
-    drainMs: 10_000,
-    bindAddress: '127.0.0.1',
-    facadePort: 0,
-    metricsPort: 0,
-    metricsAuth: 'none' as const,
-  };
+  // Clusters are looked at when they are registered, and not again: every request that is counted is for a token.
+  const rarely = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
+  const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs, drainMs: 10_000, ...rarely });
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
   await started.ready;
   return started;
