@@ -4,7 +4,7 @@ import { PROTECTED_NAMESPACES } from '../domain/issue-names.ts';
 import { PROBE_INTERVAL_MS } from '../domain/known-unreachable.ts';
 import { tokenLimits } from '../domain/token-request.ts';
 import type { ClusterClients } from '../issuers/cluster-clients.ts';
-import type { RegisteredCluster } from '../issuers/create-target.ts';
+import type { RegisteredCluster } from '../issuers/registered-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';

@@ -1,8 +1,9 @@
 // The targets, as the hub registers them: made when first needed, replaced as soon as the Cluster or its credential is
 // another one. Nothing of the old one is used again: no connection, no certificate authority, no credential.
 
-import { createTarget, type RegisteredCluster, type TargetSettings } from './create-target.ts';
+import { createTarget, type TargetSettings } from './create-target.ts';
 import { IssueError } from './issue-error.ts';
+import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 
 /** Keeps one target per Cluster. */
@@ -48,9 +49,9 @@ export class ClusterClients {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
     const name = registered.cluster.metadata.name ?? '';
     const former = this.#current.get(name);
-    const version = versionOf(registered);
-    if (former?.cluster === version.cluster && former.credential === version.credential) return former;
-    const slot: Slot = { ...version, target: this.#create(registered), users: 0, isRetired: false };
+    const registration = registrationOf(registered);
+    if (former !== undefined && isSameRegistration(former, registration)) return former;
+    const slot: Slot = { ...registration, target: this.#create(registered), users: 0, isRetired: false };
     this.#current.set(name, slot);
     this.#open.add(slot);
     if (former !== undefined) this.#replace(former, slot);
@@ -79,20 +80,8 @@ export class ClusterClients {
   }
 }
 
-interface Slot extends Version {
+interface Slot extends Registration {
   readonly target: Target | IssueError;
   users: number;
   isRetired: boolean;
-}
-
-interface Version {
-  readonly cluster: string;
-  readonly credential: string;
-}
-
-function versionOf({ cluster, credential }: RegisteredCluster): Version {
-  return {
-    cluster: `${cluster.metadata.uid}/${cluster.metadata.generation}`,
-    credential: credential === undefined ? '' : `${credential.metadata.uid}/${credential.metadata.resourceVersion}`,
-  };
 }

@@ -13,14 +13,8 @@ import { dialPolicy } from './dial-policy.ts';
 import { serversFor } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 import type { ProxyPolicy } from './proxy-policy.ts';
+import type { RegisteredCluster } from './registered-cluster.ts';
 import { CONNECTIONS, Target, type TargetOptions } from './target.ts';
-
-/** What the hub says of a cluster; issuers never read the hub themselves. */
-export interface RegisteredCluster {
-  readonly cluster: Cluster;
-  /** The Secret that `spec.authInfo.controller` refers to, where it refers to one and that is there. */
-  readonly credential?: Secret | undefined;
-}
 
 /** What holds for all targets. */
 export interface TargetSettings {

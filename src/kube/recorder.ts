@@ -27,6 +27,11 @@ export interface RecorderOptions {
   readonly onProblem?: (error: unknown) => void;
 }
 
+/** More was said at once than could be written. */
+class DroppedEventsError extends Error {
+  override readonly name = 'DroppedEventsError';
+}
+
 /**
  * Writes events one after the other. What was said before of the same object is counted instead of written anew; an object
  * that is spoken of too often is cut short.
@@ -40,6 +45,8 @@ export class Recorder {
   /** Series with something new to write, in order. */
   readonly #due = new Set<Series>();
   #writing: Promise<void> | undefined;
+  /** How many were not even taken since everything was last written. */
+  #dropped = 0;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -48,7 +55,11 @@ export class Recorder {
   /** Says something about an object. Drops it when the object has been spoken of too often or too much is waiting. */
   record(object: ApiObject, note: Note): void {
     const subject = reference(object);
-    if (this.#due.size >= MAX_DUE || !this.#maySpeak(JSON.stringify(subject))) return;
+    if (this.#due.size >= MAX_DUE) {
+      this.#dropped += 1;
+      return;
+    }
+    if (!this.#maySpeak(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
     const key = JSON.stringify([subject, note]);
     const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, written: undefined };
@@ -80,6 +91,9 @@ export class Recorder {
       await this.#write(series);
     }
     this.#writing = undefined;
+    if (this.#dropped === 0) return;
+    this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events were dropped: too many waited to be written`));
+    this.#dropped = 0;
   }
 
   async #write(series: Series): Promise<void> {
@@ -155,8 +169,9 @@ const TIMEOUT_MS = 5_000;
 function remember<V>(known: Map<string, V>, key: string, value: V): void {
   known.delete(key);
   known.set(key, value);
-  const [oldest] = known.keys();
-  if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
+  if (known.size <= MAX_REMEMBERED) return;
+  const [oldest = ''] = known.keys();
+  known.delete(oldest);
 }
 
 /** With the uid: `kubectl describe` shows only events of this very object, not of a namesake before it. */

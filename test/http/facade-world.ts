@@ -3,7 +3,7 @@
 import type { CertificateSource } from '../../src/http/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/http/facade.ts';
 import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
-import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
+import type { RegisteredCluster } from '../../src/issuers/registered-cluster.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';

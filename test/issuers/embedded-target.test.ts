@@ -8,7 +8,7 @@ import { ClusterRoleBindings, Namespaces, Pods, type Secret, Secrets, ServiceAcc
 import { type ApiServer, startApiServer } from '../../src/apiserver/server.ts';
 import type { Grant } from '../../src/domain/grant.ts';
 import type { TokenRequest } from '../../src/domain/token-request.ts';
-import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
+import type { RegisteredCluster } from '../../src/issuers/registered-cluster.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';

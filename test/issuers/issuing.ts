@@ -4,7 +4,7 @@ import type { Grant } from '../../src/domain/grant.ts';
 import type { TokenRequest } from '../../src/domain/token-request.ts';
 import { type AnchorName, deleteAnchor, ensureAnchor } from '../../src/issuers/anchor.ts';
 import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
-import type { RegisteredCluster } from '../../src/issuers/create-target.ts';
+import type { RegisteredCluster } from '../../src/issuers/registered-cluster.ts';
 import { issueToken } from '../../src/issuers/token-request.ts';
 import { type ReviewRequest, reviewToken } from '../../src/issuers/token-review.ts';
 

@@ -2,7 +2,8 @@
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { Secret } from '../../src/api/resources.ts';
-import type { RegisteredCluster, TargetSettings } from '../../src/issuers/create-target.ts';
+import type { TargetSettings } from '../../src/issuers/create-target.ts';
+import type { RegisteredCluster } from '../../src/issuers/registered-cluster.ts';
 import type { Clock } from '../../src/std/clock.ts';
 
 export interface Registration {

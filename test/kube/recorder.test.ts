@@ -137,6 +137,14 @@ describe('Recorder', () => {
     expect(sent()).toHaveLength(1_000);
   });
 
+  it('says once how much was dropped', async () => {
+    for (let n = 0; n < 1_005; n += 1) recorder.record(named(n), ISSUED);
+    await recorder.flush();
+    recorder.record(TOKEN, ISSUED);
+    await recorder.flush();
+    expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events were dropped: too many waited to be written']);
+  });
+
   it('forgets what was said the longest ago, so that its memory is bounded', async () => {
     const calls: string[] = [];
     const create = async <T>(_: unknown, object: T) => (calls.push('create'), object);

@@ -4,14 +4,13 @@ import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 import { type Health, rememberedHealth } from '../../domain/cluster-health.ts';
 import { HEARTBEAT_GAP_MS } from '../../domain/cluster-writes.ts';
 import type { IssuingRights } from '../../domain/issuing-rights.ts';
-import type { RegisteredCluster } from '../../issuers/create-target.ts';
-import { registrationOf } from './observe.ts';
+import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../../issuers/registered-cluster.ts';
 
 /** What is known of one cluster. */
 export interface Recollection {
   readonly uid: string;
   /** The registration that everything here is about. */
-  registration: string;
+  registration: Registration;
   /** Undefined until the first probe of this registration. */
   health: Health | undefined;
   /** What was found out of identity and rights; undefined until it was. */
@@ -47,7 +46,7 @@ export class ClusterMemory {
     const { name = '', uid = '' } = registered.cluster.metadata;
     const registration = registrationOf(registered);
     const known = this.#clusters.get(name);
-    if (known?.registration === registration) return known;
+    if (known !== undefined && isSameRegistration(known.registration, registration)) return known;
     const recollection = known?.uid === uid ? renewed(known, registration) : begun(uid, registration, registered.cluster.status);
     this.#clusters.set(name, recollection);
     return recollection;
@@ -77,18 +76,18 @@ export class ClusterMemory {
 }
 
 /** Of a cluster that we have a status of, that is gone on with: nothing has to be found out in a hurry. */
-function begun(uid: string, registration: string, status: ClusterStatus = {}): Recollection {
+function begun(uid: string, registration: Registration, status: ClusterStatus = {}): Recollection {
   const { version, activeEndpoint, conditions = [] } = status;
   const health = rememberedHealth(conditions);
   const known = { version, activeEndpoint, conditions, health };
   return { ...fresh(uid, registration), ...known, isNews: health === undefined };
 }
 
-function renewed({ uid, version, conditions, reservedAt }: Recollection, registration: string): Recollection {
+function renewed({ uid, version, conditions, reservedAt }: Recollection, registration: Registration): Recollection {
   return { ...fresh(uid, registration), version, conditions, reservedAt };
 }
 
-function fresh(uid: string, registration: string): Recollection {
+function fresh(uid: string, registration: Registration): Recollection {
   return {
     uid,
     registration,

@@ -3,7 +3,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { Secret } from '../../api/resources.ts';
-import type { RegisteredCluster } from '../../issuers/create-target.ts';
+import { credentialKeys, type RegisteredCluster, registeredCluster } from '../../issuers/registered-cluster.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { Store } from '../../kube/store.ts';
 
@@ -34,11 +34,7 @@ export class RegistryView {
 
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
   registered(name: string): RegisteredCluster | undefined {
-    const cluster = this.clusters.get(name);
-    if (cluster === undefined) return undefined;
-    const [key] = credentialKeys(cluster);
-    const credential = key === undefined ? undefined : this.#credentials.map((store) => store.get(key)).find(Boolean);
-    return { cluster, ...(credential && { credential }) };
+    return registeredCluster(name, this.clusters, this.#credentials);
   }
 
   /** The ManagedTokens for a cluster. Most fleets never ask, and need no index for it. */
@@ -46,15 +42,4 @@ export class RegistryView {
     this.#tokensByCluster ??= this.#tokens.index(({ spec }) => [spec.clusterName]);
     return this.#tokensByCluster(name);
   }
-}
-
-/** Tells one registration from the next: another Cluster, spec or credential. */
-export function registrationOf({ cluster, credential }: RegisteredCluster): string {
-  const { uid, generation } = cluster.metadata;
-  return JSON.stringify([uid, generation, credential?.metadata.uid, credential?.metadata.resourceVersion]);
-}
-
-function credentialKeys({ spec }: Cluster): readonly string[] {
-  const controller = spec.authInfo?.controller;
-  return controller?.kind === 'Secret' ? [`${controller.namespace}/${controller.name}`] : [];
 }

@@ -2,30 +2,27 @@
 
 import type { Cluster, ClusterStatus } from '../../api/cluster.gen.ts';
 import { Clusters } from '../../api/resources.ts';
-import { type Finding, finding } from '../../domain/cluster-finding.ts';
 import { clusterConditions, type Health, healthAfter, isInDoubt } from '../../domain/cluster-health.ts';
 import { type Fault, readingOf } from '../../domain/cluster-reading.ts';
 import { distributionOf } from '../../domain/cluster-version.ts';
 import { heartbeatMs, nextTurnAt, saysOther } from '../../domain/cluster-writes.ts';
-import { credentialFreshness } from '../../domain/credential-freshness.ts';
 import { defined } from '../../domain/defined.ts';
 import { instantOf, instantText } from '../../domain/instant.ts';
 import { namespacesToAsk } from '../../domain/issuing-rights.ts';
 import { serverUrl } from '../../domain/server-url.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
-import type { RegisteredCluster } from '../../issuers/create-target.ts';
-import { readCredential } from '../../issuers/credential.ts';
-import { credentialLifetime } from '../../issuers/credential-lifetime.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
+import { isSameRegistration, type RegisteredCluster, registrationOf } from '../../issuers/registered-cluster.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
 import type { Result } from '../../runtime/controller.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { faultOf } from './faults.ts';
+import { freshnessOf } from './freshness.ts';
 import type { ClusterMemory, Recollection } from './memory.ts';
 import { notesOf } from './notes.ts';
-import { type RegistryView, registrationOf } from './observe.ts';
+import type { RegistryView } from './observe.ts';
 import { type ProbeResult, probe } from './probe.ts';
 
 /** What an operator can set. */
@@ -109,7 +106,7 @@ function isWell({ ready }: Health): boolean {
 
 function isReplaced({ view }: ClusterDeps, key: string, registered: RegisteredCluster): boolean {
   const now = view.registered(key);
-  return now === undefined || registrationOf(now) !== registrationOf(registered);
+  return now === undefined || !isSameRegistration(registrationOf(now), registrationOf(registered));
 }
 
 function absorb(
@@ -173,19 +170,6 @@ async function tell(deps: ClusterDeps, registered: RegisteredCluster, signal: Ab
   known.isNews = false;
   known.reservedAt = undefined;
   for (const note of notesOf(previous, status)) recorder.record(cluster, note);
-}
-
-function freshnessOf({ cluster, credential }: RegisteredCluster, now: number): Finding {
-  if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount')
-    return finding('True', 'CredentialValid', 'it is the one that Purser has on the hub');
-  try {
-    return credential === undefined
-      ? finding('Unknown', 'CredentialMissing')
-      : credentialFreshness(credentialLifetime(readCredential(credential)), now);
-  } catch (error) {
-    if (!(error instanceof IssueError)) throw error;
-    return finding('Unknown', 'CredentialMissing');
-  }
 }
 
 /** A sign of life that is due takes its turn among those of all clusters. */

@@ -5,7 +5,7 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../api/resources.ts';
 import type { StoredSecret } from '../../domain/token-observation.ts';
 import { secretNameOf } from '../../domain/token-secret.ts';
-import type { RegisteredCluster } from '../../issuers/create-target.ts';
+import { credentialKeys, type RegisteredCluster, registeredCluster } from '../../issuers/registered-cluster.ts';
 import type { Informer } from '../../kube/informer.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { Store } from '../../kube/store.ts';
@@ -62,7 +62,7 @@ export class HubView {
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
     this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace ?? '']);
     this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace ?? '']);
-    this.clustersForCredential = this.clusters.index((cluster) => credentialKeys(cluster));
+    this.clustersForCredential = this.clusters.index(credentialKeys);
   }
 
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
@@ -73,19 +73,6 @@ export class HubView {
   hasRequester(token: ManagedToken): boolean {
     return this.#requesters.has(requesterKeyOf(token));
   }
-}
-
-/** A Cluster and our credential for it, from where they are kept; undefined when there is no such Cluster. */
-export function registeredCluster(
-  name: string,
-  clusters: Store<Cluster>,
-  credentials: readonly Store<Secret>[],
-): RegisteredCluster | undefined {
-  const cluster = clusters.get(name);
-  if (cluster === undefined) return undefined;
-  const [key] = credentialKeys(cluster);
-  const credential = key === undefined ? undefined : credentials.map((store) => store.get(key)).find(Boolean);
-  return { cluster, ...(credential && { credential }) };
 }
 
 /** The key of the Secret that a ManagedToken wants. */
@@ -100,9 +87,4 @@ export function requesterKeyOf({ metadata, spec }: ManagedToken): string {
 
 export function keysOf(tokens: readonly ManagedToken[]): readonly string[] {
   return tokens.map(objectKey);
-}
-
-function credentialKeys({ spec }: Cluster): readonly string[] {
-  const controller = spec.authInfo?.controller;
-  return controller?.kind === 'Secret' ? [`${controller.namespace}/${controller.name}`] : [];
 }

@@ -1,0 +1,40 @@
+// Whether our credential for a cluster is good for much longer, by what it says itself.
+
+import type { Secret } from '../../api/resources.ts';
+import { type Finding, finding } from '../../domain/cluster-finding.ts';
+import { credentialFreshness } from '../../domain/credential-freshness.ts';
+import { readCredential } from '../../issuers/credential.ts';
+import { type CredentialLifetime, credentialLifetime } from '../../issuers/credential-lifetime.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import type { RegisteredCluster } from '../../issuers/registered-cluster.ts';
+
+/** What is to be said of the age of our credential. */
+export function freshnessOf({ cluster, credential }: RegisteredCluster, now: number): Finding {
+  if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount')
+    return finding('True', 'CredentialValid', 'it is the one that Purser has on the hub');
+  const lifetime = credential && lifetimeOf(credential);
+  return lifetime === undefined ? finding('Unknown', 'CredentialMissing') : credentialFreshness(lifetime.stated, now);
+}
+
+interface Lifetime {
+  /** Undefined for a credential that says nothing of its time. */
+  readonly stated: CredentialLifetime | undefined;
+}
+
+/** Undefined for a Secret without a usable credential. */
+function lifetimeOf(credential: Secret): Lifetime | undefined {
+  if (!lifetimes.has(credential)) lifetimes.set(credential, readLifetime(credential));
+  return lifetimes.get(credential);
+}
+
+/** Certificates are costly to read, and the Secrets of informers are never changed but replaced. */
+const lifetimes = new WeakMap<Secret, Lifetime | undefined>();
+
+function readLifetime(credential: Secret): Lifetime | undefined {
+  try {
+    return { stated: credentialLifetime(readCredential(credential)) };
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,20 @@
+import { expect, it } from '@jest/globals';
+import { freshnessOf } from '../../../src/controllers/cluster-status/freshness.ts';
+import { aCredential, registered } from '../../issuers/registration.ts';
+
+it('reads a credential once, however often it is asked of its age', () => {
+  let reads = 0;
+  const { data = {} } = aCredential({ token: 'opaque' });
+  const credential = {
+    ...aCredential({}),
+    get data() {
+      reads += 1;
+      return data;
+    },
+  };
+  const { cluster } = registered({});
+  const first = freshnessOf({ cluster, credential }, 0);
+  const readsOfFirst = reads;
+  expect(freshnessOf({ cluster, credential }, 0)).toEqual(first);
+  expect(reads).toBe(readsOfFirst);
+});
