@@ -11,7 +11,7 @@ import type { Answer } from '../telemetry/metrics.ts';
 import { addRoutes, answer, type RouteOptions } from './routes.ts';
 import { errorAnswer } from './send.ts';
 import { UnderWay } from './under-way.ts';
-import { refuseConnect, refuseUnparsed } from './unparsed.ts';
+import { endSoon, refuseConnect, refuseUnparsed } from './unparsed.ts';
 
 export interface ServerOptions extends RouteOptions {
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export async function createFacadeServer(options: ServerOptions): Promise<Facade
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    clientErrorHandler: (error, socket) => (underWay.isAnswering(socket) ? socket.destroy() : refuseUnparsed(error, socket)),
+    clientErrorHandler: (error, socket) => (underWay.isAnswering(socket) ? endSoon(socket) : refuseUnparsed(error, socket)),
     frameworkErrors: (_error, request, reply) => {
       const { preferences, requestId } = underWay.begin(request, reply);
       void answer(request, reply, errorAnswer(badRequest('the path cannot be decoded'), preferences, requestId));
@@ -62,6 +62,7 @@ export async function createFacadeServer(options: ServerOptions): Promise<Facade
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.decorateRequest('exchange');
   app.addHook('onRequest', (request, reply, done) => {
+    if (underWay.isEnding(request.raw.socket)) return void reply.hijack();
     underWay.begin(request, reply).checkTarget(request.params as Record<string, string>);
     if (underWay.isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
     done();

@@ -16,6 +16,8 @@ export class UnderWay {
   readonly #clock: Clock;
   readonly #answered: (answer: Answer) => void;
   readonly #exchanges = new Set<Exchange>();
+  /** What came last on each connection. */
+  readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections on which a body still comes whose request has been answered. */
   readonly #ahead = new WeakSet<Socket>();
   #isStopping = false;
@@ -33,6 +35,7 @@ export class UnderWay {
     const exchange = new Exchange(request.raw, response, this.#clock);
     request.exchange = exchange;
     this.#exchanges.add(exchange);
+    this.#latest.set(request.raw.socket, exchange);
     if (this.#isStopping) exchange.stop();
     const startedAt = this.#clock.monotonic();
     response.on('close', () => this.#end(request, startedAt));
@@ -45,6 +48,11 @@ export class UnderWay {
     for (const { message, response } of this.#exchanges)
       if (message.socket === socket && (message.complete || response.headersSent)) return true;
     return false;
+  }
+
+  /** Whether the last answer on a connection has been decided on: Node would take what comes behind it for requests all the same. */
+  isEnding(socket: Socket): boolean {
+    return this.#latest.get(socket)?.response.getHeader('connection') === 'close';
   }
 
   /** Ends streams, and has each connection end with the answer that is under way. */

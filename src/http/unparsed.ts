@@ -9,16 +9,16 @@ import { orderedJson } from '../apimachinery/wire/ordered-json.ts';
 /** Answers on the bare socket. */
 export function refuseUnparsed({ code = '' }: { readonly code?: string }, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else endWith(socket, rawReply(refusalOf(code)));
+  else endSoon(socket, rawReply(refusalOf(code)));
 }
 
 /** Answers to CONNECT, which is no method of ours. */
 export function refuseConnect(socket: Socket): void {
-  endWith(socket, rawReply(noMethod(), 'allow: POST\r\n'));
+  endSoon(socket, rawReply(noMethod(), 'allow: POST\r\n'));
 }
 
-/** Node has let go of the socket, and no longer looks after its errors, its end and its time. */
-function endWith(socket: Socket, text: string): void {
+/** Ends a connection behind what was written on it: Node has let go of it, and no longer looks after its errors, its end and its time. */
+export function endSoon(socket: Socket, text = ''): void {
   socket.on('error', () => {});
   socket.setTimeout(UNREAD_MS, () => socket.destroy());
   socket.end(text, () => socket.destroy());

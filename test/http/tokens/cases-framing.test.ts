@@ -3,7 +3,7 @@
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { bytesOf, FacadeWorld, GOOD, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
-import { failureOf, statusOf } from '../raw-connection.ts';
+import { answersIn, failureOf, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('what goes to the target', () => {
   /** The headers of the request that the target saw last. */
   const sent = async (more: readonly string[]) => {
     expect(statusOf(await world.raw(bytesOf({ more })))).toBe(201);
-    return world.tokenRequests.at(-1)?.headers;
+    return world.tokenRequests.at(-1)?.rawHeaders;
   };
 
   it.each([
@@ -70,7 +70,7 @@ describe('what goes to the target', () => {
     ['34: X-HTTP-Method-Override', ['X-HTTP-Method-Override: DELETE']],
     ['35: __proto__ and constructor', ['__proto__: x', 'constructor: y']],
     ['headers that callers invent', ['X-Forwarded-For: 1.2.3.4', 'Cookie: a=b', 'Accept-Language: de', 'Kubectl-Command: x']],
-  ])('has the headers of any other request, in case %s', async (_case, more) => {
+  ])('has the headers of any other request, byte for byte, in case %s', async (_case, more) => {
     const baseline = await sent([]);
     expect(await sent(more)).toEqual(baseline);
   });
@@ -87,19 +87,21 @@ describe('a message that HTTP does not know', () => {
     ['33: a bare line feed', Buffer.from(bytesOf().toString('latin1').replaceAll('\r\n', '\n'), 'latin1')],
     ['33: NUL in the target', bytesOf({ target: `${TOKEN_PATH}\0` })],
     ['39: HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: GOOD_LINES.slice(1) })],
-    ['39: HTTP/1.1 without a host', bytesOf({ lines: GOOD_LINES.slice(1) })],
     ['40: the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-  ])('is refused by 400, in case %s', async (_case, bytes) => {
-    const answer = await world.raw(bytes);
-    expect(statusOf(answer)).toBe(400);
+  ])('is refused by 400, with whatever comes behind it, in case %s', async (_case, bytes) => {
+    // Where it ends is in doubt: nothing behind it may be taken for a request.
+    const answer = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
+    expect(answersIn(answer.text).map(({ status }) => status)).toEqual([400]);
+    expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+    expect(answer).toMatchObject({ isClosed: true, text: expect.stringMatching(/\r\nconnection: close\r\n/i) });
     expect(asked()).toEqual(before);
   });
 
-  it('ends its connection, in case 30', async () => {
-    const bytes = bytesOf({ more: ['Content-Length: 5', 'Transfer-Encoding: chunked'], body: chunked(BODY) });
-    const smuggled = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
-    expect(smuggled.isClosed).toBe(true);
-    expect(smuggled.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  it('is refused by 400, in case 39: HTTP/1.1 without a host', async () => {
+    const answer = await world.raw(bytesOf({ lines: GOOD_LINES.slice(1) }));
+    expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+    expect(statusOf(answer)).toBe(400);
+    expect(asked()).toEqual(before);
   });
 
   it('is 3,000 headers, in case 36', async () => {
