@@ -12,7 +12,8 @@ import {
 import { hubCertificate, serviceNames } from '../http/serving-certificate.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { type Clock, sleep } from '../std/clock.ts';
+import type { Clock } from '../std/clock.ts';
+import { retried } from '../std/retried.ts';
 import type { AppOptions } from './options.ts';
 
 /** Where the certificate is found, for whatever the process serves. */
@@ -29,15 +30,9 @@ type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facad
 
 /** Resolves once there is a certificate, however long that takes. Rejects only when it is aborted. */
 export async function untilFound(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      await certificate();
-      return;
-    } catch {
-      signal.throwIfAborted();
-    }
-    await sleep(clock, LOOK_MS, signal);
-  }
+  // Once a second, as long as it takes: what is waited for is a person, or the controller.
+  const pauses = { initialMs: LOOK_MS, maxMs: LOOK_MS };
+  await retried(certificate, { clock, random: () => 0, signal, pauses });
 }
 
 const LOOK_MS = 1_000;

@@ -10,8 +10,7 @@ import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { untilServed } from '../kube/served.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { Backoff } from '../std/backoff.ts';
-import { sleep } from '../std/clock.ts';
+import { retried } from '../std/retried.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
@@ -42,23 +41,22 @@ const REMEDY = 'install them with: kubectl apply -f crds (or start with --instal
 /** False for who may not install them: it says so, and waits for somebody who may. */
 async function install({ clock, random, log }: Means, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const manifests = await readManifests('crds');
-  const backoff = new Backoff({ ...PAUSES, random });
-  for (;;) {
+  const onFailure = (error: unknown) => log.warn({ error }, 'the custom resources of Purser could not be installed');
+  const attempt = async () => {
     try {
       await applyAll(client, manifests);
-      log.info('the custom resources of Purser are installed');
-      return true;
     } catch (error) {
-      log.warn({ error }, 'the custom resources of Purser could not be installed');
-      if (hasReason(error, 'Forbidden')) return false;
+      if (!hasReason(error, 'Forbidden')) throw error;
+      onFailure(error);
+      return false;
     }
-    await sleep(clock, backoff.nextMs(clock.monotonic()), signal);
-  }
+    log.info('the custom resources of Purser are installed');
+    return true;
+  };
+  return await retried(attempt, { clock, random, signal, onFailure });
 }
 
 type Means = Pick<AppOptions, 'clock' | 'random' | 'log'>;
-
-const PAUSES = { initialMs: 100, maxMs: 5_000, calmMs: 60_000 };
 
 /** Without the controller, ManagedTokens and what belongs to them are none of our business. */
 type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers>;

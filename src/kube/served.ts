@@ -2,8 +2,8 @@
 
 import type { Resource } from '../api/resources.ts';
 import { hasReason } from '../api/status.ts';
-import { Backoff } from '../std/backoff.ts';
-import { type Clock, sleep } from '../std/clock.ts';
+import type { Clock } from '../std/clock.ts';
+import { retried } from '../std/retried.ts';
 import type { KubeClient } from './client.ts';
 import { apiVersionOf } from './paths.ts';
 
@@ -23,21 +23,14 @@ export async function untilServed(
   resources: readonly Resource<unknown>[],
   { clock, random, signal, ...told }: ServedOptions,
 ): Promise<void> {
-  const backoff = new Backoff({ ...PAUSES, random });
-  for (;;) {
-    try {
-      const missing = await missingOf(client, resources, signal);
-      if (missing.length === 0) return;
-      told.onMissing?.(missing);
-    } catch (error) {
-      signal.throwIfAborted();
-      told.onProblem?.(error);
-    }
-    await sleep(clock, backoff.nextMs(clock.monotonic()), signal);
-  }
+  const look = async () => {
+    const missing = await missingOf(client, resources, signal);
+    if (missing.length === 0) return true;
+    told.onMissing?.(missing);
+    return undefined;
+  };
+  await retried(look, { clock, random, signal, onFailure: (error) => told.onProblem?.(error) });
 }
-
-const PAUSES = { initialMs: 50, maxMs: 5_000, calmMs: 60_000 };
 
 async function missingOf(
   client: Pick<KubeClient, 'getText'>,
