@@ -40,13 +40,18 @@ export interface RetryTerms {
   readonly resource?: Resource<unknown>;
   /** A retry comes no later than this, whatever anybody asks for. */
   readonly latestAt?: number;
+  /** Spends a retry of what hangs together with the key, and tells how much later it has to come; see RetryBudget. */
+  readonly spend?: () => number;
 }
 
 /** Decides what follows a failed run. */
 export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   const failureClass = classOf(failure, terms.resource);
   const delayMs = delayOf(failureClass, failure, terms.random);
-  const retryAt = delayMs === undefined ? undefined : Math.min(failure.now + Math.ceil(delayMs), terms.latestAt ?? Infinity);
+  if (delayMs === undefined) return { class: failureClass, retryAt: undefined };
+  const isFree = failureClass === 'conflict' || isPutOff(failure.error);
+  const laterMs = isFree ? 0 : (terms.spend?.() ?? 0);
+  const retryAt = Math.min(failure.now + Math.ceil(delayMs) + laterMs, terms.latestAt ?? Infinity);
   return { class: failureClass, retryAt, ...(isPutOff(failure.error) && { isPutOff: true }) };
 }
 

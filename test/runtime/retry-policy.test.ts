@@ -70,6 +70,15 @@ describe('planRetry', () => {
     expect(planRetry({ key: 'a/b', error: putOff, failures: 1, conflicts: 1, now: NOW }, { random: 0 }).isPutOff).toBe(true);
   });
 
+  it.each([
+    ['comes later by what the budget says', new Error('x'), {}, 2_500],
+    ['never comes later than it must', new Error('x'), { latestAt: NOW + 1_000 }, 1_000],
+    ['costs nothing where nobody failed', modified(tokens, 'ci'), {}, 200],
+    ['costs nothing where nothing was sent', new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 }), {}, 1_500],
+  ])('a retry %s', (_case, error, terms, waitMs) => {
+    expect(plan(error, { ...terms, spend: () => 2_000 }).waitMs).toBe(waitMs);
+  });
+
   it('doubles the pause from 0.5 s to 5 min', () => {
     const waits = Array.from({ length: 12 }, (_, index) => plan(new Error('x'), { failures: index + 1 }).waitMs);
     expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);

@@ -8,6 +8,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
 import { type Outcome, runController } from '../../runtime/controller.ts';
 import { whenAborted } from '../../runtime/leadership.ts';
+import { RetryBudget } from '../../runtime/retry-budget.ts';
 import { type Failure, planRetry, type Retry } from '../../runtime/retry-policy.ts';
 import { dueNow, whenSynced } from '../../runtime/trigger.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -47,13 +48,14 @@ const CONCURRENCY_PER_CLUSTER = 8;
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock } = options;
   const deps = depsOf(options, view);
+  const budget = new RetryBudget();
   const live$ = wakes(informers, view, deps.memory);
   const { credentials, ...others } = informers;
   const all = [...Object.values(others), ...credentials];
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
     reconcile: createReconcile(deps),
-    retryPolicy: (failure) => retryOf(failure, deps, options.random()),
+    retryPolicy: (failure) => retryOf(failure, deps, { budget, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
@@ -70,8 +72,16 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
   return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
 }
 
-function retryOf(failure: Failure<string>, { view }: TokenDeps, random: number): Retry {
-  const endsAt = expiresAt(view.tokens.get(failure.key), view);
+/** A cluster that fails in part is tried again within its budget, but every token in time. */
+function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { budget, random }: RetryMeans): Retry {
+  const token = view.tokens.get(failure.key);
+  const endsAt = expiresAt(token, view);
   const latestAt = endsAt === undefined ? Infinity : latestRetryAt(endsAt, failure.now);
-  return planRetry(failure, { random, resource: ManagedTokens, latestAt });
+  const spend = () => budget.spend(token?.spec.clusterName ?? '', clock.monotonic());
+  return planRetry(failure, { random, resource: ManagedTokens, latestAt, spend });
+}
+
+interface RetryMeans {
+  readonly budget: RetryBudget;
+  readonly random: number;
 }
