@@ -13,6 +13,5 @@ if (Number.parseInt(process.versions.node, 10) < NEEDED) {
   process.exit(2);
 }
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
-const [, , command] = process.argv;
-const isLocal = command === 'dev' || (command !== 'run' && command !== 'print' && !process.env.KUBECONFIG);
-await import(isLocal ? './dev.ts' : './main.ts');
+const { isLocalRun } = await import('./config/given.ts');
+await import(isLocalRun(process.argv.slice(2), process.env) ? './dev.ts' : './main.ts');

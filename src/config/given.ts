@@ -23,10 +23,19 @@ export interface Given {
 
 /** Reads the command line and the environment; an option on the command line rules over its variable. */
 export function readGiven(args: readonly string[], env: Env): Given {
-  const [first] = args;
-  const command = first === 'run' || first === 'dev' ? first : undefined;
+  const command = commandOf(args);
   const { options, problems } = readOptions(command === undefined ? args : args.slice(1));
   return { command, options: new Map([...readVariables(env), ...options]), problems };
+}
+
+/** Whether a local run is asked for: by its name or, with no command at all, for want of a cluster. */
+export function isLocalRun(args: readonly string[], env: Env): boolean {
+  const command = commandOf(args);
+  return command === 'dev' || (command === undefined && args[0] !== 'print' && !env['KUBECONFIG']);
+}
+
+function commandOf([first]: readonly string[]): Command | undefined {
+  return first === 'run' || first === 'dev' ? first : undefined;
 }
 
 function readVariables(env: Env): readonly (readonly [OptionName, GivenOption])[] {
