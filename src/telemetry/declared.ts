@@ -43,6 +43,10 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     }),
+    renewalLateness: histogram('token_renewal_lateness_seconds', 'How long after its time a token was renewed.', {
+      registers,
+      buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
+    }),
     probeDuration: histogram('cluster_probe_duration_seconds', 'How long it took to look at a cluster.', {
       registers,
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],

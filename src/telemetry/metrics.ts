@@ -25,6 +25,8 @@ export interface Issuance {
   readonly reason: Reason | StatusReason | 'Requested';
   /** Where it was measured. */
   readonly durationMs?: number;
+  /** How long after its time a token was renewed, where it was one. */
+  readonly latenessMs?: number | undefined;
 }
 
 /** One run of a reconcile; the texts are from closed sets. */
@@ -90,9 +92,10 @@ export class Metrics {
   }
 
   /** Counts an attempt to issue a token. */
-  issued({ cluster, result, reason, durationMs }: Issuance): void {
+  issued({ cluster, result, reason, durationMs, latenessMs }: Issuance): void {
     this.#issuances.add(cluster, { result, reason });
     if (result === 'success' && durationMs !== undefined) this.#declared.issueDuration.observe(durationMs / 1_000);
+    if (result === 'success' && latenessMs !== undefined) this.#declared.renewalLateness.observe(latenessMs / 1_000);
   }
 
   /** Counts a look at a cluster. */

@@ -54,7 +54,7 @@ describe('Metrics', () => {
     const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
     metrics.ran({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
     metrics.queue('managed-token', () => 3);
-    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
+    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
     metrics.probed(10);
     metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
     metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
@@ -82,6 +82,7 @@ describe('Metrics', () => {
         'histogram purser_cluster_probe_duration_seconds{le}',
         'histogram purser_http_request_duration_seconds{le,route}',
         'histogram purser_token_issue_duration_seconds{le}',
+        'histogram purser_token_renewal_lateness_seconds{le}',
         'histogram purser_workqueue_lateness_seconds{controller,le}',
       ].toSorted(),
     );

@@ -54,7 +54,7 @@ async function pursue(deps: TokenDeps, begun: Step, signal: AbortSignal): Promis
     const startedAt = deps.clock.monotonic();
     const next = await act(deps, plan, step.observation, signal);
     auditStep(deps, plan, step.observation, next);
-    if (plan.type === 'issue') countIssuance(deps, next, deps.clock.monotonic() - startedAt);
+    if (plan.type === 'issue') countIssuance(deps, plan, next, deps.clock.monotonic() - startedAt);
     step = { ...step, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
     // Whoever starts over after a crash must know what was revoked.
     if (plan.type === 'revoke' && next.error === undefined) step = await told(deps, step, signal);
