@@ -24,7 +24,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'is refused, and nothing is sent, in case %s'],
   'the bearer token is revoked during a watch': ['http/clusters/token-checks.test.ts', 'ends within ten seconds, whenever that happens'],
   'more requests than `--facade-rate`': [ABUSE, 'is cut to the rate that is set'],
-  'very many tokens that are not known yet': [ABUSE, 'of unknown tokens reaches the hub at a limited rate'],
+  'very many tokens that are not known yet': [ABUSE, 'unknown tokens reaches the hub at a limited rate'],
   'no audiences': [BODY, '73: no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'in case 75'],
   'an audience outside of `--allowed-audiences`': [ISSUE, 'refuses audiences that the installation does not allow'],
