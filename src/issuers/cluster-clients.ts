@@ -1,6 +1,8 @@
 // The targets, as the hub registers them: made when first needed, replaced as soon as the Cluster or its credential is
 // another one. Nothing of the old one is used again: no connection, no certificate authority, no credential.
 
+import type { Cluster } from '../api/cluster.gen.ts';
+import { Recent } from '../std/recent.ts';
 import { createTarget, type TargetSettings } from './create-target.ts';
 import { IssueError } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
@@ -12,6 +14,8 @@ export class ClusterClients {
   readonly #current = new Map<string, Slot>();
   /** Also those that others have replaced and that are still in use. */
   readonly #open = new Set<Slot>();
+  /** By UID: whoever still has one of them in hand must not bring it back. */
+  readonly #deleted = new Recent<true>(MAX_DELETED);
   #isClosed = false;
 
   constructor(settings: TargetSettings) {
@@ -32,9 +36,10 @@ export class ClusterClients {
   }
 
   /** Ends all connections to a cluster that is no longer registered. */
-  async forget(clusterName: string): Promise<void> {
-    const slot = this.#current.get(clusterName);
-    this.#current.delete(clusterName);
+  async forget({ metadata: { name = '', uid = '' } }: Cluster): Promise<void> {
+    this.#deleted.set(uid, true);
+    const slot = this.#current.get(name);
+    this.#current.delete(name);
     if (slot !== undefined) await this.#end(slot);
   }
 
@@ -47,7 +52,8 @@ export class ClusterClients {
 
   #slotOf(registered: RegisteredCluster): Slot {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
-    const name = registered.cluster.metadata.name ?? '';
+    const { name = '', uid = '' } = registered.cluster.metadata;
+    if (this.#deleted.get(uid)) throw new IssueError('ClusterNotFound');
     const former = this.#current.get(name);
     const registration = registrationOf(registered);
     if (former !== undefined && isSameRegistration(former, registration)) return former;
@@ -79,6 +85,8 @@ export class ClusterClients {
     if (!(slot.target instanceof IssueError)) await slot.target.close();
   }
 }
+
+const MAX_DELETED = 1_024;
 
 interface Slot extends Registration {
   readonly target: Target | IssueError;

@@ -250,10 +250,14 @@ describe('connections', () => {
 
   it('F46: end with their Cluster', async () => {
     const server = await world.serve(grants());
-    await world.issue(at([server]));
-    await world.issuer.forget('prod-eu');
-    await world.issuer.forget('unknown');
+    const registered = at([server]);
+    await world.issue(registered);
+    await world.issuer.forget(registered.cluster);
+    await world.issuer.forget(at([server], { name: 'unknown', uid: 'unknown' }).cluster);
     await eventually(() => expect(server.openConnections).toBe(0));
+    // Whoever has read of it before it went does not bring it back, as its successor does.
+    await expect(world.issue(registered)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
+    await world.issue(at([server], { uid: 'successor' }));
   });
 
   it('all end at the end, those of old credentials and requests under way among them', async () => {

@@ -1,6 +1,7 @@
 // Permission: cases 81 to 93. Cases 86, 87, 88 and 90 belong to another model of permissions and are void.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { RegisteredCluster } from '../../../src/issuers/registered-cluster.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { aCredential, registered } from '../../issuers/registration.ts';
 import { authority, grants, withIdentity } from '../../issuers/wire-target.ts';
@@ -148,8 +149,9 @@ describe('a cluster', () => {
     world = await FacadeWorld.start({ target: (_request, reply) => void held.push(reply) });
     const answer = world.post();
     await eventually(() => expect(held).toHaveLength(1));
+    const { cluster } = world.clusters.get('prod-eu') as RegisteredCluster;
     world.clusters.delete('prod-eu');
-    await world.clients.forget('prod-eu');
+    await world.clients.forget(cluster);
     expect((await answer).status).toBe(503);
     expect(await world.post()).toMatchObject({ status: 404 });
   });
