@@ -42,5 +42,5 @@ EXPOSE 7444 7445
 # The young generation is as small as in `npm start`: Node would keep several times of what is alive.
 # It reads itself, what Kubernetes mounts, /etc/hosts, and what you mount below /etc/purser: a kubeconfig, or a certificate. It
 # writes no file, and starts no other program.
-ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=8", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "dist/main.js"]
+ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=4", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "dist/main.js"]
 CMD ["run"]
