@@ -40,7 +40,9 @@ function deadlineOf(token: ManagedToken, { view, clock, authority }: PlaceDeps):
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
   if (requestOf(token, Annotation.revoke) !== record.revokeRequest || authority.isDoubtful(token)) return now;
-  return renewAt <= now || isWanted(token, record) ? Math.min(record.expiresAt, now + DUE_MS) : now + LOOK_MS;
+  // Whatever wakes a ManagedToken, it may wait until its renewal is due, and must not stand behind all others then.
+  const dueAt = isWanted(token, record) ? now : Math.max(renewAt, now);
+  return Math.min(record.expiresAt, dueAt + DUE_MS, now + LOOK_MS);
 }
 
 /** Whether people ask for something that is not there yet. */

@@ -50,7 +50,10 @@ describe('the place of a ManagedToken', () => {
     ['a rotation that is asked for', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.rotate]: 'now' } } }, MINUTE],
     ['a first token', {}, MINUTE],
     ['a first token of a crowded namespace', { crowd: 1_000 }, 10 * MINUTE],
-    ['a look for no reason that is known, however soon the token expires', { expiresInMs: 2 * MINUTE, renewInMs: MINUTE }, 10 * MINUTE],
+    ['a look for no reason that is known', { expiresInMs: YEAR }, 10 * MINUTE],
+    // It may have to wait until the renewal is due, and is then one itself.
+    ['such a look shortly before a renewal', { expiresInMs: YEAR, renewInMs: 2 * MINUTE }, 3 * MINUTE],
+    ['such a look shortly before the expiry', { expiresInMs: 2 * MINUTE, renewInMs: 1.5 * MINUTE }, 2 * MINUTE],
   ])('of %s', (_, given, expected) => {
     expect(deadline(given)).toBe(expected);
   });
