@@ -7,7 +7,7 @@ import { runScript } from '../script.ts';
 export interface IdleFigures {
   readonly clusters: number;
   readonly seconds: number;
-  readonly statusWritesPerSecond: number;
+  readonly statusWrites: number;
   readonly cpuPercent: number;
   readonly rssMegabytes: number;
 }
@@ -23,8 +23,8 @@ export const idleClusters: Scenario = {
     const [clusters, seconds] = scale === 'full' ? [1_000, 300] : [250, 40];
     tell(`${clusters} clusters, ${seconds} s`);
     const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
-    const { statusWritesPerSecond, cpuPercent, rssMegabytes } = measured;
-    const writes = (statusWritesPerSecond * 300) / clusters;
+    const { statusWrites, cpuPercent, rssMegabytes } = measured;
+    const writes = (statusWrites * 300) / seconds / clusters;
     const name = `${clusters.toLocaleString('en-US')} clusters`;
     return {
       measured,
