@@ -50,7 +50,7 @@ function throughFacade({
   const [namespace, account] = samples ? ['deploy', 'deployer'] : ['default', 'default'];
   const token = `$(kubectl --kubeconfig ${kubeconfig} config view --raw -o 'jsonpath={.users[0].user.token}')`;
   return `  kubectl --kubeconfig ${kubeconfig} create token ${account} -n ${namespace} --audience ${AUDIENCE} --server ${server}
-  curl --cacert ${ca} -H "Authorization: Bearer ${token}" --json '{"spec":{"audiences":["${AUDIENCE}"]}}' \\
+  curl --cacert ${ca} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' -d '{"spec":{"audiences":["${AUDIENCE}"]}}' \\
     ${server}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token
 `;
 }

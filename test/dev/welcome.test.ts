@@ -42,7 +42,7 @@ describe('welcomeText', () => {
 
   it('asks the façade with curl, too', () => {
     expect(welcomeText(run)).toContain(String.raw`
-  curl --cacert .purser/ca.crt -H "Authorization: Bearer $(kubectl --kubeconfig .purser/kubeconfig config view --raw -o 'jsonpath={.users[0].user.token}')" --json '{"spec":{"audiences":["https://kubernetes.default.svc"]}}' \
+  curl --cacert .purser/ca.crt -H "Authorization: Bearer $(kubectl --kubeconfig .purser/kubeconfig config view --raw -o 'jsonpath={.users[0].user.token}')" -H 'Content-Type: application/json' -d '{"spec":{"audiences":["https://kubernetes.default.svc"]}}' \
     https://127.0.0.1:7444/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token
 `);
   });
