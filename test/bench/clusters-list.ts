@@ -31,7 +31,7 @@ const BURST_EVENTS = 500;
 const AT_ONCE = 32;
 const PATIENCE_MS = 300_000;
 /** As Purser is started by its image. */
-const NODE_OPTIONS = ['--max-semi-space-size=4'];
+const NODE_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=40'];
 const ADMIN = 'admintoken';
 const ALICE = 'alicetoken';
 

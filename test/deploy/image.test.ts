@@ -39,7 +39,11 @@ describe('the Dockerfile', () => {
   it('bounds the memory that Node keeps, and closes the debugger, as npm start does', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     const options = scripts.start.match(/--\S+/g) ?? [];
-    expect(options).toEqual([expect.stringMatching('--max-semi-space-size='), '--disable-sigusr1']);
+    expect(options).toEqual([
+      expect.stringMatching('--max-semi-space-size='),
+      expect.stringMatching('--heap-growing-percent='),
+      '--disable-sigusr1',
+    ]);
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(expect.arrayContaining(options));
   });
 
