@@ -250,13 +250,13 @@ describe('connections', () => {
 
   it('F46: end with their Cluster', async () => {
     const server = await world.serve(grants());
-    const registered = at([server]);
-    await world.issue(registered);
-    await world.issuer.forget(registered.cluster);
+    const gone = at([server]);
+    await world.issue(gone);
+    await world.issuer.forget(gone.cluster);
     await world.issuer.forget(at([server], { name: 'unknown', uid: 'unknown' }).cluster);
     await eventually(() => expect(server.openConnections).toBe(0));
     // Whoever has read of it before it went does not bring it back, as its successor does.
-    await expect(world.issue(registered)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
+    await expect(world.issue(gone)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
     await world.issue(at([server], { uid: 'successor' }));
   });
 
