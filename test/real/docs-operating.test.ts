@@ -3,16 +3,16 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
 import { stepsOf } from '../docs/documents.ts';
-import { runSteps, type Shell } from '../docs/shell.ts';
+import { runSteps } from '../docs/shell.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { requirePrometheus } from '../support/prometheus.ts';
 import { run } from '../support/run.ts';
-import { type DeployedObject, type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { blocksIn, failures, shellOf } from './docs-world.ts';
+import { type DeployedObject, type Deployment, eventually, isDeployment, kustomized } from './deploy-world.ts';
+import { blocksIn, documentedPlace, failures } from './docs-world.ts';
 
 jest.setTimeout(300_000);
 
@@ -21,102 +21,94 @@ const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
 
-let world: DeployWorld;
-let shell: Shell;
-
-beforeAll(async () => {
-  world = await DeployWorld.bare();
-  shell = await shellOf(world);
-});
-
-afterAll(() => world?.stop());
+const place = documentedPlace();
 
 describe('The manual', () => {
   it('installs Purser', async () => {
-    expect(await failures(install, shell)).toEqual([]);
+    expect(await failures(install, place.shell)).toEqual([]);
     const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
-    await world.startDeployed(deployment, '--hub-cluster=hub');
+    await place.world.startDeployed(deployment, '--hub-cluster=hub');
   });
 
   it('registers a cluster', async () => {
-    expect(await failures(register, shell)).toEqual([]);
+    expect(await failures(register, place.shell)).toEqual([]);
   });
 
   it('registers the hub itself', async () => {
-    expect(await failures(hubItself, shell)).toEqual([]);
-    await world.until('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
+    expect(await failures(hubItself, place.shell)).toEqual([]);
+    await place.world.until('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
     // What was installed before stays as it was.
-    expect(await world.kubectl('get', 'ns', 'purser-system', '-o', 'yaml')).toContain('enforce: restricted');
-    expect(await world.kubectl('get', 'sa', 'purser', '-n', 'purser-system', '-o', 'yaml')).toContain(
+    expect(await place.world.kubectl('get', 'ns', 'purser-system', '-o', 'yaml')).toContain('enforce: restricted');
+    expect(await place.world.kubectl('get', 'sa', 'purser', '-n', 'purser-system', '-o', 'yaml')).toContain(
       'automountServiceAccountToken: false',
     );
   });
 
   it('reaches the façade, by curl and kubectl', async () => {
-    await world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
-    await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
-    await world.until('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
-    const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
+    await place.world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
+    await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+    await place.world.until('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
+    const { facade } = JSON.parse(await readFile(join(place.world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
     const here = calls && { ...calls, text: calls.text.replace('https://purser.purser-system.svc', facade) };
     // An answer about rights is kept for ten seconds.
-    await eventually(async () => (await failures(here, shell)).length === 0);
+    await eventually(async () => (await failures(here, place.shell)).length === 0);
   });
 
   it('has a certificate of one’s own', async () => {
     const authority = createAuthority(Date.now());
     const own = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
     const files = { 'tls.crt': own.certificate, 'tls.key': own.key, 'ca.crt': authority.certificate };
-    for (const [name, text] of Object.entries(files)) await writeFile(join(shell.folder, name), text);
-    expect(await failures(certificate, shell)).toEqual([]);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(place.shell.folder, name), text);
+    expect(await failures(certificate, place.shell)).toEqual([]);
   });
 
   it('has an Ingress that the hub takes', async () => {
     const [ingress] = blocksIn('ingress');
-    expect(await world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, complaints: '' });
+    expect(await place.world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, complaints: '' });
   });
 
   it('renews a credential', async () => {
-    const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), shell);
+    const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), place.shell);
     expect(ran).toMatchObject({ code: 0, printed: expect.stringContaining('is valid until') });
-    await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+    await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
   it('leaves nothing behind', async () => {
-    await world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
-    await world.until('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
+    await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
+    await place.world.until('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
 
-    expect(await failures(uninstall, shell)).toEqual([]);
-    expect(await world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns', '-o', 'name')).not.toContain('purser');
-    expect(await world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('');
-    expect(await world.onTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
+    expect(await failures(uninstall, place.shell)).toEqual([]);
+    expect(await place.world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns', '-o', 'name')).not.toContain('purser');
+    expect(await place.world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('');
+    expect(await place.world.onTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
   });
 
   it('frees what was left by a Purser that was removed first', async () => {
-    await world.stopDeployed();
-    await world.kubectl('apply', '-f', 'REPO/crds');
-    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+    await place.world.stopDeployed();
+    await place.world.kubectl('apply', '-f', 'REPO/crds');
+    await place.world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
     const stuck = {
       apiVersion: 'tokens.purser.dev/v1alpha1',
       kind: 'ManagedToken',
       metadata: { name: 'stuck', namespace: 'default', finalizers: ['tokens.purser.dev/anchor'] },
       spec: { clusterName: 'target-1', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['a'] },
     };
-    const file = join(shell.folder, 'stuck.json');
+    const file = join(place.shell.folder, 'stuck.json');
     await writeFile(file, JSON.stringify(stuck));
-    await world.kubectl('apply', '-f', file);
-    await world.onTarget('create', 'secret', 'generic', 'purser-1', '-n', 'deploy');
-    await world.onTarget('label', 'secret', 'purser-1', '-n', 'deploy', 'tokens.purser.dev/managed-by=purser');
+    await place.world.kubectl('apply', '-f', file);
+    await place.world.onTarget('create', 'secret', 'generic', 'purser-1', '-n', 'deploy');
+    await place.world.onTarget('label', 'secret', 'purser-1', '-n', 'deploy', 'tokens.purser.dev/managed-by=purser');
 
-    expect(await failures(orphans, shell)).toEqual([]);
-    await world.kubectl('delete', 'mt', '-n', 'default', 'stuck', '--timeout=30s');
-    expect(await world.onTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
+    expect(await failures(orphans, place.shell)).toEqual([]);
+    await place.world.kubectl('delete', 'mt', '-n', 'default', 'stuck', '--timeout=30s');
+    expect(await place.world.onTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
   });
 });
 
 describe('A manifest of the manual', () => {
   it('is a kustomization beside the checkout that changes what it says', async () => {
     const [kustomization] = blocksIn('kustomization');
-    const folder = join(shell.folder, '../our-purser');
+    const folder = join(place.shell.folder, '../our-purser');
     await mkdir(folder);
     await writeFile(join(folder, 'kustomization.yaml'), kustomization?.text ?? '');
     const { output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', folder]);
@@ -135,7 +127,7 @@ describe('A manifest of the manual', () => {
   it('is a configuration that Prometheus takes', async () => {
     requirePrometheus();
     const [config] = blocksIn('prometheus');
-    const file = join(shell.folder, 'prometheus.yml');
+    const file = join(place.shell.folder, 'prometheus.yml');
     await writeFile(file, config?.text ?? '');
     expect(await run('promtool', ['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
   });

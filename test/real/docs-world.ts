@@ -2,13 +2,14 @@
 
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
 import { parse } from 'yaml';
 import { type Block, blocksOf, documents, stepsOf } from '../docs/documents.ts';
 import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
 import { newFolder } from '../support/folders.ts';
 import { helmBinary, kubeBinaries } from '../support/kube-binaries.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
-import type { DeployWorld } from './deploy-world.ts';
+import { DeployWorld } from './deploy-world.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -19,8 +20,19 @@ export function blocksIn(place: string): readonly Block[] {
     .filter((block) => block.place === place);
 }
 
+/** Clusters without Purser, and a shell beside them, while the tests of a file run. */
+export function documentedPlace(): { readonly world: DeployWorld; readonly shell: Shell } {
+  const place = {} as { world: DeployWorld; shell: Shell };
+  beforeAll(async () => {
+    place.world = await DeployWorld.bare();
+    place.shell = await shellOf(place.world);
+  });
+  afterAll(() => place.world?.stop());
+  return place;
+}
+
 /** A shell in a checkout, with `hub` and `target` as contexts. */
-export async function shellOf({ hub, target }: DeployWorld): Promise<Shell> {
+async function shellOf({ hub, target }: DeployWorld): Promise<Shell> {
   const above = await newFolder();
   const folder = join(above, 'purser');
   for (const name of ['purser', 'home', 'bin']) await mkdir(join(above, name));
