@@ -10,7 +10,7 @@ import type { Component } from '../runtime/lifecycle.ts';
 export function targetClusters(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
   const following = new Subscription();
   const start = async () => {
-    following.add(changes$.subscribe(({ type, object }) => type === 'deleted' && void clients.forget(object)));
+    following.add(changes$.subscribe(({ type, object }) => (type === 'deleted' ? void clients.forget(object) : clients.recall(object))));
   };
   const stop = async () => {
     following.unsubscribe();

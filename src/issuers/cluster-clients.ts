@@ -43,6 +43,11 @@ export class ClusterClients {
     if (slot !== undefined) await this.#end(slot);
   }
 
+  /** Lets a Cluster be used that is registered: it may be back after a list that lacked it by mistake. */
+  recall({ metadata: { uid = '' } }: Cluster): void {
+    this.#deleted.delete(uid);
+  }
+
   /** Ends all connections; work under way fails. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -2,13 +2,19 @@
 
 import { Agent } from 'node:https';
 import { afterEach, expect, it } from '@jest/globals';
+import { Subject } from 'rxjs';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters } from '../../src/api/resources.ts';
+import { targetClusters } from '../../src/app/target-clusters.ts';
 import { startApp } from '../../src/app.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
+import type { Change } from '../../src/kube/store.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterWorld } from '../controllers/cluster-status/cluster-world.ts';
 import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts';
-import { withIdentity } from '../issuers/wire-target.ts';
+import { IssuerWorld } from '../issuers/issuer-world.ts';
+import { registered } from '../issuers/registration.ts';
+import { authority, grants, withIdentity } from '../issuers/wire-target.ts';
 import { eventually } from '../kube/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { appSettings } from '../support/app-settings.ts';
@@ -47,3 +53,19 @@ it('drops connections and credential of a Cluster that is deleted, also where no
   expect((await answer).status).toBe(503);
   expect((await post()).status).toBe(404);
 }, 60_000);
+
+it('F57: reaches a Cluster again that a list lacked by mistake', async () => {
+  const world = new IssuerWorld({});
+  closing.push(() => world.close());
+  const { url } = await world.serve(grants());
+  const prod = registered({ servers: [url], ca: authority.certificate });
+  const changes$ = new Subject<Change<Cluster>>();
+  const targets = targetClusters(world.issuer, { changes$ });
+  await targets.start(AbortSignal.any([]));
+  closing.push(() => targets.stop(AbortSignal.any([])));
+  await world.issue(prod);
+  changes$.next({ type: 'deleted', key: 'prod-eu', object: prod.cluster });
+  await expect(world.issue(prod)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
+  changes$.next({ type: 'added', key: 'prod-eu', object: prod.cluster });
+  await world.issue(prod);
+});
