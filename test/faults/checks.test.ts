@@ -20,6 +20,12 @@ function issued(seconds: number, status = 201): Recorded {
   return at(seconds, { type: 'request', server: 'one', method: 'POST', path, status, forwarded: true, tookMs: 5 });
 }
 
+/** What Purser holds, minute by minute. */
+function memory(megabytesAt: (minute: number) => number): readonly Recorded[] {
+  const minutes = Array.from({ length: 17 }, (_, minute) => minute);
+  return minutes.map((minute) => at(minute * 60, { type: 'usage', pid: 1, rssMegabytes: megabytesAt(minute), handles: 10 }));
+}
+
 const created = at(0, { type: 'cause', token: 'a', why: 'created' });
 const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 
@@ -45,6 +51,8 @@ describe('checkHistory', () => {
     ],
     ['I7: a token without permission', [created, at(1, { type: 'grant', token: 'a', allowed: false }), issued(5)], ['I7']],
     ['I8: too much memory', [at(1, { type: 'usage', pid: 1, rssMegabytes: 5_000, handles: 10 })], ['I8']],
+    ['I8: memory that does not come back', memory((minute) => 100 + 5 * minute), ['I8']],
+    ['no I8 in memory that comes back', memory((minute) => (minute % 4 === 0 ? 100 : 200)), []],
     ['I9: an expired token that is called ready', [sample(700, 'x')], ['I9']],
     ['I11: a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
     ['I12: a valid token that is taken away', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],

@@ -88,8 +88,9 @@ function growth(usage: readonly Of<'usage'>[]): readonly Violation[] {
   const [first, last] = [usage[0], usage.at(-1)];
   if (first === undefined || last === undefined || last.at - first.at < SOAK_MS) return [];
   const quarter = Math.floor(usage.length / 4);
-  const mean = (some: readonly Of<'usage'>[]) => some.reduce((sum, { rssMegabytes }) => sum + rssMegabytes, 0) / some.length;
-  const [early, late] = [mean(usage.slice(quarter, 2 * quarter)), mean(usage.slice(-quarter))];
+  // The least: what a fault takes for a while is given back, what leaks is not.
+  const least = (some: readonly Of<'usage'>[]) => Math.min(...some.map(({ rssMegabytes }) => rssMegabytes));
+  const [early, late] = [least(usage.slice(quarter, 2 * quarter)), least(usage.slice(-quarter))];
   return late > early * MAX_GROWTH
     ? [{ invariant: 'I8', at: last.at, message: `memory grew from ${early.toFixed(0)} to ${late.toFixed(0)} MB` }]
     : [];
