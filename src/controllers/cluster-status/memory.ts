@@ -30,6 +30,8 @@ export interface Recollection {
   isNews: boolean;
   /** When the next sign of life may be written, once that is due. */
   reservedAt: number | undefined;
+  /** Whether the last write was a sign of life, and the next one is due a whole period later. */
+  isRegular: boolean;
 }
 
 /** Connections that are all made at once are all late. */
@@ -103,5 +105,6 @@ function fresh(uid: string, registration: Registration): Recollection {
     conditions: [],
     isNews: true,
     reservedAt: undefined,
+    isRegular: false,
   };
 }

@@ -143,6 +143,8 @@ function pausedMs(rejections: number, { probeIntervalMs, accessIntervalMs }: Pro
   return Math.max(probeIntervalMs, Math.min(probeIntervalMs * 2 ** Math.max(rejections - 1, 0), accessIntervalMs));
 }
 
+/** Times in a status are whole seconds. */
+const CLIPPED_MS = 1_000;
 const RIGHTS_UNKNOWN: Fault = { reason: 'RightsUnknown', detail: '' };
 
 /** The address as it is registered. */
@@ -164,10 +166,12 @@ async function tell(deps: ClusterDeps, registered: RegisteredCluster, signal: Ab
   const status = defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });
   const previous = cluster.status ?? {};
   known.conditions = conditions;
-  if (!known.isNews && !saysOther(status, previous) && !isHeartbeatDue(deps, known, previous)) return;
+  const isNews = known.isNews || saysOther(status, previous);
+  if (!isNews && !isHeartbeatDue(deps, known, previous)) return;
   const heartbeat = conditions.map((condition) => ({ ...condition, lastHeartbeatTime: instantText(now) }));
   await hub.updateStatus(Clusters, { ...cluster, status: { ...status, conditions: heartbeat } }, { signal });
   known.isNews = false;
+  known.isRegular = !isNews;
   known.reservedAt = undefined;
   for (const note of notesOf(previous, status)) recorder.record(cluster, note);
 }
@@ -176,7 +180,10 @@ async function tell(deps: ClusterDeps, registered: RegisteredCluster, signal: Ab
 function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollection, { conditions = [] }: ClusterStatus): boolean {
   const now = clock.now();
   const lastAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
-  if (nextTurnAt('heartbeat', known.uid, lastAt, heartbeatMs(view.clusters.size)) > now) return false;
+  const periodMs = heartbeatMs(view.clusters.size);
+  // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
+  const dueAt = known.isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', known.uid, lastAt, periodMs);
+  if (dueAt > now) return false;
   known.reservedAt ??= memory.reserveWrite(now);
   return known.reservedAt <= now;
 }

@@ -97,6 +97,8 @@ it('writes no more than 3.4 signs of life a second, and one for each cluster in 
   const gaps = fleet.writes.slice(4).map((at, index) => at - (fleet.writes[index] ?? 0));
   // Four gaps of 1/3.4 s, less a step of the test's clock on either side.
   expect(Math.min(...gaps)).toBeGreaterThan(4_000 / 3.4 - 2 * STEP_MS);
+  const within = fleet.writes.map((from) => fleet.writes.filter((at) => at >= from && at < from + 300_000).length);
+  expect(Math.max(...within)).toBeLessThanOrEqual(FLEET);
 }, 120_000);
 
 it('asks a healthy cluster in its turn, whatever the others do', async () => {
