@@ -7,9 +7,10 @@ import { whenAborted } from '../../runtime/leadership.ts';
 import { generationChanged } from '../../runtime/predicates.ts';
 import { planRetry } from '../../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../../runtime/trigger.ts';
+import type { ClusterDeps } from './deps.ts';
 import { ClusterMemory } from './memory.ts';
 import { type ClusterInformers, RegistryView } from './observe.ts';
-import { type ClusterDeps, createReconcile } from './reconcile.ts';
+import { createReconcile } from './reconcile.ts';
 
 export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'memory'> {
   readonly informers: ClusterInformers;

@@ -1,0 +1,52 @@
+// Telling what is known of a cluster: its status when that says something new, and a sign of life now and then.
+
+import type { ClusterStatus } from '../../api/cluster.gen.ts';
+import { Clusters } from '../../api/resources.ts';
+import { clusterConditions } from '../../domain/cluster-health.ts';
+import { distributionOf } from '../../domain/cluster-version.ts';
+import { heartbeatMs, nextTurnAt, saysOther } from '../../domain/cluster-writes.ts';
+import { defined } from '../../domain/defined.ts';
+import { instantOf, instantText } from '../../domain/instant.ts';
+import type { RegisteredCluster } from '../../issuers/registered-cluster.ts';
+import type { ClusterDeps } from './deps.ts';
+import { freshnessOf } from './freshness.ts';
+import type { Recollection } from './memory.ts';
+import { notesOf } from './notes.ts';
+
+/** Times in a status are whole seconds. */
+const CLIPPED_MS = 1_000;
+
+/** Writes the status, and records events, if it is time to. */
+export async function tell(deps: ClusterDeps, registered: RegisteredCluster, signal: AbortSignal): Promise<void> {
+  const { hub, memory, clock, recorder } = deps;
+  const { cluster } = registered;
+  const known = memory.of(registered);
+  const now = clock.now();
+  if (known.health === undefined) return;
+  const fresh = freshnessOf(registered, now);
+  const conditions = clusterConditions(known.health, fresh, known.conditions, now);
+  const { version, activeEndpoint } = known;
+  const status = defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });
+  const previous = cluster.status ?? {};
+  known.conditions = conditions;
+  const isNews = known.isNews || saysOther(status, previous);
+  if (!isNews && !isHeartbeatDue(deps, known, previous)) return;
+  const heartbeat = conditions.map((condition) => ({ ...condition, lastHeartbeatTime: instantText(now) }));
+  await hub.updateStatus(Clusters, { ...cluster, status: { ...status, conditions: heartbeat } }, { signal });
+  known.isNews = false;
+  known.isRegular = !isNews;
+  known.reservedAt = undefined;
+  for (const note of notesOf(previous, status)) recorder.record(cluster, note);
+}
+
+/** A sign of life that is due takes its turn among those of all clusters. */
+function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollection, { conditions = [] }: ClusterStatus): boolean {
+  const now = clock.now();
+  const lastAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
+  const periodMs = heartbeatMs(view.clusters.size);
+  // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
+  const dueAt = known.isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', known.uid, lastAt, periodMs);
+  if (dueAt > now) return false;
+  known.reservedAt ??= memory.reserveWrite(now);
+  return known.reservedAt <= now;
+}
