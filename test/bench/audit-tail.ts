@@ -25,6 +25,7 @@ interface AuditEvent {
 }
 
 const CHUNK_BYTES = 1 << 22;
+const COMPLETE = 'ResponseComplete';
 
 /** Reads from where it was last read. */
 export class AuditTail {
@@ -59,8 +60,16 @@ export class AuditTail {
     const end = all.lastIndexOf(10) + 1;
     this.#rest = all.subarray(end);
     const lines = all.toString('utf8', 0, end).split('\n');
-    const events = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as AuditEvent);
-    return events.filter(({ stage, user }) => stage === 'ResponseComplete' && user.username === this.#user).map(auditedOf);
+    return lines.filter((line) => this.#mayCount(line)).flatMap((line) => this.#counted(JSON.parse(line) as AuditEvent));
+  }
+
+  /** What is measured runs beside us: a line that is not wanted is not worth parsing. */
+  #mayCount(line: string): boolean {
+    return line.includes(COMPLETE) && line.includes(this.#user);
+  }
+
+  #counted(event: AuditEvent): readonly Audited[] {
+    return event.stage === COMPLETE && event.user.username === this.#user ? [auditedOf(event)] : [];
   }
 }
 

@@ -1,25 +1,74 @@
-// The least that a façade in Node can cost: takes a request over TLS, sends it to the server that it is given, and passes the
-// answer on. Nobody is authenticated, nothing is read or checked. Tells its parent where it listens.
+// The least that a façade on Node's own HTTP server can cost: takes a request over TLS, sends it to the server that it is given,
+// and passes the answer on. Nobody is authenticated, nothing is read or checked, and the way to the server knows just as much of
+// HTTP as this server's answers need. Tells its parent where it listens.
 
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
-import { Pool } from 'undici';
+import { connect, type TLSSocket } from 'node:tls';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 
-const [server = '', caPath = '', connections = ''] = process.argv.slice(2);
-const pool = new Pool(server, { connections: Number(connections), connect: { ca: await readFile(caPath, 'utf8') } });
+const [server = '', caPath = ''] = process.argv.slice(2);
+const { hostname: host, port } = new URL(server);
+const ca = await readFile(caPath, 'utf8');
 const { certificate: cert, key } = issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now());
 
-const proxy = createServer({ cert, key }, (request, response) => void pass(request, response));
-proxy.listen(0, '127.0.0.1', () => process.send?.(`https://127.0.0.1:${(proxy.address() as AddressInfo).port}`));
+/** A connection to the server, for one exchange at a time. */
+class Line {
+  readonly #socket: TLSSocket = connect({ host, port: Number(port), ca });
+  #read = '';
+  #answered: (answer: string) => void = () => {};
 
-async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { url: path = '/', headers } = request;
-  const passed = { authorization: headers.authorization ?? '', 'content-type': headers['content-type'] ?? '' };
-  const reply = await pool.request({ method: 'POST', path, headers: passed, body: await buffer(request) });
-  const body = Buffer.from(await reply.body.arrayBuffer());
-  response.writeHead(reply.statusCode, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+  constructor() {
+    this.#socket.setNoDelay(true);
+    this.#socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#socket.on('close', () => process.exit(1));
+  }
+
+  /** Sends a whole request, a character for each byte, and passes on the answer in the same way. */
+  exchange(request: string, answered: (answer: string) => void): void {
+    this.#answered = answered;
+    this.#socket.write(request, 'latin1');
+  }
+
+  #take(chunk: Buffer): void {
+    this.#read += chunk.toString('latin1');
+    const headEnds = this.#read.indexOf(END_OF_HEAD);
+    const length = LENGTH.exec(this.#read)?.[1];
+    if (headEnds < 0 || this.#read.length < headEnds + END_OF_HEAD.length + Number(length)) return;
+    const answer = this.#read;
+    this.#read = '';
+    this.#answered(answer);
+  }
 }
+
+const END_OF_HEAD = '\r\n\r\n';
+const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
+const STATUS = 'HTTP/1.1 '.length;
+
+/** Those that wait for the next request; there are as many as callers. */
+const free: Line[] = [];
+
+function pass(request: IncomingMessage, response: ServerResponse): void {
+  const { url = '/', headers } = request;
+  let body = '';
+  request.on('data', (chunk: Buffer) => (body += chunk.toString('latin1')));
+  request.on('end', () => {
+    const line = free.pop() ?? new Line();
+    const passed = `authorization: ${headers.authorization}\r\ncontent-type: ${headers['content-type']}\r\n`;
+    const head = `POST ${url} HTTP/1.1\r\nhost: ${host}\r\n${passed}content-length: ${body.length}${END_OF_HEAD}`;
+    line.exchange(`${head}${body}`, (answer) => {
+      free.push(line);
+      const content = answer.slice(answer.indexOf(END_OF_HEAD) + END_OF_HEAD.length);
+      response.writeHead(Number(answer.slice(STATUS, STATUS + 3)), {
+        'content-type': 'application/json',
+        'content-length': content.length,
+      });
+      response.end(content, 'latin1');
+    });
+  });
+}
+
+const proxy = createServer({ cert, key }, pass);
+proxy.listen(0, '127.0.0.1', () => process.send?.(`https://127.0.0.1:${(proxy.address() as AddressInfo).port}`));

@@ -43,7 +43,7 @@ async function bench(load: Load, rounds: number): Promise<object> {
   // Without audit logs: they would make kube-apiserver dearer, and the façade cheap beside it.
   const world = await startTokenWorld({ audit: false });
   const purser = await startPurser(world.kubeconfig);
-  const proxy = await startProxy(world.target, load);
+  const proxy = await startProxy(world.target);
   const { facade = '' } = await purser.ready;
   const { connections } = load;
   const untrusted = { connections, connect: { rejectUnauthorized: false } };
@@ -74,10 +74,10 @@ interface Proxy {
   readonly child: ChildProcess;
 }
 
-async function startProxy(target: RealCluster, { connections }: Load): Promise<Proxy> {
+async function startProxy(target: RealCluster): Promise<Proxy> {
   const caPath = join(target.folder, 'proxy-ca.crt');
   await writeFile(caPath, target.ca);
-  const child = fork(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath, String(connections)]);
+  const child = fork(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
   const [url] = (await once(child, 'message')) as [string];
   return { url, child };
 }
