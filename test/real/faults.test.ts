@@ -17,7 +17,7 @@ const SEED = 8;
 const DRAWN_MINUTES = 0.3;
 const CRASHES = 3;
 /** Quick ones, of every kind. */
-const CHOSEN = new Set(['F14', 'F16', 'F19', 'F44', 'T2', 'H2']);
+const CHOSEN = new Set(['F14', 'F16', 'F19', 'F44', 'F57d', 'T2', 'H2']);
 
 const scenarios: readonly Scenario[] = [
   ...SCENARIOS.filter(({ id }) => CHOSEN.has(id)),
