@@ -54,6 +54,11 @@ describe('checkHistory', () => {
     ['I8: memory that does not come back', memory((minute) => 100 + 5 * minute), ['I8']],
     ['no I8 in memory that comes back', memory((minute) => (minute % 4 === 0 ? 100 : 200)), []],
     ['I9: an expired token that is called ready', [sample(700, 'x')], ['I9']],
+    [
+      'no I9 in a Secret without a record',
+      [sample(700, 'x', { secret: { uid: 's', digest: 'x', issuedAt: 0, expiresAt: 0, renewAt: instant(60) } })],
+      [],
+    ],
     ['I11: a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
     ['I12: a valid token that is taken away', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],
   ])('finds %s', (_, history, invariants) => {
