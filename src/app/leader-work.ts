@@ -31,7 +31,7 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   // A name for each life of a process, by which it speaks to the hub.
   const instance = `${hostname()}_${randomUUID()}`;
   const recorder = recorderOf(options, hub, instance);
-  const leading = leadership(options, instance);
+  const leading = leadership(options, { identity: instance, streams: hub.transport.streams });
   metrics.leads = () => leading.leads();
   const { verifyIntervalMs, protectedNamespaces, ownAddress, probeIntervalMs, accessIntervalMs } = settings;
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, ownAddress, limits: tokenLimits(settings) };

@@ -4,6 +4,7 @@ import { defer, NEVER, type Observable, tap } from 'rxjs';
 import { FieldManager } from '../api/names.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createElection, type Election } from '../kube/lease.ts';
+import type { OpenStreams } from '../kube/open-streams.ts';
 import { createTransport, type Transport } from '../kube/transport.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -17,8 +18,15 @@ export interface Leadership extends Component {
   leads(): boolean;
 }
 
-/** Stands for election under a name that no other life of a process has. */
-export function leadership(options: AppOptions, identity: string): Leadership {
+export interface Candidacy {
+  /** A name that no other life of a process has. */
+  readonly identity: string;
+  /** The watches of the hub: the Lease, which is looked at all the time, is the first to tell when they may be dead. */
+  readonly streams: OpenStreams;
+}
+
+/** Stands for election. */
+export function leadership(options: AppOptions, { identity, streams }: Candidacy): Leadership {
   let standing: { readonly election: Election; readonly lease: Transport } | undefined;
   return {
     name: 'leadership',
@@ -27,7 +35,7 @@ export function leadership(options: AppOptions, identity: string): Leadership {
     async start() {
       const { hub, clock, execEnv } = options;
       // A way to the hub of its own: a Lease that waits behind a thousand other writes is lost.
-      const lease = createTransport(hub, { clock, connections: 1, ...(execEnv && { execEnv }) });
+      const lease = createTransport(hub, { clock, streams, connections: 1, ...(execEnv && { execEnv }) });
       standing = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
     },
     async stop() {

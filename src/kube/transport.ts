@@ -8,6 +8,7 @@ import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
 import { Dialer, type DialOptions, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
+import { OpenStreams } from './open-streams.ts';
 import { type Reply, wholeReply } from './reply.ts';
 import { codeOf, TransportError, transportError } from './transport-error.ts';
 
@@ -45,6 +46,8 @@ export interface TransportOptions extends Partial<DialOptions> {
   readonly rereadMs?: number;
   /** Environment of credential plugins; without it, none is run. */
   readonly execEnv?: Env;
+  /** Those of another transport to the same server: what either hears of the server is known to both. */
+  readonly streams?: OpenStreams;
 }
 
 /** Opens nothing before the first request. Throws if the configuration names no cluster or one that cannot be used. */
@@ -62,6 +65,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
 /** Requests and streams to one API server. Made by `createTransport`. */
 export class Transport {
   readonly server: string;
+  readonly streams: OpenStreams;
   readonly #base: { readonly origin: string; readonly path: string };
   readonly #credentials: Credentials;
   readonly #dialer: Dialer;
@@ -71,6 +75,7 @@ export class Transport {
 
   constructor(server: string, parts: { readonly credentials: Credentials; readonly dialer: Dialer }, options: TransportOptions) {
     this.server = server;
+    this.streams = options.streams ?? new OpenStreams();
     const { origin, pathname } = new URL(server);
     this.#base = { origin, path: pathname.replace(/\/+$/, '') };
     this.#credentials = parts.credentials;
@@ -82,6 +87,7 @@ export class Transport {
 
   /** One answer, whatever its status. Throws `TransportError`, or the reason of `signal` when that aborts. */
   async request(request: TransportRequest): Promise<Reply> {
+    const sentAt = this.#clock.monotonic();
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
     const send = async (identity: Identity) => {
@@ -89,8 +95,11 @@ export class Transport {
       return withoutSecret(reply, identity);
     };
     try {
-      return await this.#exchange(request, send, deadline);
+      const reply = await this.#exchange(request, send, deadline);
+      this.streams.answered();
+      return reply;
     } catch (error) {
+      if (this.#isUnanswered(error, request, sentAt)) this.streams.unanswered(sentAt);
       throw this.#explained(error, request, deadline);
     } finally {
       deadline.clear();
@@ -146,17 +155,27 @@ export class Transport {
   }
 
   async *#chunks(body: AsyncIterable<Uint8Array>, request: StreamRequest, deadline: Deadline): AsyncGenerator<Uint8Array> {
+    const stream = { deadline, heardAt: this.#clock.monotonic() };
+    this.streams.add(stream);
     deadline.reset(request.idleMs);
     try {
       for await (const chunk of body) {
+        stream.heardAt = this.#clock.monotonic();
         deadline.reset(request.idleMs);
         yield chunk;
       }
     } catch (error) {
       throw this.#explained(error, request, deadline);
     } finally {
+      this.streams.delete(stream);
       deadline.clear();
     }
+  }
+
+  /** Whether the server may not have been there; a caller who leaves at once has not waited for it. */
+  #isUnanswered(error: unknown, { signal }: TransportRequest, sentAt: number): boolean {
+    if (signal?.aborted) return this.#clock.monotonic() - sentAt >= PATIENCE_MS;
+    return codeOf(error) !== 'EMSGSIZE';
   }
 
   #explained(error: unknown, request: TransportRequest, deadline: Deadline): unknown {
@@ -178,6 +197,7 @@ interface Opened {
 }
 
 const USER_AGENT = 'purser';
+const PATIENCE_MS = 2_000;
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide. */

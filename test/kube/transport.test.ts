@@ -270,6 +270,91 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
+    describe('after requests without an answer', () => {
+      /** A stream that has begun with a byte, on a server that leaves requests alone until `isBack`. */
+      async function silence() {
+        const state = { isBack: false, say: (_text: string): void => undefined };
+        const server = await serve((request, reply) => {
+          if (request.path === '/watch') {
+            state.say = (text) => void reply.bytes(text);
+            reply.open().bytes('a');
+          } else if (state.isBack) reply.json(200, {});
+        });
+        const transport = connect(server);
+        const stream = await transport.stream({ ...GET, path: '/watch', idleMs: 100_000 });
+        if (stream.type !== 'stream') throw new Error('refused');
+        const chunks = stream.chunks[Symbol.asyncIterator]();
+        await chunks.next();
+        clock.advance(1);
+        const beside = connect(server, {}, { streams: transport.streams });
+        const ask = async (abort?: AbortController, way = transport) => {
+          const asked = server.requests.length;
+          const reply = way.request({ ...GET, timeoutMs: 10_000, signal: abort?.signal }).catch((error: unknown) => error);
+          await eventually(() => expect(server.requests.length).toBeGreaterThan(asked));
+          return { reply };
+        };
+        return { state, chunks, ask, beside };
+      }
+
+      it('end when the server is back, if they were silent all the time (F5, F56)', async () => {
+        const { state, chunks, ask } = await silence();
+        const next = chunks.next().catch((error: unknown) => error);
+        const unanswered = await ask();
+        clock.advance(10_000);
+        expect(await unanswered.reply).toMatchObject({ code: 'ETIMEDOUT' });
+        state.isBack = true;
+        await (await ask()).reply;
+        clock.advance(0);
+        expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
+        expect(clock.pending).toBe(0);
+      });
+
+      it('end when that is known from another way to the server', async () => {
+        const { state, chunks, ask, beside } = await silence();
+        const next = chunks.next().catch((error: unknown) => error);
+        const unanswered = await ask(undefined, beside);
+        clock.advance(10_000);
+        await unanswered.reply;
+        state.isBack = true;
+        await (await ask(undefined, beside)).reply;
+        clock.advance(0);
+        expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
+      });
+
+      it('go on when something came meanwhile', async () => {
+        const { state, chunks, ask } = await silence();
+        const unanswered = await ask();
+        state.say('b');
+        await chunks.next();
+        clock.advance(10_000);
+        await unanswered.reply;
+        state.isBack = true;
+        await (await ask()).reply;
+        clock.advance(0);
+        state.say('c');
+        expect(Buffer.from((await chunks.next()).value ?? []).toString()).toBe('c');
+        await chunks.return?.(undefined);
+      });
+
+      it.each([
+        ['end after a caller who waited in vain', 2_000, { code: 'ETIMEDOUT' }],
+        ['go on after a caller who left at once', 1_999, { value: expect.anything() }],
+      ])('%s', async (_what, waitedMs, outcome) => {
+        const { state, chunks, ask } = await silence();
+        const next = chunks.next().catch((error: unknown) => error);
+        const caller = new AbortController();
+        const unanswered = await ask(caller);
+        clock.advance(waitedMs);
+        caller.abort();
+        await unanswered.reply;
+        state.isBack = true;
+        await (await ask()).reply;
+        clock.advance(0);
+        state.say('b');
+        expect(await next).toMatchObject(outcome);
+      });
+    });
+
     it('leave no timer behind when their reader is aborted between two chunks', async () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
       const controller = new AbortController();
