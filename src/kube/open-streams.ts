@@ -2,17 +2,21 @@
 
 import type { Deadline } from './deadline.ts';
 
-/** A stream, and when something was last heard on it; on the monotonic clock. */
+/** A stream, and when something was last heard on it. */
 export interface OpenStream {
   readonly deadline: Deadline;
   heardAt: number;
 }
 
-/** Finds the streams that are likely to be dead long before their silence tells. */
+/** With a shorter silence of the server streams go on as before: one failure among many successes says nothing of them. */
+const LEAST_SILENCE_MS = 5_000;
+
+/** Finds the streams that are likely to be dead long before their own silence tells. Instants are on the monotonic clock. */
 export class OpenStreams {
   readonly #open = new Set<OpenStream>();
-  /** When the last request was sent that got no answer, until another one gets one. */
-  #unansweredAt: number | undefined;
+  #answeredAt = -Infinity;
+  /** Since when no request got an answer, if one failed. */
+  #silentSince: number | undefined;
 
   add(stream: OpenStream): void {
     this.#open.add(stream);
@@ -24,14 +28,15 @@ export class OpenStreams {
 
   /** A request got no answer. */
   unanswered(sentAt: number): void {
-    this.#unansweredAt = sentAt;
+    this.#silentSince ??= Math.max(sentAt, this.#answeredAt);
   }
 
-  /** A request got an answer. What kept others from one may have cut streams off, too: those that were not heard of since are ended. */
-  answered(): void {
-    const since = this.#unansweredAt;
-    if (since === undefined) return;
-    this.#unansweredAt = undefined;
+  /** A request got an answer. What kept others from one for long may have cut streams off, too: those that were as silent are ended. */
+  answered(now: number): void {
+    const since = this.#silentSince ?? now;
+    this.#silentSince = undefined;
+    this.#answeredAt = now;
+    if (now - since < LEAST_SILENCE_MS) return;
     for (const { deadline, heardAt } of this.#open) if (heardAt < since) deadline.reset(0);
   }
 }

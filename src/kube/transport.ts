@@ -96,7 +96,7 @@ export class Transport {
     };
     try {
       const reply = await this.#exchange(request, send, deadline);
-      this.streams.answered();
+      this.streams.answered(this.#clock.monotonic());
       return reply;
     } catch (error) {
       if (this.#isUnanswered(error, request, sentAt)) this.streams.unanswered(sentAt);

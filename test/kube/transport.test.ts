@@ -321,6 +321,21 @@ describe('transport', () => {
         expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
       });
 
+      it('go on when others got an answer all the time', async () => {
+        const { state, chunks, ask } = await silence();
+        const unanswered = await ask();
+        clock.advance(6_000);
+        state.isBack = true;
+        await (await ask()).reply;
+        clock.advance(4_000);
+        await unanswered.reply;
+        await (await ask()).reply;
+        clock.advance(0);
+        state.say('b');
+        expect(Buffer.from((await chunks.next()).value ?? []).toString()).toBe('b');
+        await chunks.return?.(undefined);
+      });
+
       it('go on when something came meanwhile', async () => {
         const { state, chunks, ask } = await silence();
         const unanswered = await ask();
@@ -337,9 +352,10 @@ describe('transport', () => {
       });
 
       it.each([
-        ['end after a caller who waited in vain', 2_000, { code: 'ETIMEDOUT' }],
-        ['go on after a caller who left at once', 1_999, { value: expect.anything() }],
-      ])('%s', async (_what, waitedMs, outcome) => {
+        ['end after a caller who waited in vain', 2_000, 3_000, { code: 'ETIMEDOUT' }],
+        ['go on after a caller who left at once', 1_999, 9_000, { value: expect.anything() }],
+        ['go on after a short silence', 2_000, 2_999, { value: expect.anything() }],
+      ])('%s', async (_what, waitedMs, moreMs, outcome) => {
         const { state, chunks, ask } = await silence();
         const next = chunks.next().catch((error: unknown) => error);
         const caller = new AbortController();
@@ -347,6 +363,7 @@ describe('transport', () => {
         clock.advance(waitedMs);
         caller.abort();
         await unanswered.reply;
+        clock.advance(moreMs);
         state.isBack = true;
         await (await ask()).reply;
         clock.advance(0);
