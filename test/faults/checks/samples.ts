@@ -36,14 +36,16 @@ export const monotony: Check = (history) =>
       : undefined,
   );
 
+/** Of a Secret whose record was just taken away by somebody, nothing says when its token expires. */
+function isExpired({ at, secret }: Sampled): boolean {
+  return secret?.digest !== undefined && secret.expiresAt > 0 && secret.expiresAt < at - 2_000;
+}
+
 /** Status says what is. */
 export const honesty: Check = (history) =>
   looks(history, 'I9', (now, before) => {
     if (now.observedGeneration > now.generation) return 'a generation was observed that does not exist';
-    const { secret } = now;
-    // Of a Secret whose record was just taken away by somebody, nothing says when its token expires.
-    const expiresAt = secret?.digest === undefined ? 0 : secret.expiresAt;
-    if (now.ready === 'True' && expiresAt > 0 && expiresAt < now.at - 2_000) return 'called ready with an expired token';
+    if (now.ready === 'True' && isExpired(now)) return 'called ready with an expired token';
     const isSame = before?.uid === now.uid && before.ready === now.ready && now.ready !== '' && before.readySince !== now.readySince;
     return isSame && Date.parse(now.readySince) < before.at - 2_000 ? 'the transition time changed without a transition' : undefined;
   });
