@@ -3,6 +3,7 @@
 
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
+import { withoutSecret } from '../std/sensitive.ts';
 import { Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
 import { Dialer, type DialOptions, rejectServer } from './dial.ts';
@@ -92,7 +93,7 @@ export class Transport {
     const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
     const send = async (identity: Identity) => {
       const reply = await wholeReply(this.#dialer.connections(identity, 'requests'), this.#options(request, identity), limits);
-      return withoutSecret(reply, identity);
+      return cleaned(reply, identity);
     };
     try {
       const reply = await this.#exchange(request, send, deadline);
@@ -140,7 +141,7 @@ export class Transport {
     // undici does not hear of an abort while it still connects, and a silent server can make that last.
     const { statusCode: status, headers, body } = await untilAborted(opening, signal);
     if (status === 200) return { status, body };
-    return { status, body, reply: withoutSecret({ status, headers, body: await readWhole(body, this.#maxBytes) }, identity) };
+    return { status, body, reply: cleaned({ status, headers, body: await readWhole(body, this.#maxBytes) }, identity) };
   }
 
   #options(request: TransportRequest, identity: Identity): Dispatcher.RequestOptions {
@@ -211,8 +212,8 @@ async function sendAgainIfCut<A>({ method }: TransportRequest, send: () => Promi
 }
 
 /** Answers to failed requests end up in messages and logs; a server might echo what we sent. */
-function withoutSecret(reply: Reply, { secret }: Identity): Reply {
-  return reply.status < 400 || secret === undefined ? reply : { ...reply, body: reply.body.replaceAll(secret, '[redacted]') };
+function cleaned(reply: Reply, { secret }: Identity): Reply {
+  return reply.status < 400 ? reply : { ...reply, body: withoutSecret(reply.body, secret) };
 }
 
 function queryText(query: TransportRequest['query']): string {

@@ -3,7 +3,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +18,7 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { measureUsage, rounded } from './process-usage.ts';
+import { nodeOptions } from './purser-process.ts';
 
 const NAMESPACE = 'purser-system';
 const READY_MS = 300_000;
@@ -58,13 +59,11 @@ async function started<T>({ children }: Bench, program: string, args: readonly s
   return message;
 }
 
-/** As `npm start` does, with further options of Node, such as `--cpu-prof`, if there are any. */
+/** As `npm start` does. */
 async function startPurser({ children }: Bench, kubeconfig: string): Promise<ChildProcess> {
-  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
-  const more = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
   const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'error' };
   const options = ['run', '--allow-loopback', '--facade-port', '0', '--metrics-port', '0'];
-  const child = fork('src/start.mjs', options, { env, execArgv: [...(scripts.start.match(/--\S+/g) ?? []), ...more] });
+  const child = fork('src/start.mjs', options, { env, execArgv: [...(await nodeOptions())] });
   children.push(child);
   return child;
 }

@@ -17,7 +17,9 @@ import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
+import { inParallel } from './in-parallel.ts';
 import { cpuSeconds, measureUsage, rounded } from './process-usage.ts';
+import { nodeOptions } from './purser-process.ts';
 
 const HUB_PATH = '/apis/registry.purser.dev/v1alpha1/clusters';
 const FACADE_PATH = '/auth/v1/clusters';
@@ -28,10 +30,7 @@ const MIN_LISTS = 20;
 const SMALL_LISTS = 300;
 const SINGLE_EVENTS = 100;
 const BURST_EVENTS = 500;
-const AT_ONCE = 32;
 const PATIENCE_MS = 300_000;
-/** As Purser is started by its image. */
-const NODE_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=40'];
 const ADMIN = 'admintoken';
 const ALICE = 'alicetoken';
 
@@ -98,22 +97,12 @@ function clusterOf(name: string, index: number): Cluster {
   };
 }
 
-async function inParallel<T>(items: readonly T[], act: (item: T, index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const work = async () => {
-    for (let index = next++; index < items.length; index = next++) await act(items[index] as T, index);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-}
-
 async function startPurser(children: ChildProcess[], kubeconfig: string, folder: string): Promise<Server> {
   const readyFile = join(folder, 'ready.json');
   // What the controllers do beside it is not the subject.
   const options = ['--components', 'facade', '--facade-port', '0', '--metrics-port', '0', '--facade-rate', '0', '--ready-file', readyFile];
-  // Such as `--cpu-prof`.
-  const execArgv = [...NODE_OPTIONS, ...(process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [])];
   const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'error' };
-  const child = fork('src/main.ts', options, { env, execArgv });
+  const child = fork('src/main.ts', options, { env, execArgv: [...(await nodeOptions())] });
   children.push(child);
   for (;;) {
     const ready = await readFile(readyFile, 'utf8').catch(() => '');
