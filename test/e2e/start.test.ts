@@ -237,7 +237,9 @@ describe('Metrics and health of a local run', () => {
   it('end the start with 2 and one line where their port is taken', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const { port } = new URL(ready.metrics);
-      const { code, stderr } = await runToEnd(['--data-dir', join(await newFolder(), 'kept'), '--metrics-port', port]);
+      // A local run of a person at the same machine may have the usual ports.
+      const others = ['--api-port', '0', '--facade-port', '0'];
+      const { code, stderr } = await runToEnd(['--data-dir', join(await newFolder(), 'kept'), '--metrics-port', port, ...others]);
 
       expect({ code, stderr }).toEqual({
         code: 2,
