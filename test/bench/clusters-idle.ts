@@ -1,32 +1,20 @@
 // What a fleet of healthy clusters costs while nothing happens: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`.
 // A real hub, targets that are always well, and Purser are processes of their own; what is counted is Purser's. Prints JSON.
 
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { Clusters, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { KubeClient } from '../../src/kube/client.ts';
+import { Clusters, Secrets } from '../../src/api/resources.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
-import { loadKubeConfig } from '../../src/kube/kube-config.ts';
-import { applyAll, readManifests } from '../../src/kube/manifests.ts';
-import { untilServed } from '../../src/kube/served.ts';
-import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
+import { adminOf, base64, furnishHub, NAMESPACE } from './hub.ts';
 import { measureUsage, rounded } from './process-usage.ts';
-import { nodeOptions } from './purser-process.ts';
+import { type Purser, startPurser } from './purser-process.ts';
 
-const NAMESPACE = 'purser-system';
 const READY_MS = 300_000;
-
-interface Bench {
-  readonly folder: string;
-  readonly children: ChildProcess[];
-}
 
 interface Fleet {
   readonly urls: readonly string[];
@@ -35,54 +23,27 @@ interface Fleet {
 
 async function bench(clusters: number, seconds: number): Promise<object> {
   const hub = await startRealCluster();
-  const world: Bench = { folder: await mkdtemp(join(tmpdir(), 'purser-bench-')), children: [] };
+  const client = await adminOf(hub);
   try {
-    const fleet = await started<Fleet>(world, 'test/support/stub-targets-process.ts', [String(clusters)]);
-    const path = await hub.kubeconfig('admin');
-    const client = new KubeClient(createTransport(await loadKubeConfig(path), { clock }), 'bench');
-    await furnish(client, fleet);
-    const figures = await measure(client, await startPurser(world, path), { clusters, seconds });
-    await client.transport.close();
+    const { urls, ca } = await startTargets(clusters);
+    await furnishHub(client);
+    for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
+    const purser = await startPurser(await hub.kubeconfig('admin'));
+    const figures = await measure(client, purser, { clusters, seconds });
+    await purser.stop();
     return figures;
   } finally {
-    await end(world);
+    await client.transport.close();
     await hub.stop();
   }
 }
 
-async function started<T>({ children }: Bench, program: string, args: readonly string[]): Promise<T> {
-  const child = fork(program, args);
-  children.push(child);
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended`)));
-  const [message] = (await Promise.race([once(child, 'message'), ended])) as [T];
-  ended.catch(() => {});
-  return message;
-}
-
-/** As `npm start` does. */
-async function startPurser({ children }: Bench, kubeconfig: string): Promise<ChildProcess> {
-  const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'error' };
-  const options = ['run', '--allow-loopback', '--facade-port', '0', '--metrics-port', '0'];
-  const child = fork('src/start.mjs', options, { env, execArgv: [...(await nodeOptions())] });
-  children.push(child);
-  return child;
-}
-
-async function end({ children, folder }: Bench): Promise<void> {
-  // Purser first, which would miss the others.
-  for (const child of children.toReversed().filter(({ exitCode }) => exitCode === null)) {
-    const ended = once(child, 'exit');
-    child.kill();
-    await ended;
-  }
-  await rm(folder, { recursive: true, force: true });
-}
-
-async function furnish(client: KubeClient, { urls, ca }: Fleet): Promise<void> {
-  await applyAll(client, await readManifests('crds'));
-  await client.create(Namespaces, { metadata: { name: NAMESPACE } });
-  await untilServed(client, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(20_000) });
-  for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
+/** They end with this process. */
+async function startTargets(count: number): Promise<Fleet> {
+  const child = fork('test/support/stub-targets-process.ts', [String(count)]);
+  process.once('exit', () => child.kill());
+  const [fleet] = (await once(child, 'message')) as [Fleet];
+  return fleet;
 }
 
 async function register(client: KubeClient, name: string, serverAddress: string, ca: string): Promise<void> {
@@ -100,7 +61,7 @@ async function register(client: KubeClient, name: string, serverAddress: string,
   await client.create(Clusters, cluster);
 }
 
-async function measure(client: KubeClient, purser: ChildProcess, { clusters, seconds }: { clusters: number; seconds: number }) {
+async function measure(client: KubeClient, purser: Purser, { clusters, seconds }: { clusters: number; seconds: number }) {
   const informer = createInformer({ client, resource: Clusters, clock, random: Math.random });
   const writes: number[] = [];
   const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
@@ -108,7 +69,7 @@ async function measure(client: KubeClient, purser: ChildProcess, { clusters, sec
   const notReady = () =>
     informer.store.list().flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [saying(status)]));
   while (informer.store.size < clusters || notReady().length > 0) {
-    if (purser.exitCode !== null) throw new Error(`Purser ended with ${purser.exitCode}`);
+    await purser.assertRunning();
     if (performance.now() - startedAt > READY_MS)
       throw new Error(`${notReady().length} clusters do not get ready: ${[...new Set(notReady())].slice(0, 5).join(' ')}`);
     await delay(100);
@@ -116,7 +77,7 @@ async function measure(client: KubeClient, purser: ChildProcess, { clusters, sec
   const readySeconds = rounded((performance.now() - startedAt) / 1_000);
   // The memory that the first probes took becomes free meanwhile.
   await delay(Math.min(seconds, 90) * 1_000);
-  const usage = await measureUsage(purser.pid as number);
+  const usage = await measureUsage(purser.pid);
   const restsFrom = performance.now();
   await delay(seconds * 1_000);
   const used = await usage();
@@ -133,10 +94,6 @@ function saying(status: Cluster['status']): string {
 
 function mostWithin(instants: readonly number[], windowMs: number): number {
   return Math.max(0, ...instants.map((start) => instants.filter((at) => at >= start && at < start + windowMs).length));
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64');
 }
 
 const [clusters = '1000', seconds = '300'] = process.argv.slice(2);

@@ -49,7 +49,7 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
 }
 
 /** The options of Node that Purser is started with: those of the start script, and those that are asked for. */
-export async function nodeOptions(): Promise<readonly string[]> {
+async function nodeOptions(): Promise<readonly string[]> {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
   const more = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
   return [...(scripts.start.match(/--\S+/g) ?? []), ...more];

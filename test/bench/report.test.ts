@@ -112,13 +112,22 @@ describe('options', () => {
     expect(parseOptions(['--only', 'a,b', '--scale', 'full'], ['a', 'b', 'c'])).toEqual({
       only: ['a', 'b'],
       scale: 'full',
+      size: undefined,
       out: '.bench',
       writeDocs: false,
     });
   });
 
+  it('give one scenario another size', () => {
+    expect(parseOptions(['--only', 'a', '--size', '50'], ['a'])).toMatchObject({ only: ['a'], scale: 'small', size: 50 });
+  });
+
   it.each([
     [['--only', 'x'], 'there is no scenario x'],
+    [['--size', '50'], '--size is for one scenario'],
+    [['--only', 'a', '--size', '0'], '--size is a number, at least 1'],
+    [['--only', 'a', '--size', 'ten'], '--size is a number, at least 1'],
+    [['--only', 'a', '--size', '50', '--write-docs'], 'the docs show the sizes of the goals'],
     [['--scale', 'huge'], '--scale is small or full'],
     [['--what'], 'Unknown option'],
   ])('%j are refused', (args, message) => {
@@ -127,6 +136,7 @@ describe('options', () => {
 
   it('are explained on request', () => {
     expect(parseOptions(['--help'], ['a'])).toBeUndefined();
-    expect(helpText([{ name: 'growth', title: 'Growth' }])).toContain('growth  Growth');
+    const growth = { name: 'growth', title: 'Growth', what: 'clusters', sizes: { small: 250, full: 1_000 } };
+    expect(helpText([growth])).toContain('growth  Growth (250 clusters, full: 1,000)');
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { barChart } from './chart.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
 import { pageOf, type Run } from './page.ts';
-import { isMet, type Scale, type Scenario, type Tell } from './scenario.ts';
+import { type Extent, isMet, type Scenario, type Tell } from './scenario.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
 import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
@@ -25,12 +25,12 @@ const SCENARIOS: readonly Scenario[] = [
   growingRest,
 ];
 
-async function main({ only, scale, out, writeDocs }: BenchOptions): Promise<boolean> {
+async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promise<boolean> {
   const chosen = SCENARIOS.filter(({ name }) => only.length === 0 || only.includes(name));
   const runs: Run[] = [];
   for (const [index, scenario] of chosen.entries()) {
     console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${scale})`);
-    runs.push(await runScenario(scenario, scale));
+    runs.push(await runScenario(scenario, { scale, size: size ?? scenario.sizes[scale] }));
     console.log(textTable(runs.at(-1)?.figures ?? []));
     // What took long is not to be lost by what follows.
     await writeRuns(out, out, runs);
@@ -42,12 +42,13 @@ async function main({ only, scale, out, writeDocs }: BenchOptions): Promise<bool
   return missed.length === 0;
 }
 
-async function runScenario({ name, title, run }: Scenario, scale: Scale): Promise<Run> {
+async function runScenario({ name, title, run }: Scenario, extent: Extent): Promise<Run> {
   const [startedAt, [load = 0]] = [performance.now(), loadavg()];
-  const outcome = await run(scale, progress());
+  const outcome = await run(extent, progress());
   const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
-  return { name, title, scale, date: new Date().toISOString().slice(0, 16).replace('T', ' '), machine, minutes, load, ...outcome };
+  const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
+  return { name, title, scale: extent.scale, date, machine, minutes, load, ...outcome };
 }
 
 function progress(): Tell {

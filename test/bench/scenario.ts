@@ -9,7 +9,16 @@ export type Tell = (text: string) => void;
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  readonly run: (scale: Scale, tell: Tell) => Promise<Outcome>;
+  /** What its size is a number of. */
+  readonly what: string;
+  readonly sizes: Readonly<Record<Scale, number>>;
+  readonly run: (extent: Extent, tell: Tell) => Promise<Outcome>;
+}
+
+/** How much is to be measured: for how long, and of how many. */
+export interface Extent {
+  readonly scale: Scale;
+  readonly size: number;
 }
 
 /** One measured value, most often a ratio of two that were measured in the same run. */

@@ -12,18 +12,13 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../../src/api/resources.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { loadKubeConfig } from '../../src/kube/kube-config.ts';
-import { applyAll, readManifests } from '../../src/kube/manifests.ts';
-import { untilServed } from '../../src/kube/served.ts';
-import { createTransport } from '../../src/kube/transport.ts';
-import { systemClock as clock } from '../../src/std/clock.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { adminOf, base64, furnishHub, NAMESPACE } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 
 /** Who Purser is on the hub and on the target. */
 export const PURSER_USER = 'purser';
-const NAMESPACE = 'purser-system';
 const PER_NAMESPACE = 100;
 
 export interface TokenWorld {
@@ -49,14 +44,15 @@ export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld
   // Longer than any bench: a log that starts over would not be read whole.
   const options = audit ? { audit, flags: ['--audit-log-maxsize=100000'] } : {};
   const [hub, target] = await Promise.all([startRealCluster(options), startRealCluster(options)]);
-  const client = await clientOf(await hub.kubeconfig('admin'));
+  const client = await adminOf(hub);
   const stop = async () => {
     await client.transport.close();
     await Promise.all([hub.stop(), target.stop()]);
   };
   try {
     await furnishTarget(target);
-    await furnishHub(client, hub, target);
+    await furnishHub(client);
+    await register(client, target);
     return { hub, target, client, kubeconfig: await hub.kubeconfig(PURSER_USER, ['system:masters']), stop };
   } catch (error) {
     await stop();
@@ -87,21 +83,14 @@ export async function createTokens(client: KubeClient, { prefix, count, expirati
   return made;
 }
 
-async function clientOf(kubeconfig: string): Promise<KubeClient> {
-  return new KubeClient(createTransport(await loadKubeConfig(kubeconfig), { clock }), 'bench');
-}
-
 async function furnishTarget(target: RealCluster): Promise<void> {
-  const client = await clientOf(await target.kubeconfig('admin'));
+  const client = await adminOf(target);
   await client.create(Namespaces, { metadata: { name: 'deploy' } });
   await client.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });
   await client.transport.close();
 }
 
-async function furnishHub(client: KubeClient, hub: RealCluster, target: RealCluster): Promise<void> {
-  await applyAll(client, await readManifests('crds'));
-  await client.create(Namespaces, { metadata: { name: NAMESPACE } });
-  await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+async function register(client: KubeClient, target: RealCluster): Promise<void> {
   const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: ['target'], verbs: ['issue'] }];
   await client.create(ClusterRoles, { metadata: { name: 'bench' }, rules });
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'bench' };
@@ -135,8 +124,4 @@ function clusterOf({ url, ca }: RealCluster): Cluster {
       authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name: 'target' } },
     },
   };
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64');
 }

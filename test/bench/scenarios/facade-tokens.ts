@@ -22,8 +22,10 @@ interface TokenFigures {
 export const facadeTokens: Scenario = {
   name: 'facade-tokens',
   title: 'Tokens through the façade',
-  run: async (scale, tell) => {
-    const [connections, seconds, rounds] = scale === 'full' ? [16, 8, 5] : [16, 5, 3];
+  what: 'connections',
+  sizes: { small: 16, full: 16 },
+  run: async ({ scale, size: connections }, tell) => {
+    const [seconds, rounds] = scale === 'full' ? [8, 5] : [5, 3];
     tell(`${connections} connections, ${rounds} rounds of ${seconds} s`);
     const measured = await runScript<TokenFigures>('tokens.ts', [connections, seconds, rounds]);
     const { direct, facade, bareProxy } = measured;

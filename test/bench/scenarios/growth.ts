@@ -14,8 +14,10 @@ const WATCHERS = 20;
 export const growingTokens: Scenario = {
   name: 'growth-tokens',
   title: 'Growth: first tokens',
-  run: async (scale, tell) => {
-    const sizes = scale === 'full' ? [1_000, 20_000] : [500, 4_000];
+  what: 'ManagedTokens',
+  sizes: { small: 4_000, full: 20_000 },
+  run: async ({ scale, size }, tell) => {
+    const sizes = [scale === 'full' ? 1_000 : 500, size];
     const values = await each(sizes, (count) => issuing(count, tell));
     return outcomeOf({ name: 'growth-tokens', title: 'CPU of Purser for a first token', unit: 'ms', sizes, values });
   },
@@ -24,8 +26,10 @@ export const growingTokens: Scenario = {
 export const growingLists: Scenario = {
   name: 'growth-lists',
   title: 'Growth: lists of clusters',
-  run: async (scale, tell) => {
-    const sizes = scale === 'full' ? [1_000, 20_000] : [1_000, 4_000];
+  what: 'clusters',
+  sizes: { small: 4_000, full: 20_000 },
+  run: async ({ size }, tell) => {
+    const sizes = [1_000, size];
     const values = await each(sizes, (count) => listing(count, tell));
     return outcomeOf({ name: 'growth-lists', title: 'CPU of the façade for a cluster in a list', unit: 'µs', sizes, values });
   },
@@ -34,9 +38,11 @@ export const growingLists: Scenario = {
 export const growingRest: Scenario = {
   name: 'growth-rest',
   title: 'Growth: clusters at rest',
-  run: async (scale, tell) => {
-    // As many as one machine can answer for.
-    const sizes = scale === 'full' ? [250, 1_000] : [100, 400];
+  what: 'clusters',
+  // As many as one machine can answer for.
+  sizes: { small: 400, full: 1_000 },
+  run: async ({ scale, size }, tell) => {
+    const sizes = [scale === 'full' ? 250 : 100, size];
     const values = await each(sizes, (count) => resting(count, scale === 'full' ? 60 : 20, tell));
     return outcomeOf({ name: 'growth-rest', title: 'CPU of Purser for a cluster at rest, of a core', unit: '‰', sizes, values });
   },

@@ -19,8 +19,10 @@ const MEGABYTES = 300;
 export const idleClusters: Scenario = {
   name: 'idle-clusters',
   title: 'Healthy clusters at rest',
-  run: async (scale, tell) => {
-    const [clusters, seconds] = scale === 'full' ? [1_000, 300] : [250, 40];
+  what: 'clusters',
+  sizes: { small: 250, full: 1_000 },
+  run: async ({ scale, size: clusters }, tell) => {
+    const seconds = scale === 'full' ? 300 : 40;
     tell(`${clusters} clusters, ${seconds} s`);
     const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
     const { statusWrites, cpuPercent, rssMegabytes } = measured;

@@ -1,0 +1,30 @@
+// What every hub of a bench has: Purser's kinds, and the namespace that Purser runs in.
+
+import { Clusters, ManagedTokens, Namespaces } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { applyAll, readManifests } from '../../src/kube/manifests.ts';
+import { untilServed } from '../../src/kube/served.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import type { RealCluster } from '../support/real-cluster.ts';
+
+export const NAMESPACE = 'purser-system';
+const SERVED_MS = 30_000;
+
+/** A client that may do everything. */
+export async function adminOf(cluster: RealCluster): Promise<KubeClient> {
+  return new KubeClient(createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock }), 'bench');
+}
+
+/** Makes a cluster a hub. */
+export async function furnishHub(client: KubeClient): Promise<void> {
+  await applyAll(client, await readManifests('crds'));
+  await client.create(Namespaces, { metadata: { name: NAMESPACE } });
+  await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });
+}
+
+/** As the data of Secrets and certificates in Clusters are written. */
+export function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,91 @@
+// A real hub with many Clusters, Alice, who sees some of them, and a façade before it.
+
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { startRealCluster } from '../support/real-cluster.ts';
+import { adminOf, base64, furnishHub } from './hub.ts';
+import { inParallel } from './in-parallel.ts';
+import { pidOf } from './process-usage.ts';
+import { startPurser } from './purser-process.ts';
+
+/** Who asks. */
+export const ADMIN = 'admintoken';
+export const ALICE = 'alicetoken';
+/** Selects what Alice sees. */
+export const ALICES = 'labelSelector=slice%3Dsmall';
+/** As many as Alice sees, where there are enough. */
+const VISIBLE = 100;
+
+/** Where lists are served, and by which process. */
+export interface Served {
+  readonly url: string;
+  readonly path: string;
+  readonly pid: number;
+}
+
+export interface RegistryWorld {
+  readonly client: KubeClient;
+  readonly clusters: number;
+  /** How many of them Alice sees. */
+  readonly visible: number;
+  readonly hub: Served;
+  readonly facade: Served;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a hub with so many Clusters, and a façade. */
+export async function startRegistryWorld(clusters: number): Promise<RegistryWorld> {
+  const hub = await startRealCluster();
+  const client = await adminOf(hub);
+  const visible = Math.min(VISIBLE, Math.floor(clusters / 2));
+  await furnishHub(client);
+  await register(client, { clusters, visible });
+  // What the controllers do beside it is not the subject.
+  const purser = await startPurser(await hub.kubeconfig('admin'), ['--components', 'facade']);
+  const { facade = '' } = await purser.ready;
+  const stop = async () => {
+    await client.transport.close();
+    await purser.stop();
+    await hub.stop();
+  };
+  const served = { url: hub.url, path: '/apis/registry.purser.dev/v1alpha1/clusters', pid: await pidOf(`--secure-port=${hub.port}`) };
+  return { client, clusters, visible, hub: served, facade: { url: facade, path: '/auth/v1/clusters', pid: purser.pid }, stop };
+}
+
+/** Shows Alice one more. */
+export async function showNext(client: KubeClient, { visible }: Pick<RegistryWorld, 'visible'>): Promise<void> {
+  await client.patch(ClusterRoles, { name: 'bench' }, [{ op: 'add', path: '/rules/-', value: rule([nameOf(visible)]) }]);
+}
+
+export function nameOf(index: number): string {
+  return `cluster-${String(index).padStart(5, '0')}`;
+}
+
+async function register(client: KubeClient, { clusters, visible }: Pick<RegistryWorld, 'clusters' | 'visible'>): Promise<void> {
+  const names = Array.from({ length: clusters }, (_, index) => nameOf(index));
+  await inParallel(names, async (name, index) => void (await client.create(Clusters, clusterOf(name, index, index < visible))));
+  await client.create(ClusterRoles, { metadata: { name: 'bench' }, rules: [rule(names.slice(0, visible))] });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'bench' };
+  await client.create(ClusterRoleBindings, { metadata: { name: 'bench' }, roleRef, subjects: [{ kind: 'User', name: 'alice' }] });
+}
+
+function rule(resourceNames: readonly string[]) {
+  return { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get'], resourceNames: [...resourceNames] };
+}
+
+/** About 2.5 kB as the hub shows it. */
+function clusterOf(name: string, index: number, isVisible: boolean): Cluster {
+  const labels = { env: index % 2 === 0 ? 'prod' : 'dev', region: `region-${index % 10}`, ...(isVisible && { slice: 'small' }) };
+  const certificate = `-----BEGIN CERTIFICATE-----\n${'TUlJQ2R6Q0NBZCtnQXdJQkFnSVVk'.repeat(36)}\n-----END CERTIFICATE-----\n`;
+  const serverEndpoints = ['10.0.0.0/8', '0.0.0.0/0'].map((clientCIDR) => ({
+    clientCIDR,
+    serverAddress: `https://${name}.example.com:6443`,
+  }));
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name, labels },
+    spec: { orchestratorApiEndpoints: { caBundle: base64(certificate), serverEndpoints } },
+  };
+}
