@@ -1,7 +1,6 @@
 // docs/benchmarks.md, made from what was measured.
 
-import type { Outcome, Scale } from './scenario.ts';
-import { isMet } from './scenario.ts';
+import { isMet, type Outcome, type Scale, type Scenario } from './scenario.ts';
 import { markdownTable } from './table.ts';
 
 /** A scenario that was run, with everything that one has to know to run it again. */
@@ -16,8 +15,13 @@ export interface Run extends Outcome {
   readonly load: number;
 }
 
-/** The page of these runs; `missing` are the scenarios that were never run. */
-export function pageOf(runs: readonly Run[], missing: readonly { readonly name: string; readonly title: string }[]): string {
+/** What is told of a scenario beside its figures. */
+export type Told = Pick<Scenario, 'name' | 'title' | 'note'>;
+
+/** The page of these runs, of all `scenarios` that there are. */
+export function pageOf(runs: readonly Run[], scenarios: readonly Told[]): string {
+  const missing = scenarios.filter(({ name }) => !runs.some((run) => run.name === name));
+  const noteOf = (run: Run) => scenarios.find(({ name }) => name === run.name)?.note;
   const missed = runs.flatMap(({ title, figures }) =>
     figures.filter((figure) => isMet(figure) === false).map(({ name }) => `${title}: ${name}`),
   );
@@ -30,15 +34,15 @@ is above the number of cores, others were using the machine: that raises process
 
 ${missed.length === 0 ? 'Every goal was reached in these runs.' : `Not reached in these runs:\n\n${missed.map((each) => `- ${each}`).join('\n')}`}
 ${missing.length === 0 ? '' : `\nNot run: ${missing.map(({ title }) => title).join('; ')}.\n`}
-${runs.map(sectionOf).join('\n')}`;
+${runs.map((run) => sectionOf(run, noteOf(run))).join('\n')}`;
 }
 
-function sectionOf({ name, title, scale, date, machine, minutes, load, figures, charts }: Run): string {
+function sectionOf({ name, title, scale, date, machine, minutes, load, figures, charts }: Run, note: string | undefined): string {
   const images = charts.map((chart) => `![${chart.title}](bench/${chart.name}.svg)`).join('\n\n');
   return `## ${title}
 
 \`npm run bench -- --only ${name} --scale ${scale}\` · ${date} · ${machine} · load before ${load.toFixed(1)} · ${minutes} min
 
 ${markdownTable(figures)}
-${images === '' ? '' : `\n${images}\n`}`;
+${note === undefined ? '' : `\n${note}\n`}${images === '' ? '' : `\n${images}\n`}`;
 }

@@ -24,6 +24,8 @@ const RUN: Run = {
   measured: {},
 };
 
+const TOKENS = { name: 'tokens', title: 'Tokens', note: 'Tokens are signed with RSA.' };
+
 describe('goals', () => {
   it.each([
     [atMost(1), 1, true],
@@ -95,15 +97,16 @@ describe('a chart', () => {
 
 describe('the page', () => {
   it('names what was not reached and what was not run', () => {
-    const page = pageOf([RUN], [{ name: 'growth', title: 'Growth' }]);
+    const page = pageOf([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
     expect(page).toContain('- Tokens: throughput');
     expect(page).toContain('Not run: Growth.');
+    expect(page).toContain('\n\nTokens are signed with RSA.\n\n![CPU]');
     expect(page).toContain('`npm run bench -- --only tokens --scale small` · 2026-11-15 06:00 · 2 cores · load before 1.5 · 3 min');
     expect(page).toContain('![CPU](bench/cpu.svg)');
   });
 
   it('says so when everything was reached', () => {
-    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [])).toContain('Every goal was reached');
+    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('Every goal was reached');
   });
 });
 

@@ -12,6 +12,8 @@ export interface Scenario {
   /** What its size is a number of. */
   readonly what: string;
   readonly sizes: Readonly<Record<Scale, number>>;
+  /** What one has to know to read its figures. */
+  readonly note?: string;
   readonly run: (extent: Extent, tell: Tell) => Promise<Outcome>;
 }
 

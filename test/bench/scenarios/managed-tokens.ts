@@ -19,6 +19,7 @@ interface Life {
 
 /** The goal for memory is for so many. */
 const MANY = 10_000;
+const NOTE = 'The bare loop makes the same requests with the same HTTP client and nothing else: no watches, decisions or retries.';
 /** More would not tell more. */
 const LOOP_TOKENS = 2_000;
 
@@ -28,6 +29,7 @@ export const someTokens: Scenario = {
   title: 'Some ManagedTokens: to ready, restart and rotation',
   what: 'ManagedTokens',
   sizes: { small: 500, full: 2_000 },
+  note: NOTE,
   run: ({ size }, tell) => lived(size, tell),
 };
 
@@ -36,6 +38,7 @@ export const manyTokens: Scenario = {
   title: 'Many ManagedTokens: to ready, restart and rotation',
   what: 'ManagedTokens',
   sizes: { small: 1_000, full: MANY },
+  note: NOTE,
   run: ({ size }, tell) => lived(size, tell),
 };
 
