@@ -7,10 +7,10 @@ import { IssueError } from '../issuers/issue-error.ts';
 import type { IssuedToken } from '../issuers/token-exchange.ts';
 import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
+import { TokenBucket } from '../std/token-bucket.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { FacadeRequest, User } from './request.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** What a request was about, as far as it was read. */
 export interface Asked {

@@ -10,13 +10,13 @@ import type { Clock } from '../std/clock.ts';
 import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { TokenBucket } from '../std/token-bucket.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { bearerToken } from './bearer.ts';
 import { FreshCache } from './fresh-cache.ts';
 import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
 import { overloaded } from './rate-limit.ts';
 import type { Caller, User } from './request.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;

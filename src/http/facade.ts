@@ -7,6 +7,7 @@ import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../issuers/registered-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
+import type { TokenBucket } from '../std/token-bucket.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Audit } from './audit.ts';
@@ -17,7 +18,6 @@ import { openApiDocument } from './openapi.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Route } from './routes.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
-import type { TokenBucket } from './token-bucket.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestReader } from './tokens/read-request.ts';
 

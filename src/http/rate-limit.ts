@@ -2,13 +2,16 @@
 
 import { tooManyRequests } from '../api/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { type Rate, TokenBucket } from './token-bucket.ts';
+import { Recent } from '../std/recent.ts';
+import { type Rate, TokenBucket } from '../std/token-bucket.ts';
+
+const MAX_CALLERS = 10_000;
 
 /** Remembers who asked how often lately. */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #buckets = new Recent<TokenBucket>(MAX_CALLERS);
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
@@ -23,20 +26,10 @@ export class RateLimit {
   }
 
   #bucketOf(caller: string): TokenBucket {
-    const known = this.#buckets.get(caller);
-    const bucket = known ?? new TokenBucket(this.#clock, this.#rate);
+    const bucket = this.#buckets.get(caller) ?? new TokenBucket(this.#clock, this.#rate);
     // Whoever asked last is forgotten last.
-    if (known !== undefined) this.#buckets.delete(caller);
     this.#buckets.set(caller, bucket);
-    if (this.#buckets.size > MAX_CALLERS) this.#forgetOldest();
     return bucket;
-  }
-
-  #forgetOldest(): void {
-    for (const caller of this.#buckets.keys()) {
-      this.#buckets.delete(caller);
-      return;
-    }
   }
 }
 
@@ -44,5 +37,3 @@ export class RateLimit {
 export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
   return tooManyRequests('Too many requests, please try again later.', Math.max(1, Math.ceil(waitMs / 1000)));
 }
-
-const MAX_CALLERS = 10_000;

@@ -8,7 +8,7 @@ import { isCutShort } from '../../domain/rotation.ts';
 import { sentence } from '../../domain/sentence.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { parseRecord } from '../../domain/token-record.ts';
-import type { Note } from '../../kube/recorder.ts';
+import type { Note } from '../../kube/event-series.ts';
 import type { Step } from './step.ts';
 
 /** What is to be told of a run. `before` is the failure that was told last. */

@@ -4,7 +4,7 @@ import type { IssueReason } from '../../api/reasons.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import type { IssueError } from '../../issuers/issue-error.ts';
-import type { Note } from '../../kube/recorder.ts';
+import type { Note } from '../../kube/event-series.ts';
 
 /** What came of carrying out one plan. */
 export interface Step {

@@ -1,6 +1,6 @@
 // How much is allowed in how much time.
 
-import type { Clock } from '../std/clock.ts';
+import type { Clock } from './clock.ts';
 
 export interface Rate {
   readonly perSecond: number;
