@@ -9,9 +9,10 @@ import { withoutSecret } from '../std/sensitive.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settled } from './breaker.ts';
 import type { Credential } from './credential.ts';
 import { EndpointChoice } from './endpoints.ts';
-import { isNeverSent, isOutage, redacted, statusFailure, transportFailure } from './failure.ts';
+import { redacted, statusFailure, transportFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import { Once } from './once.ts';
+import { isAnswer, isTimeout, mayTryElsewhere, outcomeOf } from './outcome.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;
@@ -191,22 +192,3 @@ interface Terms {
 }
 
 const DEADLINE_MS = 10_000;
-
-function outcomeOf(error: unknown): Outcome {
-  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
-  return error instanceof TransportError ? 'failure' : 'abandoned';
-}
-
-/** Of a request that may have waited for a connection all the time, it says nothing of the target. */
-function isTimeout(error: unknown): boolean {
-  return error instanceof TransportError && error.code === 'ETIMEDOUT';
-}
-
-function isAnswer(error: unknown): boolean {
-  return error instanceof StatusError && !isOutage(error);
-}
-
-function mayTryElsewhere(error: unknown): boolean {
-  if (error instanceof IssueError) return error.reason === 'AddressRefused';
-  return error instanceof TransportError && isNeverSent(error.code);
-}

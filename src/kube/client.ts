@@ -4,11 +4,13 @@
 import { type ApiObject, type Resource, ServiceAccounts } from '../api/resources.ts';
 import { StatusError } from '../api/status.ts';
 import type { CallOptions, DeleteOptions, ListOptions, Page, Patch, Selection, WatchOptions, WriteOptions } from './calls.ts';
+import { joined, pageOf, typed } from './page.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
 import { replyError } from './reply-error.ts';
 import type { TokenRequest } from './reviews.ts';
-import type { Transport, TransportRequest } from './transport.ts';
+import type { Transport } from './transport.ts';
 import { TransportError } from './transport-error.ts';
+import type { TransportRequest } from './transport-request.ts';
 import { decodeWatch, type WatchEvent } from './watch-events.ts';
 
 type Subresource = 'status' | undefined;
@@ -193,24 +195,6 @@ function parsed(body: string): unknown {
   }
 }
 
-interface RawList<T> {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly T[] | null;
-}
-
-/** Undefined for what is no list of named objects: one bad item must not end up in a store. */
-function pageOf<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | null): Page<T> | undefined {
-  const items = list?.items ?? [];
-  if (!list?.metadata || !Array.isArray(items) || !items.every((item) => item?.metadata?.name)) return undefined;
-  const { resourceVersion = '', continue: cont } = list.metadata;
-  return {
-    // Items of built-in lists come without their type; watches have it.
-    items: items.map((item) => typed(resource, item)),
-    resourceVersion,
-    ...(cont && { continue: cont }),
-  };
-}
-
 interface WriteRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
@@ -221,20 +205,6 @@ interface WriteRequest {
 
 const PAGE_LIMIT = 500;
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
-
-async function joined<T>(pages: AsyncIterable<Page<T>>): Promise<Page<T>> {
-  const items: T[] = [];
-  let resourceVersion = '';
-  for await (const page of pages) {
-    for (const item of page.items) items.push(item);
-    resourceVersion = page.resourceVersion;
-  }
-  return { items, resourceVersion };
-}
-
-function typed<T extends ApiObject>(resource: Resource<T>, object: T): T {
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
-}
 
 function selectors({ labelSelector, fieldSelector }: Selection): Readonly<Record<string, string | undefined>> {
   return { labelSelector, fieldSelector };

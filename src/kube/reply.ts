@@ -81,3 +81,15 @@ class ReplyReader implements Dispatcher.DispatchHandler {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** Reads a stream that has begun as the answer that it is. Throws when that is too long. */
+export async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new TransportError('EMSGSIZE', `the answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}

@@ -1,7 +1,6 @@
 // Bytes to and from one API server: credentials, connections, deadlines and size limits. Knows no Kubernetes object.
 // Redirects are never followed, so nothing that we send reaches a server that was not named.
 
-import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Credentials, type Identity } from './credentials.ts';
@@ -10,32 +9,9 @@ import { Dialer, type DialOptions, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { OpenStreams } from './open-streams.ts';
-import { type Reply, wholeReply } from './reply.ts';
+import { type Reply, readWhole, wholeReply } from './reply.ts';
 import { codeOf, TransportError, transportError } from './transport-error.ts';
-
-export interface TransportRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Absolute path on the API server, encoded, without query. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
-  /** From sending to the last byte of the answer; for streams, to the first. */
-  readonly timeoutMs?: number | undefined;
-  /** How long the answer may be, where that is not what the transport allows. */
-  readonly maxBytes?: number;
-}
-
-export interface StreamRequest extends TransportRequest {
-  /** A stream without a byte for this long is taken for dead. */
-  readonly idleMs: number;
-}
-
-/** A successful stream, or a whole answer that says why there is none. */
-export type StreamReply =
-  | { readonly type: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
-  | { readonly type: 'refused'; readonly reply: Reply };
+import { type Base, dispatchOptions, type StreamReply, type StreamRequest, type TransportRequest } from './transport-request.ts';
 
 export interface TransportOptions extends Partial<DialOptions> {
   readonly clock: Clock;
@@ -67,7 +43,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
 export class Transport {
   readonly server: string;
   readonly streams: OpenStreams;
-  readonly #base: { readonly origin: string; readonly path: string };
+  readonly #base: Base;
   readonly #credentials: Credentials;
   readonly #dialer: Dialer;
   readonly #clock: Clock;
@@ -92,7 +68,11 @@ export class Transport {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
     const send = async (identity: Identity) => {
-      const reply = await wholeReply(this.#dialer.connections(identity, 'requests'), this.#options(request, identity), limits);
+      const reply = await wholeReply(
+        this.#dialer.connections(identity, 'requests'),
+        dispatchOptions(request, this.#base, identity),
+        limits,
+      );
       return cleaned(reply, identity);
     };
     try {
@@ -137,22 +117,11 @@ export class Transport {
   }
 
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
-    const opening = this.#dialer.connections(identity, 'watches').request({ ...this.#options(request, identity), signal });
+    const opening = this.#dialer.connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
     // undici does not hear of an abort while it still connects, and a silent server can make that last.
     const { statusCode: status, headers, body } = await untilAborted(opening, signal);
     if (status === 200) return { status, body };
     return { status, body, reply: cleaned({ status, headers, body: await readWhole(body, this.#maxBytes) }, identity) };
-  }
-
-  #options(request: TransportRequest, identity: Identity): Dispatcher.RequestOptions {
-    const { origin, path } = this.#base;
-    return {
-      origin,
-      method: request.method,
-      path: `${path}${request.path}${queryText(request.query)}`,
-      headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...request.headers, ...identity.headers },
-      body: request.body ?? null,
-    };
   }
 
   async *#chunks(body: AsyncIterable<Uint8Array>, request: StreamRequest, deadline: Deadline): AsyncGenerator<Uint8Array> {
@@ -197,7 +166,6 @@ interface Opened {
   readonly reply?: Reply;
 }
 
-const USER_AGENT = 'purser';
 const PATIENCE_MS = 2_000;
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
@@ -214,21 +182,4 @@ async function sendAgainIfCut<A>({ method }: TransportRequest, send: () => Promi
 /** Answers to failed requests end up in messages and logs; a server might echo what we sent. */
 function cleaned(reply: Reply, { secret }: Identity): Reply {
   return reply.status < 400 ? reply : { ...reply, body: withoutSecret(reply.body, secret) };
-}
-
-function queryText(query: TransportRequest['query']): string {
-  if (query === undefined) return '';
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
-}
-
-async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new TransportError('EMSGSIZE', `the answer is longer than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes).toString('utf8');
 }

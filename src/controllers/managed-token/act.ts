@@ -1,24 +1,19 @@
-// Carries out one plan. Only here, and where people are answered, is the text of a token seen.
+// Carries out one plan. Only here, where tokens are written and verified, and where people are answered, is the text of one seen.
 
-import { planToken } from '../../domain/plan-token.ts';
-import { nextVerifyAt } from '../../domain/rotation.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
-import type { HoldPlan, IssuePlan, RewritePlan, TokenPlan } from '../../domain/token-plan.ts';
-import { parseRecord, recordOf, type TokenRecord } from '../../domain/token-record.ts';
-import { desiredSecret } from '../../domain/token-secret.ts';
-import { tokenState } from '../../domain/token-state.ts';
+import type { HoldPlan, IssuePlan, TokenPlan } from '../../domain/token-plan.ts';
+import { recordOf } from '../../domain/token-record.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
-import { reviewToken } from '../../issuers/token-review.ts';
-import { Sensitive } from '../../std/sensitive.ts';
 import { leaveAnchor, release, revoke, withFinalizer } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
-import { deleteSecrets, lookAgain, readSecret, stripSecret, writeSecret } from './hub-secrets.ts';
-import { targetOf } from './observe.ts';
-import { digestOf, reduceSecret, tokenOf } from './reduce-secret.ts';
+import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
+import { digestOf } from './reduce-secret.ts';
 import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
 import { rejectIfOpen, requestToken } from './request-token.ts';
 import { failureOf, type Step } from './step.ts';
+import { verify } from './verify.ts';
 import { withdraw } from './withdrawal.ts';
+import { rewrite, writeToken } from './write-token.ts';
 
 /** Carries out a plan. What the world refuses is part of the step; conflicts and defects are thrown. */
 export async function act(deps: TokenDeps, plan: TokenPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
@@ -30,8 +25,6 @@ export async function act(deps: TokenDeps, plan: TokenPlan, observation: TokenOb
     return { observation, isDone: true, failure: failureOf(error), error };
   }
 }
-
-const MAX_WRITES = 4;
 
 async function carryOut(deps: TokenDeps, plan: TokenPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   switch (plan.type) {
@@ -104,100 +97,11 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
   const holder = { record, token: grant.token };
   const isUndone = isRepair(deps, plan, observation);
-  const { observation: written, isWritten } = await write(deps, plan, { observation: { ...observation, token }, holder }, signal);
+  const { observation: written, isWritten } = await writeToken(deps, plan, { observation: { ...observation, token }, holder }, signal);
   if (!isWritten) return { observation: written, isDone: false };
   if (isUndone) repaired(deps, token);
   const notes = await leaveAnchor(deps, written, plan.previous, signal);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.
   return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
-}
-
-interface Holder {
-  readonly record: TokenRecord;
-  readonly token: Sensitive<string>;
-}
-
-/** Writes a token. When the Secret is not what it was, decides again: a token that is no longer needed is dropped. */
-async function write(
-  deps: TokenDeps,
-  plan: Pick<IssuePlan, 'write'>,
-  { observation, holder }: { readonly observation: TokenObservation; readonly holder: Holder },
-  signal: AbortSignal,
-): Promise<{ readonly observation: TokenObservation; readonly isWritten: boolean }> {
-  const { lastIssuedAt: _, ...seen } = observation;
-  let current: TokenObservation = seen;
-  let how = plan.write;
-  for (let writes = 1; writes <= MAX_WRITES; writes++) {
-    const secret = await writeSecret(deps, current, { wanted: wantedSecret(deps, current, holder), write: how }, signal);
-    if (secret !== undefined) return { observation: { ...current, secret }, isWritten: true };
-    current = await lookAgain(deps, current, signal);
-    const again = planToken(current, deps.clock.now(), deps.settings.limits);
-    if (again.type !== 'issue') return { observation: current, isWritten: false };
-    how = again.write;
-  }
-  throw new IssueError('SecretWriteFailed', 'somebody else changes it all the time');
-}
-
-function wantedSecret(deps: TokenDeps, { token, cluster, secret }: TokenObservation, holder: Holder) {
-  if (cluster === undefined) throw new IssueError('ClusterNotFound');
-  const target = targetOf(token, cluster, deps.settings.ownAddress);
-  return desiredSecret({ token, record: holder.record, target, ...(secret && { existing: secret.metadata }) })(holder.token.reveal());
-}
-
-/** The token that is there, in the forms that are wanted now. */
-async function rewrite(deps: TokenDeps, plan: RewritePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  const { token } = observation;
-  const paused = pausedStep(deps, plan, observation);
-  if (paused !== undefined) return paused;
-  const found = await readSecret(deps, token, plan.from, signal);
-  const text = found === undefined ? '' : tokenOf(found);
-  const { secret, former } = observation;
-  const isFormer = plan.from !== secret?.metadata.name;
-  const fresh = found && reduceSecret(found);
-  const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
-  const seen: TokenObservation = isFormer ? { ...observation, former: fresh ? [fresh, ...rest] : rest } : { ...observation, secret: fresh };
-  const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
-  if (!isSame) return { observation: seen, isDone: false };
-  const wanted = wantedSecret(deps, seen, { record: plan.record, token: new Sensitive(text) });
-  const written = await writeSecret(deps, seen, { wanted, write: plan.write }, signal);
-  if (written === undefined) return { observation: await lookAgain(deps, seen, signal), isDone: false };
-  repaired(deps, token);
-  return { observation: { ...seen, secret: written }, isDone: false };
-}
-
-/** Puts the token to the target. Where that cannot be had, nothing is known, and nothing follows. */
-async function verify(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  const { token } = observation;
-  const recollection = deps.memory.of(token.metadata.uid ?? '');
-  const now = deps.clock.now();
-  const verifyAt = nextVerifyAt(token.metadata.uid ?? '', now, deps.settings.verifyIntervalMs);
-  const { verifyAt: _, ...rest } = observation;
-  const next = { ...rest, ...(verifyAt !== undefined && { verifyAt }) };
-  recollection.verifiedAt = now;
-  try {
-    const accepted = await isAccepted(deps, observation, signal);
-    const { tokenDigest } = tokenState(observation, now).secret ?? {};
-    if (accepted === undefined || tokenDigest === undefined) return { observation: next, isDone: false };
-    recollection.verdict = { tokenDigest, accepted };
-    return { observation: { ...next, verdict: recollection.verdict }, isDone: false };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof IssueError)) throw error;
-    deps.log.debug({ error, reason: error.reason }, 'a token could not be verified');
-    return { observation: next, isDone: false };
-  }
-}
-
-/** Undefined when the Secret is no longer the one that was observed. */
-async function isAccepted(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<boolean | undefined> {
-  const { token } = observation;
-  const { secret, record } = tokenState(observation, deps.clock.now());
-  const registered = deps.view.registered(token.spec.clusterName);
-  const found = await readSecret(deps, token, secret?.metadata.name ?? '', signal);
-  if (registered === undefined || record === undefined || found === undefined) return undefined;
-  const text = tokenOf(found);
-  if (digestOf(text) !== secret?.tokenDigest) return undefined;
-  const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };
-  return await deps.clients.use(registered, (target) => reviewToken(target, request, signal));
 }

@@ -1,0 +1,71 @@
+// A token on its way into its Secret, with everything that is made of it.
+
+import { planToken } from '../../domain/plan-token.ts';
+import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { IssuePlan, RewritePlan } from '../../domain/token-plan.ts';
+import { parseRecord, type TokenRecord } from '../../domain/token-record.ts';
+import { desiredSecret } from '../../domain/token-secret.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import { Sensitive } from '../../std/sensitive.ts';
+import type { TokenDeps } from './deps.ts';
+import { lookAgain, readSecret, writeSecret } from './hub-secrets.ts';
+import { targetOf } from './observe.ts';
+import { digestOf, reduceSecret, tokenOf } from './reduce-secret.ts';
+import { pausedStep, repaired } from './repairs.ts';
+import type { Step } from './step.ts';
+
+/** A token, and what is noted of it. */
+export interface Holder {
+  readonly record: TokenRecord;
+  readonly token: Sensitive<string>;
+}
+
+const MAX_WRITES = 4;
+
+/** Writes a token. When the Secret is not what it was, decides again: a token that is no longer needed is dropped. */
+export async function writeToken(
+  deps: TokenDeps,
+  plan: Pick<IssuePlan, 'write'>,
+  { observation, holder }: { readonly observation: TokenObservation; readonly holder: Holder },
+  signal: AbortSignal,
+): Promise<{ readonly observation: TokenObservation; readonly isWritten: boolean }> {
+  const { lastIssuedAt: _, ...seen } = observation;
+  let current: TokenObservation = seen;
+  let how = plan.write;
+  for (let writes = 1; writes <= MAX_WRITES; writes++) {
+    const secret = await writeSecret(deps, current, { wanted: wantedSecret(deps, current, holder), write: how }, signal);
+    if (secret !== undefined) return { observation: { ...current, secret }, isWritten: true };
+    current = await lookAgain(deps, current, signal);
+    const again = planToken(current, deps.clock.now(), deps.settings.limits);
+    if (again.type !== 'issue') return { observation: current, isWritten: false };
+    how = again.write;
+  }
+  throw new IssueError('SecretWriteFailed', 'somebody else changes it all the time');
+}
+
+function wantedSecret(deps: TokenDeps, { token, cluster, secret }: TokenObservation, holder: Holder) {
+  if (cluster === undefined) throw new IssueError('ClusterNotFound');
+  const target = targetOf(token, cluster, deps.settings.ownAddress);
+  return desiredSecret({ token, record: holder.record, target, ...(secret && { existing: secret.metadata }) })(holder.token.reveal());
+}
+
+/** The token that is there, in the forms that are wanted now. */
+export async function rewrite(deps: TokenDeps, plan: RewritePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  const { token } = observation;
+  const paused = pausedStep(deps, plan, observation);
+  if (paused !== undefined) return paused;
+  const found = await readSecret(deps, token, plan.from, signal);
+  const text = found === undefined ? '' : tokenOf(found);
+  const { secret, former } = observation;
+  const isFormer = plan.from !== secret?.metadata.name;
+  const fresh = found && reduceSecret(found);
+  const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
+  const seen: TokenObservation = isFormer ? { ...observation, former: fresh ? [fresh, ...rest] : rest } : { ...observation, secret: fresh };
+  const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
+  if (!isSame) return { observation: seen, isDone: false };
+  const wanted = wantedSecret(deps, seen, { record: plan.record, token: new Sensitive(text) });
+  const written = await writeSecret(deps, seen, { wanted, write: plan.write }, signal);
+  if (written === undefined) return { observation: await lookAgain(deps, seen, signal), isDone: false };
+  repaired(deps, token);
+  return { observation: { ...seen, secret: written }, isDone: false };
+}
