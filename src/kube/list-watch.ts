@@ -29,8 +29,8 @@ export type ListWatchEvent<T> =
 export interface Cursor {
   /** The version up to which events were taken; undefined before the first list and after it expired. */
   resourceVersion: string | undefined;
-  /** Whether the server has shown that it cannot do WatchList. */
-  pagesOnly: boolean;
+  /** Whether lists come by pages: the next one, where a WatchList got stuck; always, where the server refuses it. */
+  pages: 'never' | 'next' | 'always';
 }
 
 export interface ListWatchOptions<T extends ApiObject, S> {
@@ -47,7 +47,7 @@ export interface ListWatchOptions<T extends ApiObject, S> {
 
 /** The cursor of a collection that has not been listed. */
 export function startCursor(): Cursor {
-  return { resourceVersion: undefined, pagesOnly: false };
+  return { resourceVersion: undefined, pages: 'never' };
 }
 
 /**
@@ -62,7 +62,7 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   while (!signal.aborted) {
     try {
       if (cursor.resourceVersion !== undefined) yield* watchOn(options, cursor, signal);
-      else if (cursor.pagesOnly) yield* listPages(options, cursor, signal);
+      else if (cursor.pages !== 'never') yield* listPages(options, cursor, signal);
       else yield* watchList(options, cursor, signal);
     } catch (error) {
       if (isExpired(error)) cursor.resourceVersion = undefined;
@@ -93,6 +93,7 @@ async function* listPages<T extends ApiObject, S>(
   }
   yield { type: 'listed', objects, resourceVersion };
   cursor.resourceVersion = resourceVersion;
+  if (cursor.pages === 'next') cursor.pages = 'never';
 }
 
 /** Gathers the initial events of a WatchList, then goes on as a watch on the same connection. */
@@ -111,10 +112,11 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
   } catch (cause) {
     const isListed = cursor.resourceVersion !== undefined;
     const error = stall.hasPassed ? new TransportError('ETIMEDOUT', 'the initial events of a watch stalled') : cause;
-    if (isListed || !cannotWatchList(error)) throw error;
-    cursor.pagesOnly = true;
-    // A refusal costs nothing, so the pages may follow at once.
-    if (!(error instanceof StatusError)) throw error;
+    if (isListed) throw error;
+    if (isStuck(error)) cursor.pages = 'next';
+    if (!isRefusal(error)) throw error;
+    // It costs nothing, so the pages may follow at once.
+    cursor.pages = 'always';
   } finally {
     stall.clear();
     await events.return(undefined);
@@ -182,8 +184,12 @@ async function* followed<T extends ApiObject, S extends ApiObject>(
   }
 }
 
-/** Old servers refuse the options; others take them and then never end the initial events. */
-function cannotWatchList(error: unknown): boolean {
-  if (error instanceof StatusError) return error.code === 400 || error.code === 422;
+/** What old servers say of the options. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 400 || error.code === 422);
+}
+
+/** Whether the initial events never ended: some servers take the options and do not know them, and some connections fall silent. */
+function isStuck(error: unknown): boolean {
   return error instanceof BrokenWatchError || (error instanceof TransportError && error.code === 'ETIMEDOUT');
 }

@@ -85,11 +85,11 @@ describe('listWatch', () => {
     await watching();
     collection.put('a', '2');
     await seen(round, 'listed a,b,c 103', 'applied a 104');
-    expect(cursor).toEqual({ resourceVersion: '104', pagesOnly: true });
+    expect(cursor).toEqual({ resourceVersion: '104', pages: 'always' });
     expect(queries().slice(1, 3)).toEqual(['limit=500', 'limit=500&continue=%5B103%2C2%5D']);
   });
 
-  it('lists by pages after a WatchList that never ended its initial events', async () => {
+  it('F5: lists by pages, once, after a WatchList that never ended its initial events', async () => {
     collection.put('a', '1');
     collection.faults.push((_, reply) => void reply.open().lines({ type: 'ADDED', object: collection.objects.get('a') }));
     const cursor = startCursor();
@@ -100,6 +100,16 @@ describe('listWatch', () => {
     expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
     const next = follow(cursor);
     await seen(next, 'listed a 101');
+    expect(queries()[1]).toBe('limit=500');
+    await watching();
+    collection.put('a', '2');
+    collection.compact();
+    collection.faults.push(answer(410, 'gone'));
+    collection.cut((watcher) => watcher.reset());
+    await next.ended;
+    await follow(cursor).ended;
+    await seen(follow(cursor), 'listed a 102');
+    expect(queries().at(-1)).toContain('sendInitialEvents=true');
   });
 
   it('waits for a bookmark, once it has listed, as long as servers take for one', async () => {
@@ -124,7 +134,7 @@ describe('listWatch', () => {
     collection.faults.push((_, reply) => reply.open().bytes('{').reset());
     const cursor = startCursor();
     await follow(cursor).ended;
-    expect(cursor.pagesOnly).toBe(false);
+    expect(cursor.pages).toBe('never');
   });
 
   it('goes on after the last event when the server ends a watch', async () => {
