@@ -41,6 +41,7 @@ describe('the Dockerfile', () => {
     const options = scripts.start.match(/--\S+/g) ?? [];
     expect(options).toEqual([
       expect.stringMatching('--max-semi-space-size='),
+      '--no-parallel-scavenge',
       expect.stringMatching('--heap-growing-percent='),
       '--disable-sigusr1',
     ]);
