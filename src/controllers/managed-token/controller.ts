@@ -4,6 +4,7 @@ import { defer, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../../api/resources.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
+import { CONNECTIONS } from '../../issuers/target.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Recorder } from '../../kube/recorder.ts';
 import { type Outcome, runController } from '../../runtime/controller.ts';
@@ -41,9 +42,9 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 }
 
 /** Enough for thirty clusters that hang at once: what they hold up, others need not wait for. */
-const CONCURRENCY = 256;
-/** A cluster that hangs holds up no more than this. */
-const CONCURRENCY_PER_CLUSTER = 8;
+const CONCURRENCY = 512;
+/** More would wait for a connection. A cluster that hangs holds up no more than this. */
+const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock } = options;

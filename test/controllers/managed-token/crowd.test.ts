@@ -134,7 +134,7 @@ describe('a namespace with very many ManagedTokens (M-19)', () => {
 });
 
 const CLUSTERS = 20;
-const LIMITS = { concurrency: 256, concurrencyPerLane: 8 };
+const LIMITS = { concurrency: 512, concurrencyPerLane: 16 };
 const TAKES_MS = 50;
 
 interface Due {
