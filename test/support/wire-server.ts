@@ -102,7 +102,13 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
     requests.push(request);
     await current(request, new WireReply(response));
   };
-  const listener: RequestListener = (message, response) => void answer(message, response);
+  const listener: RequestListener = (message, response) => {
+    answer(message, response).catch((defect: unknown) => {
+      // Whoever waits for the answer would wait as long as the test may take.
+      response.destroy();
+      throw defect;
+    });
+  };
   const server = options.tls
     ? createTlsServer({ ...options.tls, requestCert: options.tls.ca !== undefined }, listener)
     : createServer(listener);
