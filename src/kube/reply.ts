@@ -55,7 +55,7 @@ class ReplyReader implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBytes } = this.#limits;
     this.#bytes += chunk.length;
-    if (this.#bytes > maxBytes) controller.abort(new TransportError('EMSGSIZE', `the answer is longer than ${maxBytes} bytes`));
+    if (this.#bytes > maxBytes) controller.abort(tooLong(maxBytes));
     else this.#chunks.push(chunk);
   }
 
@@ -88,8 +88,12 @@ export async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes: numbe
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new TransportError('EMSGSIZE', `the answer is longer than ${maxBytes} bytes`);
+    if (bytes > maxBytes) throw tooLong(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+function tooLong(maxBytes: number): TransportError {
+  return new TransportError('EMSGSIZE', `the answer is longer than ${maxBytes} bytes`);
 }

@@ -1,11 +1,10 @@
 // Runs the bare loop at several concurrencies, and tells the best that it can do.
 
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { BareJob } from './bare-loop-process.ts';
+import { startHelper } from './helper-process.ts';
 import { createTokens, type TokenWorld } from './token-world.ts';
 
 const CONCURRENCIES = [4, 8, 16, 32];
@@ -48,11 +47,7 @@ async function loop({ hub, target }: TokenWorld, work: Loop): Promise<Played> {
   const job: BareJob = { ...work, hub: { url: hub.url, ca: hub.ca }, target: { url: target.url, ca: target.ca } };
   const path = join(hub.folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
-  const child = fork(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
-  const ended = once(child, 'exit');
-  const failed = ended.then(() => Promise.reject(new Error('the bare loop failed')));
-  failed.catch(() => {});
-  const [played] = (await Promise.race([once(child, 'message'), failed])) as [Played];
+  const { said: played, ended } = await startHelper<Played>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
   await ended;
   return played;
 }

@@ -1,8 +1,6 @@
 // What a fleet of healthy clusters costs while nothing happens: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`.
 // A real hub, targets that are always well, and Purser are processes of their own; what is counted is Purser's. Prints JSON.
 
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters, Secrets } from '../../src/api/resources.ts';
@@ -10,6 +8,7 @@ import type { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
+import { startHelper } from './helper-process.ts';
 import { adminOf, base64, furnishHub, NAMESPACE } from './hub.ts';
 import { measureUsage, rounded } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';
@@ -25,25 +24,20 @@ async function bench(clusters: number, seconds: number): Promise<object> {
   const hub = await startRealCluster();
   const client = await adminOf(hub);
   try {
-    const { urls, ca } = await startTargets(clusters);
+    const targets = await startHelper<Fleet>('test/support/stub-targets-process.ts', [String(clusters)]);
     await furnishHub(client);
+    const { urls, ca } = targets.said;
     for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
     const purser = await startPurser(await hub.kubeconfig('admin'));
     const figures = await measure(client, purser, { clusters, seconds });
+    // Purser first, which would miss the others.
     await purser.stop();
+    await targets.stop();
     return figures;
   } finally {
     await client.transport.close();
     await hub.stop();
   }
-}
-
-/** They end with this process. */
-async function startTargets(count: number): Promise<Fleet> {
-  const child = fork('test/support/stub-targets-process.ts', [String(count)]);
-  process.once('exit', () => child.kill());
-  const [fleet] = (await once(child, 'message')) as [Fleet];
-  return fleet;
 }
 
 async function register(client: KubeClient, name: string, serverAddress: string, ca: string): Promise<void> {

@@ -1,6 +1,14 @@
 // What every hub of a bench has: Purser's kinds, and the namespace that Purser runs in.
 
-import { Clusters, ManagedTokens, Namespaces } from '../../src/api/resources.ts';
+import {
+  type ClusterRole,
+  type ClusterRoleBinding,
+  ClusterRoleBindings,
+  ClusterRoles,
+  Clusters,
+  ManagedTokens,
+  Namespaces,
+} from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
@@ -22,6 +30,19 @@ export async function furnishHub(client: KubeClient): Promise<void> {
   await applyAll(client, await readManifests('crds'));
   await client.create(Namespaces, { metadata: { name: NAMESPACE } });
   await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });
+}
+
+/** The role that `allow` makes. */
+export const ROLE = 'bench';
+
+type Rules = NonNullable<ClusterRole['rules']>;
+type Subjects = NonNullable<ClusterRoleBinding['subjects']>;
+
+/** Allows something to somebody. */
+export async function allow(client: KubeClient, rules: Rules, subjects: Subjects): Promise<void> {
+  await client.create(ClusterRoles, { metadata: { name: ROLE }, rules });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: ROLE };
+  await client.create(ClusterRoleBindings, { metadata: { name: ROLE }, roleRef, subjects });
 }
 
 /** As the data of Secrets and certificates in Clusters are written. */

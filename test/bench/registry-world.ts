@@ -1,10 +1,10 @@
 // A real hub with many Clusters, Alice, who sees some of them, and a façade before it.
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
-import { adminOf, base64, furnishHub } from './hub.ts';
+import { adminOf, allow, base64, furnishHub, ROLE } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 import { pidOf } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
@@ -55,7 +55,7 @@ export async function startRegistryWorld(clusters: number): Promise<RegistryWorl
 
 /** Shows Alice one more. */
 export async function showNext(client: KubeClient, { visible }: Pick<RegistryWorld, 'visible'>): Promise<void> {
-  await client.patch(ClusterRoles, { name: 'bench' }, [{ op: 'add', path: '/rules/-', value: rule([nameOf(visible)]) }]);
+  await client.patch(ClusterRoles, { name: ROLE }, [{ op: 'add', path: '/rules/-', value: rule([nameOf(visible)]) }]);
 }
 
 export function nameOf(index: number): string {
@@ -65,9 +65,7 @@ export function nameOf(index: number): string {
 async function register(client: KubeClient, { clusters, visible }: Pick<RegistryWorld, 'clusters' | 'visible'>): Promise<void> {
   const names = Array.from({ length: clusters }, (_, index) => nameOf(index));
   await inParallel(names, async (name, index) => void (await client.create(Clusters, clusterOf(name, index, index < visible))));
-  await client.create(ClusterRoles, { metadata: { name: 'bench' }, rules: [rule(names.slice(0, visible))] });
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'bench' };
-  await client.create(ClusterRoleBindings, { metadata: { name: 'bench' }, roleRef, subjects: [{ kind: 'User', name: 'alice' }] });
+  await allow(client, [rule(names.slice(0, visible))], [{ kind: 'User', name: 'alice' }]);
 }
 
 function rule(resourceNames: readonly string[]) {

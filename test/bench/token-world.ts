@@ -3,18 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
-import {
-  ClusterRoleBindings,
-  ClusterRoles,
-  Clusters,
-  ManagedTokens,
-  Namespaces,
-  Secrets,
-  ServiceAccounts,
-} from '../../src/api/resources.ts';
+import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
-import { adminOf, base64, furnishHub, NAMESPACE } from './hub.ts';
+import { adminOf, allow, base64, furnishHub, NAMESPACE } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 
 /** Who Purser is on the hub and on the target. */
@@ -92,10 +84,8 @@ async function furnishTarget(target: RealCluster): Promise<void> {
 
 async function register(client: KubeClient, target: RealCluster): Promise<void> {
   const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: ['target'], verbs: ['issue'] }];
-  await client.create(ClusterRoles, { metadata: { name: 'bench' }, rules });
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'bench' };
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:serviceaccounts' }];
-  await client.create(ClusterRoleBindings, { metadata: { name: 'bench' }, roleRef, subjects });
+  await allow(client, rules, subjects);
   await client.create(Secrets, {
     metadata: { namespace: NAMESPACE, name: 'target' },
     type: 'Opaque',

@@ -1,13 +1,12 @@
 // What the façade costs: tokens straight from a real kube-apiserver, through Purser, and through a proxy that does nothing, in
 // turns: `node test/bench/tokens.ts [CONNECTIONS] [SECONDS] [ROUNDS]`. Prints figures as JSON.
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import type { RealCluster } from '../support/real-cluster.ts';
+import { type Helper, startHelper } from './helper-process.ts';
 import { cpuSeconds, pidOf, rounded } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';
@@ -53,7 +52,7 @@ async function bench(load: Load, rounds: number): Promise<object> {
   const ways: readonly Way[] = [
     kube,
     { pool: new Pool(facade, untrusted), path: orchestrator, pid: purser.pid, warmTokens: WARM_TOKENS.node },
-    { pool: new Pool(proxy.url, untrusted), path: ACCOUNT_PATH, pid: proxy.child.pid as number, warmTokens: WARM_TOKENS.node },
+    { pool: new Pool(proxy.said, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
   ];
   try {
     for (const way of ways) await warmUp(way, load);
@@ -63,23 +62,17 @@ async function bench(load: Load, rounds: number): Promise<object> {
     return figures(load, { direct, through, floor });
   } finally {
     await Promise.all(ways.map((way) => way.pool.close()));
-    await end(proxy.child);
+    await proxy.stop();
     await purser.stop();
     await world.stop();
   }
 }
 
-interface Proxy {
-  readonly url: string;
-  readonly child: ChildProcess;
-}
-
-async function startProxy(target: RealCluster): Promise<Proxy> {
+/** Says where it listens. */
+async function startProxy(target: RealCluster): Promise<Helper<string>> {
   const caPath = join(target.folder, 'proxy-ca.crt');
   await writeFile(caPath, target.ca);
-  const child = fork(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
-  const [url] = (await once(child, 'message')) as [string];
-  return { url, child };
+  return await startHelper(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
 }
 
 async function warmUp(way: Way, load: Load): Promise<void> {
@@ -128,12 +121,6 @@ function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct
     throughputPercentOfDirect: percentOf(through.tokensPerSecond, direct.tokensPerSecond),
     throughputPercentOfBareProxy: percentOf(through.tokensPerSecond, floor.tokensPerSecond),
   };
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit');
-  child.kill();
-  await ended;
 }
 
 const [connections = '16', seconds = '8', rounds = '3'] = process.argv.slice(2);
