@@ -1,6 +1,6 @@
 // What an API server's audit log says of one user, read as it grows: a bench asks often, and the log is long.
 
-import { open } from 'node:fs/promises';
+import { GrowingFile } from './growing-file.ts';
 
 /** One request that was answered. */
 export interface Audited {
@@ -24,35 +24,24 @@ interface AuditEvent {
   readonly stageTimestamp: string;
 }
 
-const CHUNK_BYTES = 1 << 22;
 const COMPLETE = 'ResponseComplete';
 
 /** Reads from where it was last read. */
 export class AuditTail {
-  readonly #path: string;
+  readonly #log: GrowingFile;
   readonly #user: string;
-  #position = 0;
   #rest = Buffer.alloc(0);
 
   constructor(path: string, user: string) {
-    this.#path = path;
+    this.#log = new GrowingFile(path);
     this.#user = user;
   }
 
   /** What was answered since the last call. */
   async next(): Promise<readonly Audited[]> {
-    const file = await open(this.#path);
-    try {
-      const found: Audited[] = [];
-      for (;;) {
-        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, this.#position);
-        if (bytesRead === 0) return found;
-        this.#position += bytesRead;
-        found.push(...this.#decode(buffer.subarray(0, bytesRead)));
-      }
-    } finally {
-      await file.close();
-    }
+    const found: Audited[] = [];
+    await this.#log.read((part) => found.push(...this.#decode(part)));
+    return found;
   }
 
   #decode(bytes: Buffer): readonly Audited[] {

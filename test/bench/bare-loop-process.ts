@@ -8,23 +8,32 @@ import { inParallel } from './in-parallel.ts';
 
 /** What to make tokens for, and how. */
 export interface BareJob {
-  readonly hub: { readonly url: string; readonly ca: string };
-  readonly target: { readonly url: string; readonly ca: string };
+  readonly hub: BareServer;
+  readonly target: BareServer;
   readonly tokens: readonly ManagedToken[];
   readonly concurrency: number;
   /** For which share of the tokens an Event is written. */
   readonly eventShare: number;
 }
 
+/** An API server, and as whom it is asked. */
+export interface BareServer {
+  readonly url: string;
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+}
+
 const job = JSON.parse(await readFile(process.argv[2] as string, 'utf8')) as BareJob;
-const pools = {
-  hub: new Pool(job.hub.url, { connections: job.concurrency, connect: { ca: job.hub.ca } }),
-  target: new Pool(job.target.url, { connections: job.concurrency, connect: { ca: job.target.ca } }),
-};
+const pools = { hub: poolOf(job.hub), target: poolOf(job.target) };
 const ca = base64(job.target.ca);
 
+function poolOf({ url, ca, certificate, key }: BareServer): Pool {
+  return new Pool(url, { connections: job.concurrency, connect: { ca, cert: certificate, key } });
+}
+
 async function send<T>(pool: Pool, method: 'GET' | 'POST' | 'PUT', path: string, content?: object): Promise<T> {
-  const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json', accept: 'application/json' };
+  const headers = { 'content-type': 'application/json', accept: 'application/json' };
   const { statusCode, body } = await pool.request({ method, path, headers, ...(content && { body: JSON.stringify(content) }) });
   const text = await body.text();
   if (statusCode >= 300) throw new Error(`${method} ${path} answered ${statusCode}: ${text}`);

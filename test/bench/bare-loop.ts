@@ -3,9 +3,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
-import type { BareJob } from './bare-loop-process.ts';
+import type { RealCluster } from '../support/real-cluster.ts';
+import type { BareJob, BareServer } from './bare-loop-process.ts';
 import { startHelper } from './helper-process.ts';
-import { createTokens, type TokenWorld } from './token-world.ts';
+import { clientCertificate, createTokens, type TokenWorld } from './token-world.ts';
 
 const CONCURRENCIES = [4, 8, 16, 32];
 const TRIAL = 300;
@@ -44,10 +45,15 @@ interface Loop {
 }
 
 async function loop({ hub, target }: TokenWorld, work: Loop): Promise<Played> {
-  const job: BareJob = { ...work, hub: { url: hub.url, ca: hub.ca }, target: { url: target.url, ca: target.ca } };
+  const job: BareJob = { ...work, hub: await serverOf(hub), target: await serverOf(target) };
   const path = join(hub.folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
   const { said: played, ended } = await startHelper<Played>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
   await ended;
   return played;
+}
+
+/** The loop is known by a client certificate, as Purser is: how API servers find out who asks is part of what they take. */
+async function serverOf(cluster: RealCluster): Promise<BareServer> {
+  return { url: cluster.url, ca: cluster.ca, ...(await clientCertificate(cluster, 'bare')) };
 }

@@ -95,12 +95,18 @@ async function register(client: KubeClient, target: RealCluster): Promise<void> 
 }
 
 async function credentialOf(target: RealCluster): Promise<Record<string, string>> {
-  const path = await target.kubeconfig(PURSER_USER, ['system:masters']);
+  const { certificate, key } = await clientCertificate(target, PURSER_USER);
+  return { 'tls.crt': base64(certificate), 'tls.key': base64(key), server: base64(target.url) };
+}
+
+/** By which somebody may do everything on a cluster. */
+export async function clientCertificate(cluster: RealCluster, user: string): Promise<Readonly<Record<'certificate' | 'key', string>>> {
+  const path = await cluster.kubeconfig(user, ['system:masters']);
   const { users } = JSON.parse(await readFile(path, 'utf8')) as {
     readonly users: readonly [{ readonly user: Readonly<Record<'client-certificate-data' | 'client-key-data', string>> }];
   };
-  const [{ user }] = users;
-  return { 'tls.crt': user['client-certificate-data'], 'tls.key': user['client-key-data'], server: base64(target.url) };
+  const { 'client-certificate-data': certificate, 'client-key-data': key } = users[0].user;
+  return { certificate: fromBase64(certificate), key: fromBase64(key) };
 }
 
 function clusterOf({ url, ca }: RealCluster): Cluster {
@@ -114,4 +120,8 @@ function clusterOf({ url, ca }: RealCluster): Cluster {
       authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name: 'target' } },
     },
   };
+}
+
+function fromBase64(text: string): string {
+  return Buffer.from(text, 'base64').toString();
 }

@@ -20,8 +20,6 @@ interface Life {
 /** The goal for memory is for so many. */
 const MANY = 10_000;
 const NOTE = 'The bare loop makes the same requests with the same HTTP client and nothing else: no watches, decisions or retries.';
-/** More would not tell more. */
-const LOOP_TOKENS = 2_000;
 
 /** Some ManagedTokens, and many: what costs more with their number shows between the two. */
 export const someTokens: Scenario = {
@@ -71,7 +69,7 @@ async function liveIn(world: TokenWorld, count: number, tell: Tell): Promise<Lif
   const rotated = await rotateAll(world, purser);
   await purser.stop();
   tell(`${rotated.rotations} rotations; runs the bare loop`);
-  const bare = await bestBareLoop(world, Math.min(count, LOOP_TOKENS), issued.eventShare);
+  const bare = await bestBareLoop(world, count, issued.eventShare);
   return { count, issued, restarted, rotated, bare };
 }
 

@@ -1,0 +1,32 @@
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Occurrences } from './occurrences.ts';
+
+let path: string;
+beforeEach(async () => {
+  path = join(await mkdtemp(join(tmpdir(), 'purser-occurrences-')), 'log');
+});
+afterEach(async () => {
+  await rm(join(path, '..'), { recursive: true, force: true });
+});
+
+describe('a text in a file that grows', () => {
+  it('is counted once for each time that it was written since', async () => {
+    await writeFile(path, 'abba abba ab');
+    const abba = new Occurrences(path, 'abba');
+    expect(await abba.next()).toBe(2);
+    expect(await abba.next()).toBe(0);
+    await appendFile(path, 'ba ab');
+    expect(await abba.next()).toBe(1);
+  });
+
+  it('does not share what it is made of', async () => {
+    await writeFile(path, 'aaa');
+    const pair = new Occurrences(path, 'aa');
+    expect(await pair.next()).toBe(1);
+    await appendFile(path, 'a');
+    expect(await pair.next()).toBe(1);
+  });
+});

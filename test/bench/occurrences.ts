@@ -1,0 +1,36 @@
+// How often a text occurs in a file that grows. What is measured runs beside us, and nothing that tells as much costs less.
+
+import { GrowingFile } from './growing-file.ts';
+
+export class Occurrences {
+  readonly #file: GrowingFile;
+  readonly #text: Buffer;
+  /** The end of what was read, where the text may have begun. */
+  #rest = Buffer.alloc(0);
+
+  constructor(path: string, text: string) {
+    this.#file = new GrowingFile(path);
+    this.#text = Buffer.from(text);
+  }
+
+  /** How often the text was written since the last call. */
+  async next(): Promise<number> {
+    let count = 0;
+    await this.#file.read((part) => {
+      count += this.#count(part);
+    });
+    return count;
+  }
+
+  #count(part: Buffer): number {
+    const all = Buffer.concat([this.#rest, part]);
+    let count = 0;
+    let end = 0;
+    for (let at = all.indexOf(this.#text); at >= 0; at = all.indexOf(this.#text, end)) {
+      count += 1;
+      end = at + this.#text.length;
+    }
+    this.#rest = all.subarray(Math.max(end, all.length - this.#text.length + 1));
+    return count;
+  }
+}
