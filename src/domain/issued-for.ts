@@ -67,7 +67,7 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
 
 /** Whether two lists name the same audiences; their order means nothing. */
 export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
-  return new Set(a).symmetricDifference(new Set(b)).size === 0;
+  return a.every((audience) => b.includes(audience)) && b.every((audience) => a.includes(audience));
 }
 
 function boundText({ kind, name, uid = '' }: BoundObject): string {

@@ -18,13 +18,13 @@ export function desiredMetadata(token: ManagedToken, record: TokenRecord, existi
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
   return {
     labels: {
-      ...withoutKeys(foreign(existing.labels), dropped.labels),
+      ...foreign(existing.labels, dropped.labels),
       ...template.labels,
       [Label.managedBy]: LabelValue.managedBy,
       ...(outputs.includes('ArgoCD') && { [Label.argoSecretType]: LabelValue.argoSecretType }),
     },
     annotations: {
-      ...withoutKeys(foreign(existing.annotations), dropped.annotations),
+      ...foreign(existing.annotations, dropped.annotations),
       ...template.annotations,
       ...templateAnnotation(template),
       ...recordAnnotations(record, token),
@@ -66,13 +66,10 @@ function unreserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** What neither this nor an earlier version of Purser has put there. */
-function foreign(texts: Texts = {}): Texts {
-  return Object.fromEntries(Object.entries(texts).filter(([key]) => !key.startsWith(`${TokensGroup}/`) && key !== Label.argoSecretType));
-}
-
-function withoutKeys(texts: Texts, keys: readonly string[]): Texts {
-  return Object.fromEntries(Object.entries(texts).filter(([key]) => !keys.includes(key)));
+/** What neither this nor an earlier version of Purser has put there, nor the spec, which has `dropped` it. */
+function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
+  const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && key !== Label.argoSecretType && !dropped.includes(key);
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
 }
 
 interface TemplateKeys {

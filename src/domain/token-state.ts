@@ -11,7 +11,7 @@ import type { StoredSecret, TokenObservation } from './token-observation.ts';
 import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './token-record.ts';
 
 export interface TokenState {
-  /** The Secret that is judged: ours of the wanted name or, while there is none, ours of a former name. */
+  /** The one that is judged. */
   readonly secret: StoredSecret | undefined;
   readonly hasToken: boolean;
   /** What was issued; its times are no later than the token's own claims allow. Absent when missing or damaged. */
@@ -64,7 +64,8 @@ export function ownedNames({ token, secret, former }: TokenObservation): readonl
 /** Clocks are set by small steps all the time. */
 const STEP_MS = 60_000;
 
-function judgedSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
+/** The Secret that is judged: ours of the wanted name or, while there is none, ours of a former name. */
+export function judgedSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
   if (secret !== undefined && isOwnedBy(secret.metadata, token)) return secret;
   const ours = former.filter(({ metadata, tokenDigest }) => tokenDigest !== undefined && isOwnedBy(metadata, token));
   const expiresAt = ({ metadata }: StoredSecret) => parseRecord(metadata.annotations)?.expiresAt ?? 0;

@@ -8,7 +8,8 @@ import { isOwnedBy } from '../../domain/token-metadata.ts';
 import type { StoredSecret, TokenObservation } from '../../domain/token-observation.ts';
 import type { SecretWrite } from '../../domain/token-plan.ts';
 import { secretNameOf, withoutToken } from '../../domain/token-secret.ts';
-import { tokenState } from '../../domain/token-state.ts';
+import { judgedSecret } from '../../domain/token-state.ts';
+import { objectKey } from '../../kube/paths.ts';
 import type { TokenDeps } from './deps.ts';
 import { hubAnswer, unless } from './hub-answer.ts';
 import { reduceSecret } from './reduce-secret.ts';
@@ -38,14 +39,25 @@ export async function writeSecret(
   signal: AbortSignal,
 ): Promise<StoredSecret | undefined> {
   if (write === 'replace' && !(await deleteSecret(deps, observed, signal))) return undefined;
-  const sent =
-    write === 'update' ? deps.hub.update(Secrets, wanted, { signal }) : deps.hub.create(Secrets, withoutVersion(wanted), { signal });
-  const written = await hubAnswer(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
-  if (written === undefined) return undefined;
-  const secret = reduceSecret(written);
   // One of a former name says nothing of the wanted one.
-  if (secret.metadata.name === secretNameOf(token)) deps.memory.of(token.metadata.uid ?? '').wrote(secret, observed, deps.clock.now());
-  return secret;
+  const recollection = wanted.metadata.name === secretNameOf(token) ? deps.memory.of(token.metadata.uid ?? '') : undefined;
+  recollection?.writes();
+  try {
+    const sent =
+      write === 'update' ? deps.hub.update(Secrets, wanted, { signal }) : deps.hub.create(Secrets, withoutVersion(wanted), { signal });
+    const written = await hubAnswer(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const secret = written && (informedOf(deps, written) ?? reduceSecret(written));
+    if (secret !== undefined) recollection?.wrote(secret, observed, deps.clock.now());
+    return secret;
+  } finally {
+    recollection?.wroteOrNot();
+  }
+}
+
+/** The same version as the informer has it, if the watch was faster than the answer. */
+function informedOf({ view }: TokenDeps, { metadata }: Secret): StoredSecret | undefined {
+  const informed = view.secrets.get(objectKey({ metadata }));
+  return informed?.metadata.resourceVersion === metadata.resourceVersion ? informed : undefined;
 }
 
 /** Deletes this very version of a Secret; false when it has changed. One that is gone is deleted. */
@@ -76,7 +88,7 @@ export async function deleteSecrets(
 /** Takes the token, in all its forms, out of the Secret that holds it; not while somebody puts it back again and again. */
 export async function stripSecret(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<TokenObservation> {
   const { token } = observation;
-  const { secret: judged } = tokenState(observation, deps.clock.now());
+  const judged = judgedSecret(observation);
   const name = judged?.metadata.name;
   if (name === undefined || repairPauseMs(deps, token) > 0) return observation;
   if (judged?.immutable || judged?.type !== 'Opaque') return await deleteSecrets(deps, observation, [name], signal);

@@ -4,7 +4,7 @@ import { ManagedTokens } from '../../api/resources.ts';
 import { planToken } from '../../domain/plan-token.ts';
 import { isOwnedBy } from '../../domain/token-metadata.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
-import { tokenState } from '../../domain/token-state.ts';
+import { judgedSecret } from '../../domain/token-state.ts';
 import { desiredStatus } from '../../domain/token-status.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { Result } from '../../runtime/controller.ts';
@@ -72,7 +72,7 @@ function withReason(step: Step): Step {
 /** Looks whether the permission still stands where there is cause for doubt. */
 async function confirmed(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
-  const { secret } = tokenState(observation, deps.clock.now());
+  const secret = judgedSecret(observation);
   const isOurs = secret !== undefined && isOwnedBy(secret.metadata, token) && token.metadata.deletionTimestamp === undefined;
   if (!isOurs || !deps.authority.isDoubtful(token)) return { observation, isDone: false };
   const review = await deps.authority.review(token, signal);
@@ -89,9 +89,10 @@ async function withUnlabelled(deps: TokenDeps, observation: TokenObservation, si
 
 /** What no watch tells of is looked at again after a while, and what took too many steps soon. */
 function earlier(step: Step, { memory, clock }: TokenDeps): Step {
-  const { unlabelled } = memory.of(step.observation.token.metadata.uid ?? '');
-  if (step.isDone && unlabelled === undefined) return step;
-  const againMs = step.isDone ? UNLABELLED_MS : UNFINISHED_MS;
+  const recollection = memory.of(step.observation.token.metadata.uid ?? '');
+  const isUnfinished = recollection.wasOvertaken() || !step.isDone;
+  if (!isUnfinished && recollection.unlabelled === undefined) return step;
+  const againMs = isUnfinished ? UNFINISHED_MS : UNLABELLED_MS;
   return { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + againMs) };
 }
 

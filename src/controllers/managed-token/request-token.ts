@@ -104,8 +104,9 @@ class Asking {
   /** Not asked for as long as there is no sign that it is gone: a renewal costs no more than any other. */
   #knownAnchor(): string | undefined {
     const { observation } = this.#options;
+    if (!this.#isRevocable) return undefined;
     const { record, superseded, refused } = tokenState(observation, this.#deps.clock.now());
-    if (!this.#isRevocable || superseded !== undefined || refused) return undefined;
+    if (superseded !== undefined || refused) return undefined;
     return recordedAnchor(observation.token, record)?.uid || undefined;
   }
 

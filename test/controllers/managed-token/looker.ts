@@ -10,6 +10,7 @@ import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
 import { RecentWithdrawals } from '../../../src/controllers/managed-token/recent-withdrawals.ts';
 import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
 import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
+import { wakes } from '../../../src/controllers/managed-token/triggers.ts';
 import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
 import type { StoredSecret } from '../../../src/domain/token-observation.ts';
 import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
@@ -37,6 +38,8 @@ export interface LookerOptions {
 }
 
 export class Looker {
+  /** The keys that the informers would have woken, for each time. */
+  readonly woken: string[] = [];
   readonly #tokens = new HandInformer<ManagedToken>();
   readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
   readonly #options: LookerOptions;
@@ -48,10 +51,10 @@ export class Looker {
     const { clock, client: hub, server, verifyIntervalMs = 0 } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
-    this.#tokens.changes$.subscribe();
-    this.#secrets.changes$.subscribe();
-    const view = new HubView({ tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers);
+    const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers;
+    const view = new HubView(informers);
     const memory = this.#memory;
+    wakes(informers, view, memory).subscribe((key) => this.woken.push(key));
     const protectedNamespaces = PROTECTED_NAMESPACES;
     this.#reconcile = createReconcile({
       hub,

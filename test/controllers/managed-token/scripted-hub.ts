@@ -18,6 +18,8 @@ export class ScriptedHub {
   readonly faults: Fault[] = [];
   /** What a webhook makes of the Secrets that are written. */
   webhook: (secret: Secret) => Secret = (secret) => secret;
+  /** What happens between a write of a Secret and its answer. */
+  meanwhile: () => void = () => {};
   /** Requests that were answered, such as `PUT secrets`. */
   readonly answered: string[] = [];
   /** Writes to Secrets that are not the ManagedToken's. */
@@ -30,7 +32,11 @@ export class ScriptedHub {
 
   readonly handler: WireHandler = (request, reply) => {
     const fault = this.faults.shift();
-    if (fault !== undefined) return fault(request, reply);
+    return fault === undefined ? this.answer(request, reply) : fault(request, reply);
+  };
+
+  /** As a hub without faults does. */
+  answer(request: WireRequest, reply: WireReply): void {
     const { method, path, body } = request;
     this.answered.push(`${method} ${shortOf(path)}`);
     if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
@@ -38,7 +44,7 @@ export class ScriptedHub {
     if (path.startsWith(`${SECRETS}/`)) return this.#secret(path.slice(SECRETS.length + 1), request, reply);
     if (path.startsWith(TOKEN)) return this.#writeToken(request, reply);
     return reply.json(404, refused(404, 'NotFound'));
-  };
+  }
 
   /** What somebody else does to a Secret. */
   put(secret: Secret): void {
@@ -58,8 +64,14 @@ export class ScriptedHub {
   #create(secret: Secret, reply: WireReply): void {
     const name = secret.metadata.name ?? '';
     if (this.secrets.has(name)) return reply.json(409, refused(409, 'AlreadyExists'));
-    this.secrets.set(name, this.#stamped(this.webhook({ ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } })));
-    return reply.json(201, this.secrets.get(name));
+    return reply.json(201, this.#stored(name, { ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } }));
+  }
+
+  #stored(name: string, sent: Secret): Secret {
+    const secret = this.#stamped(this.webhook(sent));
+    this.secrets.set(name, secret);
+    this.meanwhile();
+    return secret;
   }
 
   #secret(name: string, { method, body }: WireRequest, reply: WireReply): void {
@@ -77,8 +89,7 @@ export class ScriptedHub {
       return reply.json(200, stored);
     }
     if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, refused(422, 'Invalid'));
-    this.secrets.set(name, this.#stamped(this.webhook(sent)));
-    return reply.json(200, this.secrets.get(name));
+    return reply.json(200, this.#stored(name, sent));
   }
 
   #writeToken({ method, body }: WireRequest, reply: WireReply): void {
