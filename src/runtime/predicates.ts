@@ -24,7 +24,8 @@ export function annotationsChanged(prefix: string): Predicate<ApiObject> {
  */
 export function statusNotOurs<T extends WithStatus>(written: (key: string) => unknown): Predicate<T> {
   const isOther = onUpdate<T>((object, previous) => differ(object.status, previous.status));
-  return (change) => isOther(change) && (change.type !== 'updated' || differ(change.object.status, written(change.key)));
+  const isOurs = (change: Change<T>) => change.type === 'updated' && !differ(change.object.status, written(change.key));
+  return (change) => !isOurs(change) && isOther(change);
 }
 
 /** A condition turned True, or is True on an object that is new. */
