@@ -3,6 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { readOptions } from '../support/command-line.ts';
 import { barChart } from './chart.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
 import { pageOf, type Run } from './page.ts';
@@ -72,9 +73,7 @@ async function refreshDocs(runs: readonly Run[]): Promise<void> {
   await writeFile('docs/benchmarks.md', pageOf(newest, SCENARIOS));
 }
 
-const options = parseOptions(
-  process.argv.slice(2),
-  SCENARIOS.map(({ name }) => name),
-);
+const names = SCENARIOS.map(({ name }) => name);
+const options = readOptions(() => parseOptions(process.argv.slice(2), names));
 if (options === undefined) process.stdout.write(helpText(SCENARIOS));
 else process.exit((await main(options)) ? 0 : 1);

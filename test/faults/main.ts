@@ -3,10 +3,12 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
+import { readOptions } from '../support/command-line.ts';
 import { Bench } from './bench.ts';
 import { readHistory } from './history.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
+import { ownFaults } from './own-fault.ts';
 import { pageOf } from './page.ts';
 import { headingLine, lineOf, type Row, rowsOf, violationLines } from './report.ts';
 import { runScenario } from './run-scenario.ts';
@@ -17,12 +19,11 @@ import { randomFaults } from './scenarios/schedule.ts';
 const FLEET = 4;
 const FIRST_TOKENS_MS = 60_000;
 
-async function main({ seed, minutes, only, runs, out }: FaultOptions): Promise<boolean> {
+async function main(options: FaultOptions): Promise<boolean> {
+  const { seed, only, own, runs, out } = options;
+  const chosen = chosenBy(options);
   await mkdir(out, { recursive: true });
   const historyFile = join(out, 'history.jsonl');
-  const chosen = [...SCENARIOS, randomFaults(minutes)].filter(
-    ({ id }) => only.length === 0 || id.split(', ').some((each) => only.includes(each)),
-  );
   console.log(`seed ${seed}, ${chosen.length} faults; starting a hub and two targets`);
   const bench = await Bench.start({ seed, historyFile, fleet: FLEET });
   try {
@@ -34,11 +35,23 @@ async function main({ seed, minutes, only, runs, out }: FaultOptions): Promise<b
     await scanForTokens(bench, historyFile);
     for (const { log } of bench.pursers) await cp(log, join(out, basename(log)));
     const rows = rowsOf(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
-    await writeReport(out, { seed, rows, all: only.length === 0 });
+    await writeReport(out, { seed, rows, all: only.length + own.length === 0 });
     return rows.every(({ violations }) => violations.length === 0) && !bench.history.entries.some(({ type }) => type === 'violation');
   } finally {
     await bench.stop();
   }
+}
+
+/** The matrix and the random schedule, a part of them, or faults of one's own. */
+function chosenBy({ minutes, only, own, seconds }: FaultOptions): readonly Scenario[] {
+  if (own.length > 0) return [ownFaults(own, seconds)];
+  const all = [...SCENARIOS, randomFaults(minutes)];
+  return only.length === 0 ? all : all.filter((scenario) => idsOf(scenario).some((id) => only.includes(id)));
+}
+
+/** One scenario may be about several faults. */
+function idsOf({ id }: Scenario): readonly string[] {
+  return id.split(', ');
 }
 
 /** The table of histories that are there already. */
@@ -80,6 +93,7 @@ async function writeReport(out: string, { seed, rows, all }: { seed: number; row
   console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
 }
 
-const options = parseOptions(process.argv.slice(2));
+const ids = [...SCENARIOS, randomFaults(0)].flatMap(idsOf);
+const options = readOptions(() => parseOptions(process.argv.slice(2), ids));
 if (options === undefined) process.stdout.write(HELP);
 else process.exit((await (options.check.length > 0 ? recheck(options) : main(options))) ? 0 : 1);

@@ -68,6 +68,7 @@ npm run kube:build            # once: etcd, kube-apiserver and kube-controller-m
 npm run faults                # everything, then ten minutes of faults by chance
 npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
+npm run faults -- --fault 'one lose tokens' --fault 'hub answer 503 secrets' --seconds 60  # your own; --help tells which
 \`\`\`
 
 ## How the figures were made

@@ -72,6 +72,16 @@ export const isTokenRequest: Matcher = requests('POST', /\/serviceaccounts\/[^/]
 export const isSecretWrite: Matcher = ({ method, path }) => method !== 'GET' && /\/secrets(\/|\?|$)/.test(path);
 export const isLease: Matcher = requests('', /\/leases(\/|\?|$)/);
 
+/** Requests by what they are for. */
+export const MATCHERS: Readonly<Record<string, Matcher>> = {
+  tokens: isTokenRequest,
+  secrets: isSecretWrite,
+  watches: isWatch,
+  leases: isLease,
+  writes: ({ method }) => method !== 'GET',
+  everything: () => true,
+};
+
 /** What is asked for one ManagedToken: neither lists and watches, nor the Lease, nor the health of clusters. */
 export const isTokenWork: Matcher = (request) =>
   !isLease(request) &&

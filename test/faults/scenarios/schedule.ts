@@ -4,7 +4,7 @@ import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { TEAM } from '../furnish.ts';
 import type { Place } from '../place.ts';
-import { type Action, isLease, isSecretWrite, isTokenRequest, isWatch, type Matcher } from '../proxy/rules.ts';
+import { type Action, MATCHERS, type Matcher } from '../proxy/rules.ts';
 import type { TcpMode, TcpQuality } from '../proxy/tcp-front.ts';
 import { pick } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
@@ -34,14 +34,6 @@ const ACTIONS: readonly Action[] = [
   { type: 'answer', status: 409 },
   { type: 'answer', status: 302, headers: { location: 'https://127.0.0.1:1/' } },
 ];
-const MATCHERS: Readonly<Record<string, Matcher>> = {
-  tokens: isTokenRequest,
-  secrets: isSecretWrite,
-  watches: isWatch,
-  leases: isLease,
-  writes: ({ method }) => method !== 'GET',
-  everything: () => true,
-};
 
 async function schedule(bench: Bench, minutes: number): Promise<void> {
   const endAt = Date.now() + minutes * 60_000;
