@@ -106,8 +106,8 @@ export class Recollection {
     this.#underWay = undefined;
   }
 
-  /** Whether what the watch tells of the Secret is our own write: known to be, or to be expected while one is under way. */
-  isOwnWrite({ metadata: { resourceVersion } }: StoredSecret): boolean {
+  /** Takes note of what the watch tells of the Secret: whether it is our own write, known to be or to be expected now. */
+  recognises({ metadata: { resourceVersion } }: StoredSecret): boolean {
     if (this.#underWay === undefined) return this.written?.resourceVersion === resourceVersion;
     this.#underWay.told = resourceVersion;
     return true;

@@ -81,7 +81,7 @@ function tokensOfSubject(subject: string, view: HubView): readonly ManagedToken[
 /** The Secret is as we wrote it: whoever wrote it has looked at everything that follows from it. */
 function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, memory: TokenMemory): boolean {
   const tokens = view.tokensForSecret(key);
-  return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid ?? '').isOwnWrite(object));
+  return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid ?? '').recognises(object));
 }
 
 function remember({ type, object }: Change<ManagedToken>, memory: TokenMemory): void {
