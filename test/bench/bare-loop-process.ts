@@ -26,7 +26,7 @@ export interface BareServer {
 
 const job = JSON.parse(await readFile(process.argv[2] as string, 'utf8')) as BareJob;
 const pools = { hub: poolOf(job.hub), target: poolOf(job.target) };
-const ca = base64(job.target.ca);
+const targetCa = base64(job.target.ca);
 
 function poolOf({ url, ca, certificate, key }: BareServer): Pool {
   return new Pool(url, { connections: job.concurrency, connect: { ca, cert: certificate, key } });
@@ -82,7 +82,7 @@ function secretOf({ metadata }: ManagedToken, issued: { readonly token: string; 
     kind: 'Secret',
     metadata: { name: metadata.name, labels: { bench: 'bare' }, annotations: record, ownerReferences: [{ ...owner, controller: true }] },
     type: 'Opaque',
-    data: { token: base64(issued.token), 'ca.crt': ca, server: base64(job.target.url), namespace: base64('deploy') },
+    data: { token: base64(issued.token), 'ca.crt': targetCa, server: base64(job.target.url), namespace: base64('deploy') },
   };
 }
 
