@@ -89,15 +89,15 @@ const STATUS_TAKEN = '"subresource":"status"},"responseStatus":{"metadata":{},"c
 
 /** Counts what is written, and reads the logs only when it may be all: reading takes the processor from what is measured. */
 async function untilWritten(purser: Purser, { tails, taken }: Logs, tokens: number): Promise<readonly Audited[]> {
-  const audited: Audited[] = [];
+  const audited: (readonly Audited[])[] = [];
   const written = new Set<string>();
   while (written.size < tokens) {
     await untilTaken(purser, taken, tokens - written.size);
     const next = await tails.next();
-    audited.push(...next);
+    audited.push(next);
     for (const { request, object, code } of next) if (request === STATUS && code === 200) written.add(object);
   }
-  return audited;
+  return audited.flat();
 }
 
 async function untilTaken(purser: Purser, taken: Occurrences, count: number): Promise<void> {
@@ -114,11 +114,11 @@ async function untilTaken(purser: Purser, taken: Occurrences, count: number): Pr
 
 /** Until the last event is written; tokens that are put to their cluster now and then are another matter. */
 async function untilQuiet(tails: Tails): Promise<readonly Audited[]> {
-  const audited: Audited[] = [];
+  const audited: (readonly Audited[])[] = [];
   for (;;) {
     await delay(QUIET_MS);
     const next = await tails.next();
-    audited.push(...next);
-    if (!next.some(({ request }) => request === 'create events')) return audited;
+    audited.push(next);
+    if (!next.some(({ request }) => request === 'create events')) return audited.flat();
   }
 }
