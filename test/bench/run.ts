@@ -30,8 +30,9 @@ async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promis
   const chosen = SCENARIOS.filter(({ name }) => only.length === 0 || only.includes(name));
   const runs: Run[] = [];
   for (const [index, scenario] of chosen.entries()) {
-    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${scale})`);
-    runs.push(await runScenario(scenario, { scale, size: size ?? scenario.sizes[scale] }));
+    const extent = { scale, size: size ?? scenario.sizes[scale] };
+    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.what})`);
+    runs.push(await runScenario(scenario, extent));
     console.log(textTable(runs.at(-1)?.figures ?? []));
     // What took long is not to be lost by what follows.
     await writeRuns(out, out, runs);
