@@ -2,40 +2,25 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../../src/api/resources.ts';
-import { systemClock } from '../../../src/std/clock.ts';
 import { base64 } from '../../issuers/registration.ts';
-import { grant, startTarget } from '../../issuers/wire-target.ts';
-import { startWireWorld, type WireWorld } from '../../kube/wire-world.ts';
-import { aToken } from '../../support/builders.ts';
-import { FakeClock } from '../../support/clock.ts';
-import type { WireServer } from '../../support/wire-server.ts';
-import { Looker } from './looker.ts';
-import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
+import type { FakeClock } from '../../support/clock.ts';
+import type { Looker } from './looker.ts';
+import { type Fault, refused, type ScriptedHub } from './scripted-hub.ts';
+import { ScriptedWorld } from './scripted-world.ts';
 
+let world: ScriptedWorld;
 let clock: FakeClock;
 let hub: ScriptedHub;
-let world: WireWorld;
-let target: WireServer;
 let looker: Looker;
 
 beforeAll(async () => {
-  world = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
-  target = await startTarget((request, reply) =>
-    grant(request, reply, { now: clock.now(), headers: { date: new Date(clock.now()).toUTCString() } }),
-  );
+  world = await ScriptedWorld.start();
 });
-afterAll(async () => {
-  await world.close();
-  await target.close();
-});
+afterAll(() => world.close());
 beforeEach(() => {
-  clock = new FakeClock(Date.now());
-  hub = new ScriptedHub(
-    aToken()
-      .with({ audiences: ['api'] })
-      .build(),
-  );
-  looker = new Looker({ clock, hub, client: world.client, server: target.url });
+  world.renew();
+  ({ clock, hub } = world);
+  looker = world.looker();
   looker.woken.length = 0;
 });
 afterEach(() => looker.close());
@@ -62,7 +47,7 @@ describe('a Secret that the watch tells of before the answer does', () => {
     };
     expect(await looker.look()).toBe(clock.now() + 1_000);
     await looker.look();
-    expect(hub.secrets.get('ci')?.data?.['server']).toBe(base64(target.url));
+    expect(hub.secrets.get('ci')?.data?.['server']).toBe(base64(world.server));
     looker.sync();
     expect(await looker.look()).toBeGreaterThan(clock.now() + 1_000);
   });

@@ -1,44 +1,25 @@
 // A leader that knows too little, because its informers lag or another one leads by now.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '../../../src/std/clock.ts';
-import { grant, startTarget } from '../../issuers/wire-target.ts';
-import { startWireWorld, type WireWorld } from '../../kube/wire-world.ts';
-import { aToken } from '../../support/builders.ts';
-import { FakeClock } from '../../support/clock.ts';
-import type { WireServer } from '../../support/wire-server.ts';
-import { Looker } from './looker.ts';
-import { ScriptedHub } from './scripted-hub.ts';
+import type { FakeClock } from '../../support/clock.ts';
+import type { Looker } from './looker.ts';
+import type { ScriptedHub } from './scripted-hub.ts';
+import { ScriptedWorld } from './scripted-world.ts';
 
+let world: ScriptedWorld;
 let clock: FakeClock;
 let hub: ScriptedHub;
-let world: WireWorld;
-let target: WireServer;
-let issued: number;
 
 beforeAll(async () => {
-  world = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
-  target = await startTarget((request, reply) => {
-    issued += 1;
-    const headers = { date: new Date(clock.now()).toUTCString() };
-    grant(request, reply, { now: clock.now(), headers, claims: { jti: `jti-${issued}` } });
-  });
+  world = await ScriptedWorld.start();
 });
-afterAll(async () => {
-  await world.close();
-  await target.close();
-});
+afterAll(() => world.close());
 beforeEach(() => {
-  clock = new FakeClock(Date.now());
-  hub = new ScriptedHub(
-    aToken()
-      .with({ audiences: ['api'] })
-      .build(),
-  );
-  issued = 0;
+  world.renew();
+  ({ clock, hub } = world);
 });
 
-const leader = () => new Looker({ clock, hub, client: world.client, server: target.url });
+const leader = () => world.looker();
 const stored = () => hub.secrets.get('ci');
 
 /** Two leaders who both know of the same token, which is due for renewal. */
@@ -57,7 +38,7 @@ describe('a stale leader', () => {
     const renewed = stored();
     await second.look();
 
-    expect([stored(), issued]).toEqual([renewed, 3]);
+    expect([stored(), world.issued]).toEqual([renewed, 3]);
     expect(renewed?.metadata.annotations?.['tokens.purser.dev/rotations']).toBe('1');
     await Promise.all([first.close(), second.close()]);
   });
@@ -68,7 +49,7 @@ describe('a stale leader', () => {
     hub.put({ ...before, metadata: { ...before?.metadata, labels: { ...before?.metadata.labels, theirs: 'x' } } });
     await second.look();
 
-    expect(issued).toBe(2);
+    expect(world.issued).toBe(2);
     expect(stored()?.data?.['token']).not.toBe(before?.data?.['token']);
     expect(stored()?.metadata.labels).toMatchObject({ theirs: 'x' });
     await Promise.all([first.close(), second.close()]);
@@ -80,7 +61,7 @@ describe('a stale leader', () => {
     const made = stored();
     await second.look();
 
-    expect([stored(), issued]).toEqual([made, 2]);
+    expect([stored(), world.issued]).toEqual([made, 2]);
     await Promise.all([first.close(), second.close()]);
   });
 

@@ -2,46 +2,27 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../../src/api/resources.ts';
-import { systemClock } from '../../../src/std/clock.ts';
 import { base64 } from '../../issuers/registration.ts';
-import { grant, startTarget } from '../../issuers/wire-target.ts';
-import { startWireWorld, type WireWorld } from '../../kube/wire-world.ts';
-import { aToken } from '../../support/builders.ts';
-import { FakeClock } from '../../support/clock.ts';
-import type { WireServer } from '../../support/wire-server.ts';
-import { Looker } from './looker.ts';
-import { ScriptedHub } from './scripted-hub.ts';
+import type { FakeClock } from '../../support/clock.ts';
+import type { Looker } from './looker.ts';
+import type { ScriptedHub } from './scripted-hub.ts';
+import { ScriptedWorld } from './scripted-world.ts';
 
 const MINUTE = 60_000;
 
+let world: ScriptedWorld;
 let clock: FakeClock;
 let hub: ScriptedHub;
-let world: WireWorld;
-let target: WireServer;
 let looker: Looker;
-let issued: number;
-let isDown: boolean;
 
 beforeAll(async () => {
-  world = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
-  target = await startTarget((request, reply) => {
-    if (isDown) return reply.reset();
-    issued += 1;
-    const headers = { date: new Date(clock.now()).toUTCString() };
-    grant(request, reply, { now: clock.now(), headers, claims: { jti: `jti-${issued}` } });
-  });
+  world = await ScriptedWorld.start();
 });
-afterAll(async () => {
-  await world.close();
-  await target.close();
-});
+afterAll(() => world.close());
 beforeEach(() => {
-  clock = new FakeClock(Date.now());
-  const token = aToken().with({ audiences: ['api'] });
-  hub = new ScriptedHub(token.build());
-  looker = new Looker({ clock, hub, client: world.client, server: target.url });
-  issued = 0;
-  isDown = false;
+  world.renew();
+  ({ clock, hub } = world);
+  looker = world.looker();
 });
 afterEach(() => looker.close());
 
@@ -65,7 +46,7 @@ async function firstToken(): Promise<Secret> {
   looker.sync();
   clock.advance(10_000);
   hub.answered.length = 0;
-  issued = 0;
+  world.issued = 0;
   return hub.secrets.get('ci') as Secret;
 }
 
@@ -85,7 +66,7 @@ describe('what is written', () => {
     expect(conditions()).toMatch(/=(True|False)\/SecretWriteFailed/);
     expect(writes()).toBeGreaterThan(4);
     expect(writes()).toBeLessThanOrEqual(10);
-    expect(issued).toBeLessThanOrEqual(10);
+    expect(world.issued).toBeLessThanOrEqual(10);
     hub.webhook = (secret) => secret;
     await lookFor(6 * MINUTE);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=False/Issued');
@@ -110,12 +91,12 @@ describe('what is written', () => {
     await lookFor(5 * MINUTE, () => hub.put(old));
 
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=True/SecretWriteFailed');
-    expect([issued <= 10, writes() <= 10]).toEqual([true, true]);
+    expect([world.issued <= 10, writes() <= 10]).toEqual([true, true]);
   });
 
   it('is not taken away for ever from a controller that restores an expired token', async () => {
     const old = await firstToken();
-    isDown = true;
+    world.isDown = true;
     clock.advance(70 * MINUTE);
     await lookFor(5 * MINUTE, () => hub.put(old));
 
@@ -130,27 +111,27 @@ describe('what is written', () => {
       await lookFor(500);
       expect(hub.secrets.get('ci')?.metadata.labels?.['edit']).toBe(String(edit));
     }
-    expect(issued).toBe(0);
+    expect(world.issued).toBe(0);
   });
 });
 
 describe('a target that is down', () => {
   it('costs the hub no reviews while the circuit is open', async () => {
     await firstToken();
-    isDown = true;
+    world.isDown = true;
     clock.advance(49 * MINUTE);
     for (let looks = 0; looks < 30; looks++) await looker.look();
 
     expect(reviews()).toBe(5);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=True/CircuitOpen');
-    isDown = false;
+    world.isDown = false;
     clock.advance(5_000);
     await looker.look();
-    expect([reviews(), issued, conditions()]).toEqual([6, 1, 'Ready=True/Issued RotationFailing=False/Issued']);
+    expect([reviews(), world.issued, conditions()]).toEqual([6, 1, 'Ready=True/Issued RotationFailing=False/Issued']);
   });
 
   it('is not told about to somebody who may not have the token', async () => {
-    isDown = true;
+    world.isDown = true;
     for (let looks = 0; looks < 6; looks++) await looker.look();
     hub.isAllowed = false;
     looker.forgetPermissions();
