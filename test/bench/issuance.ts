@@ -91,11 +91,16 @@ const STATUS_TAKEN = '"subresource":"status"},"responseStatus":{"metadata":{},"c
 async function untilWritten(purser: Purser, { tails, taken }: Logs, tokens: number): Promise<readonly Audited[]> {
   const audited: (readonly Audited[])[] = [];
   const written = new Set<string>();
+  let lastAt = performance.now();
   while (written.size < tokens) {
     await untilTaken(purser, taken, tokens - written.size);
     const next = await tails.next();
     audited.push(next);
+    const before = written.size;
     for (const { request, object, code } of next) if (request === STATUS && code === 200) written.add(object);
+    // Those that have one may get another, again and again.
+    if (written.size > before) lastAt = performance.now();
+    else await throwIfStalled(purser, lastAt, tokens - written.size);
   }
   return audited.flat();
 }
@@ -104,12 +109,16 @@ async function untilTaken(purser: Purser, taken: Occurrences, count: number): Pr
   let lastAt = performance.now();
   for (let seen = await taken.next(); seen < count; ) {
     await purser.assertRunning();
-    if (performance.now() - lastAt > STALL_MS) throw new Error(`${count - seen} ManagedTokens get no status; ${await purser.state()}`);
+    await throwIfStalled(purser, lastAt, count - seen);
     await delay(500);
     const more = await taken.next();
     if (more > 0) lastAt = performance.now();
     seen += more;
   }
+}
+
+async function throwIfStalled(purser: Purser, lastAt: number, missing: number): Promise<void> {
+  if (performance.now() - lastAt > STALL_MS) throw new Error(`${missing} ManagedTokens get no status; ${await purser.state()}`);
 }
 
 /** Until the last event is written; tokens that are put to their cluster now and then are another matter. */

@@ -231,7 +231,7 @@ function etcdFlags(folder: string, ports: Ports): readonly string[] {
   const [client, peer] = [`http://127.0.0.1:${ports.etcd}`, `http://127.0.0.1:${ports.peer}`];
   return [
     `--data-dir=${join(folder, 'etcd')}`,
-    // What is deleted or replaced takes room until it is compacted: 50,000 tokens need more than the 2 GB that are usual.
+    // What is deleted or replaced takes room until it is compacted: 50,000 tokens may need more than the 2 GB that are usual.
     '--quota-backend-bytes=8589934592',
     `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
