@@ -35,6 +35,9 @@ const event = (uid: string) =>
     lastTimestamp: '2026-01-01T00:00:00Z',
   });
 
+/** For what never comes. kubectl now and then warns of its own watch when it ends it within a second. */
+const PATIENCE = '3s';
+
 const FILES = {
   'edit.sh': '#!/bin/sh\nsed -i "s/^  a: .*/  a: edited/" "$1"\n',
   'applied.yaml': configMap('applied', { data: { a: '1', b: '2' } }, { labels: { app: 'a' } }),
@@ -240,7 +243,7 @@ describe('waiting', () => {
   itPrintsTheSame([
     ['wait --for=condition=Ready managedtoken/deployer --timeout=10s', 0, 'managedtoken.tokens.purser.dev/deployer condition met'],
     ['wait --for=jsonpath={.spec.clusterName}=target-1 managedtoken/deployer --timeout=10s', 0, 'condition met'],
-    ['wait --for=condition=Never managedtoken/deployer --timeout=1s', 1, 'timed out waiting for the condition'],
+    [`wait --for=condition=Never managedtoken/deployer --timeout=${PATIENCE}`, 1, 'timed out waiting for the condition'],
     ['wait --for=create configmap/plain --timeout=10s', 0, 'configmap/plain condition met'],
     ['wait --for=delete configmap/nowhere --timeout=10s', 0, ''],
     ['wait --for=condition=Ready managedtoken/nowhere --timeout=1s', 1, 'managedtokens.tokens.purser.dev "nowhere" not found'],
@@ -294,7 +297,7 @@ describe('deleting', () => {
   itPrintsTheSame([
     ['apply -f FILES/held.yaml', 0, 'configmap/held created'],
     ['delete configmap held --wait=false', 0, 'configmap "held" deleted from shop namespace'],
-    ['delete configmap held --timeout=1s', 1, 'timed out waiting for the condition'],
+    [`delete configmap held --timeout=${PATIENCE}`, 1, 'timed out waiting for the condition'],
     [`patch configmap held --type=merge -p '{"metadata":{"finalizers":null}}'`, 0, 'patched'],
     ['wait --for=delete configmap/held --timeout=10s', 0, ''],
     ['apply -f FILES/family.yaml', 0, 'configmap/parent created'],
