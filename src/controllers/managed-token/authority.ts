@@ -51,11 +51,15 @@ export class Authority {
     };
   }
 
-  /** Whether there is cause to ask before the next issuance: RBAC, as far as it is known, no longer allows the token. */
+  /**
+   * Whether there is cause to ask before the next issuance: RBAC, as far as it is known, no longer allows the token, or the
+   * last review said no. Only a yes ends that: the next gap in a binding must find nothing to count on from.
+   */
   isDoubtful(token: ManagedToken): boolean {
     const { view, memory } = this.#options;
-    if (!view.hasRequester(token)) return true;
-    if (memory.of(token.metadata.uid ?? '').isConfirmed) return false;
+    const { refusedAt, isConfirmed } = memory.of(token.metadata.uid ?? '');
+    if (!view.hasRequester(token) || refusedAt.length > 0) return true;
+    if (isConfirmed) return false;
     return !this.#permissions.allow(requesterFor(token), this.#namesFor(token));
   }
 

@@ -33,12 +33,13 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
     const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${sentence(AlertReason.MassWithdrawal)} ${message}` };
     return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
   }
-  withdrawals.removed(now);
   // The anchor goes first, because the Secret tells where it is; a target that does not answer must not keep the Secret.
   const notes = await withdrawAnchor(deps, observation, signal);
   const removed = await deleteSecrets(deps, observation, names, signal);
   auditWithdrawal(deps, observation);
+  // One that is removed no longer waits: the brake counts each once.
   recollection.forgetRefusals();
+  withdrawals.removed(now);
   return { observation: removed, isDone: true, failure: forbidden, notes, requeueAt: now + FORBIDDEN_MS };
 }
 

@@ -151,6 +151,24 @@ describe('a permission that is withdrawn', () => {
     await world.told(['Normal Issued']);
   });
 
+  it('and replaced twice within the life of one token removes nothing', async () => {
+    await world.run();
+    const first = await issued();
+    for (let gap = 0; gap < 2; gap++) {
+      world.calls.clear();
+      await world.forbid();
+      await reviewed(3);
+      await world.allow(world.cluster);
+      // A review that says yes ends the doubt: nobody counts on from a gap of long ago.
+      await reviewed(4);
+      await world.pass(10 * MINUTE, 5_000);
+      await world.looked();
+    }
+
+    expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
+    await world.told(['Normal Issued']);
+  });
+
   it('is noticed at the renewal, too, where nothing on the hub told of it', async () => {
     await world.run();
     const first = await issued();
@@ -206,6 +224,20 @@ describe('a permission that is withdrawn', () => {
     } finally {
       await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller' }, { rules: role.rules });
     }
+  });
+
+  it('from 15 tokens at once removes all their Secrets', async () => {
+    const controller = await world.run();
+    const names = Array.from({ length: 15 }, (_, index) => `token-${index}`);
+    await Promise.all(names.map((name) => world.create(name)));
+    for (const name of names) await world.ready(name);
+    world.calls.clear();
+    await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
+    await reviewed(45);
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.hub.admin.listAll(Secrets, { namespace: world.namespace })).items.length === 0);
+
+    expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
   });
 
   it('from more than 20 tokens and a tenth of all at once removes none, and says so loudly', async () => {
