@@ -87,7 +87,7 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
     type: 'issue',
     reason,
     write: writeOf(observation.secret),
-    dropOld: isToBeDropped(state),
+    dropOld: state.hasToken && isToBeDropped(state),
     freshAnchor: state.revokeRequest !== undefined,
     ...(accountUID && { accountUID }),
     ...(state.record && { previous: state.record }),

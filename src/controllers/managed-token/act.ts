@@ -62,7 +62,7 @@ async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservati
 async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
   const paused = pausedStep(deps, plan, observation);
-  if (paused !== undefined) return paused;
+  if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(deps, observation, signal) } : paused;
   // A Secret that was there may have lost our label instead of its life.
   if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
     const seen = await lookAgain(deps, observation, signal);

@@ -3,20 +3,33 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
+import { latestRetryAt } from '../../domain/rotation.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { IssuePlan, RewritePlan } from '../../domain/token-plan.ts';
+import { type TokenState, tokenState } from '../../domain/token-state.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
 import { failureOf, type Step } from './step.ts';
 
-/** The end of a run whose write has to wait; undefined when it may go ahead. */
+/** The end of a run whose write has to wait; undefined when it may go ahead. What falls due meanwhile does not wait. */
 export function pausedStep(deps: TokenDeps, plan: IssuePlan | RewritePlan, observation: TokenObservation): Step | undefined {
-  const { issuing, failure } = deps.memory.of(observation.token.metadata.uid ?? '');
-  const unwrittenMs = plan.type === 'issue' ? issuing.leftMs(deps.clock.monotonic()) : 0;
+  const now = deps.clock.now();
+  const state = tokenState(observation, now);
+  const unwrittenMs = plan.type === 'issue' ? unwrittenPauseMs(deps, observation, state) : 0;
   const undoneMs = isRepair(deps, plan, observation) ? repairPauseMs(deps, observation.token) : 0;
   if (unwrittenMs === 0 && undoneMs === 0) return undefined;
-  const requeueAt = deps.clock.now() + Math.max(unwrittenMs, undoneMs);
+  const { failure } = deps.memory.of(observation.token.metadata.uid ?? '');
+  const dueAt = [state.renewAt, state.record?.expiresAt].filter((at) => at !== undefined && at > now) as number[];
+  const requeueAt = Math.min(now + Math.max(unwrittenMs, undoneMs), ...dueAt);
   return { observation, isDone: true, failure: undoneMs > 0 ? failureOf(UNDONE) : failure, requeueAt };
+}
+
+/** How long the next issuance has to wait after one that could not be written: while the old token lives, not too long. */
+function unwrittenPauseMs({ memory, clock }: TokenDeps, { token }: TokenObservation, { record }: TokenState): number {
+  const { issuing, lastIssuedAt } = memory.of(token.metadata.uid ?? '');
+  const leftMs = issuing.leftMs(clock.monotonic());
+  if (lastIssuedAt === undefined || record === undefined || record.expiresAt <= lastIssuedAt) return leftMs;
+  return Math.max(0, Math.min(leftMs, latestRetryAt(record.expiresAt, lastIssuedAt) - clock.now()));
 }
 
 /** Whether a plan puts right what somebody else did to the Secret. */

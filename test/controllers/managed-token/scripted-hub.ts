@@ -14,6 +14,8 @@ export class ScriptedHub {
   token: ManagedToken;
   readonly secrets = new Map<string, Secret>();
   isAllowed = true;
+  /** Whether it refuses all writes of Secrets. */
+  isReadOnly = false;
   /** Faults of the next requests, one each. */
   readonly faults: Fault[] = [];
   /** What a webhook makes of the Secrets that are written. */
@@ -40,6 +42,7 @@ export class ScriptedHub {
     const { method, path, body } = request;
     this.answered.push(`${method} ${shortOf(path)}`);
     if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
+    if (this.isReadOnly && path.startsWith(SECRETS) && method !== 'GET') return reply.json(403, refused(403, 'Forbidden'));
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Secret, reply);
     if (path.startsWith(`${SECRETS}/`)) return this.#secret(path.slice(SECRETS.length + 1), request, reply);
     if (path.startsWith(TOKEN)) return this.#writeToken(request, reply);

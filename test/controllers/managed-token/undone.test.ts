@@ -115,6 +115,71 @@ describe('what is written', () => {
   });
 });
 
+describe('a pause', () => {
+  /** Looks when it is asked to, and no sooner; tells when tokens were issued, in seconds from now on. */
+  async function issuedWithin(ms: number, each: (passedMs: number) => void = () => {}): Promise<readonly number[]> {
+    const at: number[] = [];
+    const start = clock.now();
+    let dueAt = start;
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      each(passed);
+      const before = world.issued;
+      looker.sync();
+      if (clock.now() >= dueAt) dueAt = (await looker.look()) ?? Infinity;
+      if (world.issued > before) at.push((clock.now() - start) / 1_000);
+      clock.advance(1_000);
+    }
+    return at;
+  }
+
+  const isExpired = () => clock.now() >= Date.parse(hub.secrets.get('ci')?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '');
+
+  it('after a token that could not be written is no longer than a fifth of what the old one has left', async () => {
+    await firstToken();
+    clock.advance(45 * MINUTE);
+    hub.isReadOnly = true;
+    const attempts = await issuedWithin(14 * MINUTE);
+    hub.isReadOnly = false;
+    const [renewed] = await issuedWithin(MINUTE);
+
+    expect(attempts.length).toBeGreaterThan(5);
+    expect(renewed).toBeLessThan(15);
+    expect(isExpired()).toBe(false);
+  });
+
+  it('after a repair that was undone does not put off the renewal', async () => {
+    const secret = { outputs: ['Token'], labels: { team: 'a' } } as const;
+    hub.change((token) => ({ ...token, spec: { ...token.spec, expirationSeconds: 600, secret } }));
+    looker.sync();
+    hub.webhook = ({ metadata: { labels: { team: _, ...labels } = {}, ...metadata }, ...secret }) => ({
+      ...secret,
+      metadata: { ...metadata, labels },
+    });
+    await firstToken();
+    const expired: number[] = [];
+    await issuedWithin(60 * MINUTE, (passed) => {
+      if (isExpired()) expired.push(passed);
+    });
+
+    expect(conditions()).toBe('Ready=True/Issued RotationFailing=True/SecretWriteFailed');
+    expect([expired, world.issued > 2]).toEqual([[], true]);
+  });
+
+  it('does not keep an expired token in the Secret', async () => {
+    await firstToken();
+    clock.advance(45 * MINUTE);
+    hub.isReadOnly = true;
+    await issuedWithin(22 * MINUTE);
+    hub.isReadOnly = false;
+    await issuedWithin(10_000);
+
+    expect(hub.secrets.get('ci')?.data?.['token']).toBeUndefined();
+    expect(conditions()).toBe('Ready=False/Expired RotationFailing=True/SecretWriteFailed');
+    await issuedWithin(5 * MINUTE);
+    expect(conditions()).toBe('Ready=True/Issued RotationFailing=False/Issued');
+  });
+});
+
 describe('a target that is down', () => {
   it('costs the hub no reviews while the circuit is open', async () => {
     await firstToken();
