@@ -3,12 +3,13 @@
 import { fieldErrorText } from '../api/field-error.ts';
 import { AnchorFinalizer } from '../api/names.ts';
 import { ReadyReason } from '../api/reasons.ts';
+import { anchorsOf, formerAnchors, recordedAnchor } from './anchors.ts';
 import { instantOf } from './instant.ts';
 import { desiredMetadata, hasMetadata, isOwnedBy } from './token-metadata.ts';
 import type { StoredSecret, TokenObservation } from './token-observation.ts';
 import type { HoldPlan, SecretWrite, TokenPlan } from './token-plan.ts';
 import { mayIssueAt, whyIssue } from './token-policy.ts';
-import { anchorName, type TokenLimits } from './token-request.ts';
+import type { TokenLimits } from './token-request.ts';
 import { secretNameOf } from './token-secret.ts';
 import { specProblems } from './token-spec.ts';
 import { ownedNames, type TokenState, tokenState } from './token-state.ts';
@@ -40,13 +41,14 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   const { metadata } = observation.token;
   if (metadata.deletionTimestamp === undefined) return undefined;
   if (!metadata.finalizers?.includes(AnchorFinalizer)) return { type: 'none' };
-  if (observation.cluster === undefined || state.expired) return { type: 'release', anchor: 'gone' };
+  if (state.expired && formerAnchors(observation.token).length === 0) return { type: 'release', anchor: 'gone' };
   const deletedAt = instantOf(metadata.deletionTimestamp) ?? 0;
   return { type: 'release', anchor: now < deletedAt + GIVE_UP_MS ? 'delete' : 'orphaned' };
 };
 
-const revoked: Decision = ({ observation, state: { secret, revokeRequest } }) => {
-  if (revokeRequest === undefined || (secret === undefined && !observation.token.spec.rotation.suspend)) return undefined;
+/** A token that is bound to no anchor cannot be revoked; whatever stands in the way of the next one, others can. */
+const revoked: Decision = ({ observation, state: { record, revokeRequest } }) => {
+  if (revokeRequest === undefined || anchorsOf(observation.token, record).length === 0) return undefined;
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
 };
 
@@ -113,8 +115,12 @@ const formerSecrets: Decision = ({ observation }) => {
 const anchorUnused: Decision = ({ observation: { token }, state: { record } }) => {
   const { metadata, spec } = token;
   if (spec.revocation === 'BoundSecret' || !metadata.finalizers?.includes(AnchorFinalizer)) return undefined;
-  const isBound = record?.issuedFor.boundTo.startsWith(`Secret/${anchorName(metadata.uid ?? '')}/`);
-  return isBound ? undefined : { type: 'release', anchor: 'delete' };
+  return recordedAnchor(token, record) === undefined ? { type: 'release', anchor: 'delete' } : undefined;
+};
+
+const anchorsLeft: Decision = ({ observation: { token } }) => {
+  const places = token.spec.revocation === 'BoundSecret' ? formerAnchors(token) : [];
+  return places.length > 0 ? { type: 'leave', places } : undefined;
 };
 
 const verificationDue: Decision = ({ observation: { verifyAt }, now }) =>
@@ -132,6 +138,7 @@ const DECISIONS: readonly Decision[] = [
   secretDiffers,
   formerSecrets,
   anchorUnused,
+  anchorsLeft,
   verificationDue,
 ];
 

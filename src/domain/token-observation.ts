@@ -37,6 +37,8 @@ export interface TokenObservation {
   readonly verdict?: Verdict;
   /** When the token is next put to TokenReview; absent when it never is. */
   readonly verifyAt?: number;
+  /** The request to revoke that was acted on just now. */
+  readonly revoked?: string;
   /** When a token was last issued, as far as whoever looks remembers: it may not have been written. */
   readonly lastIssuedAt?: number;
 }

@@ -1,6 +1,7 @@
 // What can be done for a ManagedToken.
 
 import type { FailureReason, IssueReason } from '../api/reasons.ts';
+import type { AnchorPlace } from './anchors.ts';
 import type { TokenRecord } from './token-record.ts';
 
 /** Why there is no token, or no newer one. */
@@ -61,6 +62,8 @@ export type TokenPlan =
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
   /** The anchor and then these Secrets are deleted, because of this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
+  /** Anchors are deleted where tokens of this spec no longer have them. */
+  | { readonly type: 'leave'; readonly places: readonly AnchorPlace[] }
   /** The anchor is deleted, unless it is gone or given up, and then the finalizer dropped. */
   | { readonly type: 'release'; readonly anchor: 'delete' | 'gone' | 'orphaned' }
   /** The token is put to TokenReview. */

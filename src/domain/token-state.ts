@@ -110,8 +110,8 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
 }
 
 /** The Secret knows what was acted on; once its record is gone, status is all there is. */
-function pendingRevocation({ token }: TokenObservation, record: TokenRecord | undefined): string | undefined {
+function pendingRevocation({ token, revoked }: TokenObservation, record: TokenRecord | undefined): string | undefined {
   const request = token.spec.revocation === 'BoundSecret' ? requestOf(token, Annotation.revoke) : undefined;
   const handled = record === undefined ? token.status?.lastRevokeRequest : record.revokeRequest;
-  return request === handled ? undefined : request;
+  return request === handled || request === revoked ? undefined : request;
 }

@@ -31,9 +31,8 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
   return checkedUID(await answered(target, create, signal));
 }
 
-/** Deletes an anchor, if it is there and ours; with `uid`, that very one. Throws an IssueError when it may still be there. */
-export async function deleteAnchor(target: Target, anchor: AnchorName & { readonly uid?: string }, signal: AbortSignal): Promise<void> {
-  if (anchor.uid !== undefined) return await remove(target, anchor, anchor.uid, signal);
+/** Deletes an anchor, if it is there and ours. Throws an IssueError when it may still be there. */
+export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<void> {
   const found = await findAnchor(target, anchor, signal);
   if (found !== undefined) await remove(target, anchor, checkedUID(found), signal);
 }

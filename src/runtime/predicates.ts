@@ -11,10 +11,11 @@ export const generationChanged: Predicate<ApiObject> = onUpdate(
   (object, previous) => object.metadata.generation !== previous.metadata.generation,
 );
 
-/** An annotation whose name begins with `prefix` was set, changed or removed. */
-export function annotationsChanged(prefix: string): Predicate<ApiObject> {
+/** An annotation whose name begins with `prefix` was set, changed or removed; those that we write ourselves do not count. */
+export function annotationsChanged(prefix: string, ...ours: readonly string[]): Predicate<ApiObject> {
+  const isTheirs = (name: string) => name.startsWith(prefix) && !ours.includes(name);
   return onUpdate(({ metadata }, { metadata: previous }) =>
-    differ(withPrefix(metadata.annotations, prefix), withPrefix(previous.annotations, prefix)),
+    differ(named(metadata.annotations, isTheirs), named(previous.annotations, isTheirs)),
   );
 }
 
@@ -57,6 +58,6 @@ function differ(a: unknown, b: unknown): boolean {
   return a !== b && goJson(a) !== goJson(b);
 }
 
-function withPrefix(entries: Readonly<Record<string, string>> | undefined, prefix: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(entries ?? {}).filter(([name]) => name.startsWith(prefix)));
+function named(entries: Readonly<Record<string, string>> = {}, isMeant: (name: string) => boolean): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(entries).filter(([name]) => isMeant(name)));
 }

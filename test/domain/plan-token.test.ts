@@ -314,7 +314,10 @@ describe('planToken holds', () => {
   });
 
   it('off a Secret of others, but revokes all the same what is in the former one', () => {
-    const scene = ontoForeign((token) => token.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leaked'));
+    const anchored = { finalizers: [AnchorFinalizer] };
+    const scene = ontoForeign((token) =>
+      token.with({ revocation: 'BoundSecret' }).withMetadata(anchored).annotated(Annotation.revoke, 'leaked'),
+    );
     expect(planToken(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leaked', secrets: ['ci'] });
   });
 
@@ -383,10 +386,42 @@ describe('planToken with revocation BoundSecret', () => {
   });
 
   it('starts over with a new anchor, even if the status could not be written', () => {
-    const plan = planToken(asked.with({ secret: undefined }).build(), at('12:20:00'));
-    expect(plan).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+    const revoked = asked.with({ secret: undefined, revoked: 'leak' });
+    expect(planToken(revoked.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SecretMissing' });
     const done = asked.with({ secret: undefined }).holding(grant);
     expect(planToken(done.build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it.each([
+    ['nobody has taken its place', asked],
+    ['the Secret belongs to others', asked.with({ secret: { ...secretOfHeld(), metadata: { name: 'ci' } } })],
+    ['the spec is invalid', asked.changing((each) => each.with({ audiences: [] }))],
+    ['the Cluster is gone', asked.with({ cluster: undefined })],
+  ])('revokes without a Secret of its own, too: %s', (_, scene) => {
+    const { secret, ...observation } = scene.build();
+    const foreign = secret?.metadata.ownerReferences === undefined ? secret : undefined;
+    expect(planToken({ ...observation, secret: foreign }, at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: [] });
+  });
+
+  it('has nothing to revoke before there is an anchor', () => {
+    const fresh = aScene(aToken().with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
+    expect(planToken(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+  });
+
+  it('does not call a token revoked that was never bound', () => {
+    const unbound = aScene(aToken()).holding(aGrant());
+    const turned = unbound.changing((each) => each.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
+    expect(planToken(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
+  });
+
+  it('leaves the anchors of former places, once there is a token in the present one', () => {
+    const moved = bound.changing((each) => each.annotated(Annotation.anchors, 'prod-eu/deploy prod-us/deploy prod-eu/other'));
+    const places = [
+      { cluster: 'prod-us', namespace: 'deploy' },
+      { cluster: 'prod-eu', namespace: 'other' },
+    ];
+    expect(planToken(moved.build(), at('12:20:00'))).toEqual({ type: 'leave', places });
+    expect(planToken(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
   });
 
   it('stays off while suspended', () => {
@@ -406,7 +441,6 @@ describe('planToken with revocation BoundSecret', () => {
   it.each([
     ['deletes the anchor', bound, '12:20:00', 'delete'],
     ['gives up after ten minutes', bound, '12:30:00', 'orphaned'],
-    ['has nothing to delete without the Cluster', bound.with({ cluster: undefined }), '12:20:00', 'gone'],
     ['has nothing to delete after the expiry', bound, '13:00:00', 'gone'],
   ])('and being deleted %s', (_, scene, time, anchor) => {
     const deleted = scene.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:20:00Z' }));

@@ -4,9 +4,10 @@ import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from '../../domain/token-plan.ts';
 import { recordOf } from '../../domain/token-record.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
-import { leaveAnchor, release, revoke, withFinalizer } from './anchors.ts';
+import { leave, release, revoke, withAnchorNote } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
+import { unrevokedNotes } from './notes.ts';
 import { digestOf } from './reduce-secret.ts';
 import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
 import { rejectIfOpen, requestToken } from './request-token.ts';
@@ -42,6 +43,8 @@ async function carryOut(deps: TokenDeps, plan: TokenPlan, observation: TokenObse
       return { observation: await deleteSecrets(deps, observation, plan.secrets, signal), isDone: false };
     case 'revoke':
       return await revoke(deps, observation, plan, signal);
+    case 'leave':
+      return await leave(deps, observation, plan.places, signal);
     case 'release':
       return await release(deps, observation, plan.anchor, signal);
     case 'verify':
@@ -89,7 +92,7 @@ async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: Tok
 }
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  const token = await withFinalizer(deps, observation.token, signal);
+  const token = await withAnchorNote(deps, observation.token, plan.previous, signal);
   const { grant, isAccountNew } = await requestToken(deps, plan, { ...observation, token }, signal);
   deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
   const cluster = observation.cluster;
@@ -100,8 +103,7 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   const { observation: written, isWritten } = await writeToken(deps, plan, { observation: { ...observation, token }, holder }, signal);
   if (!isWritten) return { observation: written, isDone: false };
   if (isUndone) repaired(deps, token);
-  const notes = await leaveAnchor(deps, written, plan.previous, signal);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.
-  return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
+  return { observation: written, isDone: false, issued, notes: unrevokedNotes(plan, token), failure: undefined, error: undefined };
 }

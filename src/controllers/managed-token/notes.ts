@@ -1,13 +1,14 @@
 // What people are told by events: first issuance, issuance out of turn, failures as they begin and end. Not the routine.
 
-import type { ManagedTokenStatus } from '../../api/managed-token.gen.ts';
-import { TokenConditionType } from '../../api/names.ts';
+import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
+import { Annotation, TokenConditionType } from '../../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../../api/reasons.ts';
+import { recordedAnchor } from '../../domain/anchors.ts';
 import { cleanedMessage } from '../../domain/cleaned-message.ts';
 import { isCutShort } from '../../domain/rotation.ts';
 import { sentence } from '../../domain/sentence.ts';
-import type { TokenFailure } from '../../domain/token-plan.ts';
-import { parseRecord } from '../../domain/token-record.ts';
+import type { IssuePlan, TokenFailure } from '../../domain/token-plan.ts';
+import { parseRecord, requestOf } from '../../domain/token-record.ts';
 import type { Note } from '../../kube/event-series.ts';
 import type { Step } from './step.ts';
 
@@ -28,10 +29,23 @@ export function notesOf(
   ];
 }
 
+/** What is to be told when a token follows that people wanted revoked, and that was bound to nothing. */
+export function unrevokedNotes({ freshAnchor, previous }: IssuePlan, token: ManagedToken): readonly Note[] {
+  const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
+  const isFutile = freshAnchor && previous !== undefined && recordedAnchor(token, previous) === undefined;
+  return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
+}
+
 /** Whoever wants a token dead must know that it is not. */
+const REVOCATION_UNAVAILABLE: Note = {
+  type: 'Warning',
+  reason: 'RevocationUnavailable',
+  message: sentence(AlertReason.RevocationUnavailable),
+};
+
 function futileNotes({ observation }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
   const isFutile = observation.token.spec.revocation !== 'BoundSecret' && next.lastRevokeRequest !== previous.lastRevokeRequest;
-  return isFutile ? [{ type: 'Warning', reason: 'RevocationUnavailable', message: sentence(AlertReason.RevocationUnavailable) }] : [];
+  return isFutile ? [REVOCATION_UNAVAILABLE] : [];
 }
 
 function issuanceNotes(

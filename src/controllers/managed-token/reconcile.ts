@@ -56,8 +56,8 @@ async function pursue(deps: TokenDeps, begun: Step, signal: AbortSignal): Promis
     auditStep(deps, plan, step.observation, next);
     if (plan.type === 'issue') countIssuance(deps, plan, next, deps.clock.monotonic() - startedAt);
     step = { ...step, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
-    // Whoever starts over after a crash must know what was revoked.
-    if (plan.type === 'revoke' && next.error === undefined) step = await told(deps, step, signal);
+    // Whoever starts over after a crash must know what was revoked, once no Secret tells.
+    if (plan.type === 'revoke' && plan.secrets.length > 0 && next.error === undefined) step = await told(deps, step, signal);
   }
   return earlier(withReason(step), deps);
 }

@@ -1,10 +1,10 @@
 // Asks the target for a token, bound to an anchor where it is to be revocable.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { recordedAnchor } from '../../domain/anchors.ts';
 import type { Grant } from '../../domain/grant.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { IssuePlan } from '../../domain/token-plan.ts';
-import type { TokenRecord } from '../../domain/token-record.ts';
 import { anchorName, tokenRequestFor } from '../../domain/token-request.ts';
 import { tokenState } from '../../domain/token-state.ts';
 import { type AnchorName, deleteAnchor, ensureAnchor } from '../../issuers/anchor.ts';
@@ -41,18 +41,6 @@ export async function requestToken(
 /** Throws an IssueError while the target is not worth asking. */
 export async function rejectIfOpen(deps: TokenDeps, token: ManagedToken): Promise<void> {
   await deps.clients.use(registeredFor(deps, token), async (target) => target.rejectIfOpen());
-}
-
-/** Where the anchor of a token is, by what was recorded when it was issued; undefined when it has none. */
-export function recordedAnchor(
-  token: ManagedToken,
-  record: TokenRecord | undefined,
-): (AnchorName & { readonly cluster: string; readonly uid: string }) | undefined {
-  const name = anchorName(token.metadata.uid ?? '');
-  const [kind, boundName, uid = ''] = record?.issuedFor.boundTo.split('/') ?? [];
-  if (record === undefined || kind !== 'Secret' || boundName !== name) return undefined;
-  const [, , namespace = ''] = record.issuedFor.subject.split(':');
-  return { cluster: record.issuedFor.cluster, namespace, name, uid };
 }
 
 function registeredFor({ view }: TokenDeps, { spec }: ManagedToken): RegisteredCluster {
@@ -107,7 +95,7 @@ class Asking {
     if (!this.#isRevocable) return undefined;
     const { record, superseded, refused } = tokenState(observation, this.#deps.clock.now());
     if (superseded !== undefined || refused) return undefined;
-    return recordedAnchor(observation.token, record)?.uid || undefined;
+    return recordedAnchor(observation.token, record)?.uid;
   }
 
   async #anchor(): Promise<string | undefined> {

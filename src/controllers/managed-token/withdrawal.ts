@@ -7,7 +7,7 @@ import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { ownedNames } from '../../domain/token-state.ts';
 import { withdrawalAfter } from '../../domain/withdrawal.ts';
-import { withdrawAnchor } from './anchors.ts';
+import { dropAnchors, placesOf, withNoteOf } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
@@ -20,7 +20,8 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   const recollection = memory.of(observation.token.metadata.uid ?? '');
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   const names = ownedNames(observation);
-  if (names.length === 0) {
+  const places = placesOf(deps, observation);
+  if (names.length === 0 && places.length === 0) {
     recollection.forgetRefusals();
     return { observation, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
   }
@@ -33,14 +34,16 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
     const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${sentence(AlertReason.MassWithdrawal)} ${message}` };
     return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
   }
-  // The anchor goes first, because the Secret tells where it is; a target that does not answer must not keep the Secret.
-  const notes = await withdrawAnchor(deps, observation, signal);
+  // Anchors go first, while it is known where they are; a target that does not answer must not keep the Secret.
+  const { left, notes } = await dropAnchors(deps, observation.token, places, signal);
   const removed = await deleteSecrets(deps, observation, names, signal);
   auditWithdrawal(deps, observation);
   // One that is removed no longer waits: the brake counts each once.
   recollection.forgetRefusals();
   withdrawals.removed(now);
-  return { observation: removed, isDone: true, failure: forbidden, notes, requeueAt: now + FORBIDDEN_MS };
+  // What is left of the anchors is tried again with the next look.
+  const token = places.length > 0 ? await withNoteOf(deps, removed.token, left, signal) : removed.token;
+  return { observation: { ...removed, token }, isDone: true, failure: forbidden, notes, requeueAt: now + FORBIDDEN_MS };
 }
 
 /** RBAC is watched; other authorisers are asked again now and then. */

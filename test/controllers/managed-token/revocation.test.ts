@@ -87,7 +87,7 @@ describe('a token with revocation BoundSecret', () => {
 
     expect(await anchor()).toBeUndefined();
     expect(await isRejected(token)).toBe(true);
-    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
+    expect((await world.get()).metadata.finalizers).toBeUndefined();
   });
 
   it('dies with its ManagedToken', async () => {
@@ -182,6 +182,102 @@ describe('a token with revocation BoundSecret', () => {
   });
 });
 
+describe('a token with revocation BoundSecret whose Secret is gone', () => {
+  const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
+
+  /** Until the Secret comes back, or something keeps it from that. */
+  async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
+    const token = await issued();
+    await keep();
+    await world.hub.admin.delete(Secrets, ci());
+    return token;
+  }
+
+  it('dies with the permission of its requester', async () => {
+    await world.run();
+    const token = await withoutSecret(() => world.forbid());
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    await world.pass(16_000, 1_000);
+    await world.until(() => isRejected(token));
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+
+    expect(await anchor()).toBeUndefined();
+    await world.allow(world.cluster);
+    await world.ready();
+    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
+  });
+
+  it('dies with the permission as soon as its cluster answers again', async () => {
+    await world.run();
+    const token = await withoutSecret(() => world.forbid());
+    await world.target.stop();
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    await world.target.restart();
+    await world.pass(6 * MINUTE, 1_000);
+    await world.until(() => isRejected(token));
+  });
+
+  it.each([
+    ['is asked for by somebody without permission', () => world.forbid(), 'Forbidden'],
+    ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
+  ])('dies when the annotation asks for it, though it %s', async (_, keep, reason) => {
+    await world.run();
+    const token = await withoutSecret(keep);
+    await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
+    await revoke();
+    await world.until(() => isRejected(token));
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leaked');
+
+    expect(await world.events()).toContain('Normal RevocationRequested');
+  });
+
+  it('dies when the annotation asks for it, though somebody else has taken the place of its Secret', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.hub.admin.create(Secrets, { metadata: ci(), type: 'Opaque' });
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.until(async () => (await world.condition('Ready')) === 'False SecretConflict');
+    await revoke();
+    await world.until(() => isRejected(token));
+    await world.hub.admin.delete(Secrets, ci());
+  });
+
+  it('dies when it moves to another namespace', async () => {
+    const account = { namespace: 'default', name: 'elsewhere' };
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.patch('ci', { spec: { rotation: { suspend: false }, serviceAccount: account } });
+    await world.ready();
+    await world.until(() => isRejected(token));
+
+    expect(await anchor()).toBeUndefined();
+    await world.until(async () => {
+      const { annotations } = (await world.get()).metadata;
+      return annotations?.['tokens.purser.dev/anchors'] === `${world.cluster}/default`;
+    });
+    await world.target.admin.delete(ServiceAccounts, account);
+  });
+
+  it('dies with its ManagedToken, wherever it was', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.looked();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+
+    expect(await isRejected(token)).toBe(true);
+  });
+});
+
 describe('the finalizer of a deleted ManagedToken', () => {
   it('waits for a target that is down, and no longer than ten minutes', async () => {
     const controller = await world.run();
@@ -248,5 +344,21 @@ describe('a token without revocation', () => {
     await world.told(['Normal Issued', 'Warning RevocationUnavailable']);
     expect(await world.isAccepted(token)).toBe(true);
     expect(await world.tokenText()).toBe(token);
+  });
+
+  it('is not called revoked when it is followed by one that could be, and nothing is done twice', async () => {
+    const controller = await world.run();
+    await world.create('ci', {});
+    await world.ready();
+    const token = await world.tokenText();
+    await world.pass(15_000);
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } }, spec: { revocation: 'BoundSecret' } });
+    await world.renewed(token);
+    await world.ready();
+    await world.looked();
+
+    await world.told(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
+    expect(controller.logged.filter((line) => line.includes('"decision":"revoked"'))).toEqual([]);
+    expect([await world.isAccepted(token), (await world.get()).status?.lastRevokeRequest]).toEqual([true, 'now']);
   });
 });
