@@ -1,16 +1,17 @@
 // Decides what is to be done for a ManagedToken from what is known of it. The list of decisions is at the end.
 
 import { fieldErrorText } from '../api/field-error.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../api/names.ts';
 import { ReadyReason } from '../api/reasons.ts';
 import { anchorsOf, formerAnchors, recordedAnchor } from './anchors.ts';
 import { instantOf } from './instant.ts';
-import { desiredMetadata, hasMetadata, isOwnedBy } from './token-metadata.ts';
+import { conflictOf } from './secret-claim.ts';
+import { desiredMetadata, hasMetadata } from './token-metadata.ts';
 import type { StoredSecret, TokenObservation } from './token-observation.ts';
 import type { HoldPlan, SecretWrite, TokenPlan } from './token-plan.ts';
 import { mayIssueAt, whyIssue } from './token-policy.ts';
 import type { TokenLimits } from './token-request.ts';
-import { secretNameOf } from './token-secret.ts';
 import { specProblems } from './token-spec.ts';
 import { ownedNames, type TokenState, tokenState } from './token-state.ts';
 
@@ -22,6 +23,12 @@ export function planToken(observation: TokenObservation, now: number, limits: To
     if (plan !== undefined) return plan;
   }
   return { type: 'wait', until: nextLookAt(now, [scene.state.renewAt, observation.verifyAt]) };
+}
+
+/** Until when a ManagedToken that is being deleted waits for its anchors to go. */
+export function giveUpAt({ metadata }: ManagedToken): number | undefined {
+  const deletedAt = instantOf(metadata.deletionTimestamp);
+  return deletedAt && deletedAt + GIVE_UP_MS;
 }
 
 interface Scene {
@@ -42,8 +49,7 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   if (metadata.deletionTimestamp === undefined) return undefined;
   if (!metadata.finalizers?.includes(AnchorFinalizer)) return { type: 'none' };
   if (state.expired && formerAnchors(observation.token).length === 0) return { type: 'release', anchor: 'gone' };
-  const deletedAt = instantOf(metadata.deletionTimestamp) ?? 0;
-  return { type: 'release', anchor: now < deletedAt + GIVE_UP_MS ? 'delete' : 'orphaned' };
+  return { type: 'release', anchor: now < (giveUpAt(observation.token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
 /** A token that is bound to no anchor cannot be revoked; whatever stands in the way of the next one, others can. */
@@ -52,10 +58,9 @@ const revoked: Decision = ({ observation, state: { record, revokeRequest } }) =>
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
 };
 
-const ownedByOthers: Decision = ({ observation: { token, secret }, state, now }) => {
-  if (secret === undefined || isOwnedBy(secret.metadata, token)) return undefined;
-  const message = `The Secret ${secretNameOf(token)} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
-  return { ...held(state, now), failure: { reason: 'SecretConflict', message } };
+const ownedByOthers: Decision = ({ observation, state, now }) => {
+  const message = conflictOf(observation);
+  return message === undefined ? undefined : { ...held(state, now), failure: { reason: 'SecretConflict', message } };
 };
 
 const suspended: Decision = ({ observation, state, now }) => {

@@ -30,6 +30,8 @@ export interface TokenObservation {
   readonly cluster: Cluster | undefined;
   /** The Secret of the wanted name, whoever owns it. */
   readonly secret: StoredSecret | undefined;
+  /** Another ManagedToken, by name, that comes first if there is no such Secret. */
+  readonly claimant?: string;
   /** Other Secrets that this ManagedToken owns: it had other names. */
   readonly former: readonly StoredSecret[];
   /** The digest of `outputsText` for what is wanted now; absent without the Cluster. */

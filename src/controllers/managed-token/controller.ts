@@ -2,6 +2,7 @@
 
 import { defer, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../../api/resources.ts';
+import { giveUpAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import { CONNECTIONS } from '../../issuers/target.ts';
@@ -77,7 +78,11 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
 function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { budget, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const endsAt = expiresAt(token, view);
-  const latestAt = endsAt === undefined ? Infinity : latestRetryAt(endsAt, failure.now);
+  const gaveUpAt = (token && giveUpAt(token)) ?? 0;
+  const latestAt = Math.min(
+    endsAt === undefined ? Infinity : latestRetryAt(endsAt, failure.now),
+    gaveUpAt > failure.now ? gaveUpAt : Infinity,
+  );
   const spend = () => budget.spend(token?.spec.clusterName ?? '', clock.monotonic());
   return planRetry(failure, { random, resource: ManagedTokens, latestAt, spend });
 }

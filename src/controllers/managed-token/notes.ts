@@ -66,7 +66,8 @@ function clampedNotes(observation: Step['observation']): readonly Note[] {
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isCutShort(record, renewBefore)) return [];
-  return [{ type: 'Warning', reason: 'RenewBeforeClamped', message: `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}.` }];
+  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Ask for a longer lifetime, or a shorter renewBefore.`;
+  return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
 }
 
 function failureNotes(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {

@@ -3,6 +3,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { nextVerifyAt } from '../../domain/rotation.ts';
+import { earlierClaimant } from '../../domain/secret-claim.ts';
 import type { StoredSecret, TokenObservation } from '../../domain/token-observation.ts';
 import { type OutputTarget, outputTarget } from '../../domain/token-outputs.ts';
 import { secretNameOf } from '../../domain/token-secret.ts';
@@ -26,6 +27,7 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
   const now = clock.now();
   const cluster = view.clusters.get(token.spec.clusterName);
   const secret = recollection.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now);
+  const claimant = earlierClaimant(token, view.tokensForSecret(secretKeyOf(token)));
   // One in the future is from before the clock was set back.
   const verifyAt = nextVerifyAt(uid, Math.min(verifiedAt, now), settings.verifyIntervalMs);
   return {
@@ -33,6 +35,7 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
     cluster,
     secret,
     former: formerSecrets(view.secretsOwnedBy(uid), token),
+    ...(claimant !== undefined && { claimant }),
     ...(cluster && { outputsDigest: wantedDigest(targetOf(token, cluster, settings.ownAddress)) }),
     ...(verdict && { verdict }),
     ...(verifyAt !== undefined && { verifyAt }),

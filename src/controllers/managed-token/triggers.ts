@@ -9,7 +9,7 @@ import type { StoredSecret } from '../../domain/token-observation.ts';
 import type { Change } from '../../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../../runtime/predicates.ts';
 import { mapped, owner, self, statesOf } from '../../runtime/trigger.ts';
-import { type HubView, keysOf, type TokenInformers } from './hub-view.ts';
+import { type HubView, keysOf, secretKeyOf, type TokenInformers } from './hub-view.ts';
 import { issueRules, subjectsOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
 
@@ -18,11 +18,13 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`, Annotation.anchors), statusNotOurs(written));
+  const rivals = mapped((token: ManagedToken) => keysOf(view.tokensForSecret(secretKeyOf(token))));
   return merge(
     tokens.changes$.pipe(
       tap((change) => remember(change, memory)),
       filter(isNews),
-      mergeMap(self),
+      // Whoever wants the same Secret may have been waiting for this one to go.
+      mergeMap((change) => [...new Set([...self(change), ...rivals(change)])]),
     ),
     secrets.changes$.pipe(
       tap((change) => rememberSecret(change, view.tokensForSecret(change.key), memory)),

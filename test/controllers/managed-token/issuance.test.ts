@@ -180,7 +180,33 @@ describe('a Secret of somebody else', () => {
     await world.looked('second');
 
     expect([await world.secret('shared'), world.sent()]).toEqual([before, { hub: [], target: [] }]);
+    expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
+      'The Secret shared belongs to the ManagedToken first. Choose another spec.secret.name.',
+    );
     await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'first' });
+    await world.ready('second');
+  });
+
+  it('is for the oldest of those that want it, whoever deletes it, and for the next once that one is gone', async () => {
+    const secret = { name: 'shared', outputs: ['Token'] as const };
+    await world.create('first', { secret, rotation: { renewBefore: '20%', suspend: true } });
+    // Timestamps have whole seconds.
+    await world.until(async () => Date.now() >= Date.parse((await world.get('first')).metadata.creationTimestamp ?? '') + 1_000);
+    await world.run();
+    await world.create('second', { secret });
+    await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
+    expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
+      'The Secret shared is for the ManagedToken first, which is older. Choose another spec.secret.name.',
+    );
+    await world.patch('first', { spec: { rotation: { suspend: false } } });
+    await world.ready('first');
+    await world.pass(5_000);
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'shared' });
+    await world.until(async () => (await world.tokenText('shared')) !== '');
+    await world.ready('first');
+    expect(await world.condition('Ready', 'second')).toBe('False SecretConflict');
+
+    await world.patch('first', { spec: { secret: { ...secret, name: 'own' } } });
     await world.ready('second');
   });
 

@@ -1,0 +1,43 @@
+// Who may make a Secret that several ManagedTokens want: the oldest, whoever is quicker. The owner of one that is there
+// keeps it.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { TokensGroup } from '../api/names.ts';
+import { ManagedTokens } from '../api/resources.ts';
+import type { ObjectMeta } from '../api/wire.ts';
+import { isOwnedBy } from './token-metadata.ts';
+import type { TokenObservation } from './token-observation.ts';
+import { secretNameOf } from './token-secret.ts';
+
+/** The name of the one among the claimants that comes before this one; undefined when none does. */
+export function earlierClaimant(token: ManagedToken, claimants: readonly ManagedToken[]): string | undefined {
+  const [first] = claimants.filter(({ metadata }) => metadata.deletionTimestamp === undefined).toSorted(byAge);
+  return first === undefined || byAge(token, first) <= 0 ? undefined : first.metadata.name;
+}
+
+/** Why the wanted Secret is not this ManagedToken's, and what to do; undefined when it is, or may be made. */
+export function conflictOf({ token, secret, claimant }: TokenObservation): string | undefined {
+  const name = secretNameOf(token);
+  if (secret === undefined) {
+    return claimant && `The Secret ${name} is for the ManagedToken ${claimant}, which is older. Choose another spec.secret.name.`;
+  }
+  if (isOwnedBy(secret.metadata, token)) return undefined;
+  const owner = ownerOf(secret.metadata);
+  if (owner !== undefined) return `The Secret ${name} belongs to the ManagedToken ${owner}. Choose another spec.secret.name.`;
+  return `The Secret ${name} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
+}
+
+function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {
+  const isManagedToken = (owner: { apiVersion: string; kind: string }) =>
+    owner.kind === ManagedTokens.kind && owner.apiVersion.startsWith(`${TokensGroup}/`);
+  return ownerReferences.find((owner) => owner.controller && isManagedToken(owner))?.name;
+}
+
+function byAge({ metadata: a }: ManagedToken, { metadata: b }: ManagedToken): number {
+  return compared(a.creationTimestamp ?? '', b.creationTimestamp ?? '') || compared(a.uid ?? '', b.uid ?? '');
+}
+
+function compared(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
