@@ -5,20 +5,18 @@ import { OPTIONS, type Option, variableOf } from './options.ts';
 
 /** The text of `--help`, for a command or for both of them. */
 export function helpText(command?: Command): string {
-  const lines = Object.entries<Option>(OPTIONS)
+  const options = Object.entries<Option>(OPTIONS)
     .filter(([, { local }]) => command !== 'run' || !local)
-    .map(
-      ([name, option]) => `  ${usageOf(name, option).padEnd(32)}${option.text}${defaultOf(option) && ` (default ${defaultOf(option)})`}`,
-    );
+    .map(([name, option]) => [usageOf(name, option), `${option.text}${defaultOf(option) && ` (default ${defaultOf(option)})`}`] as const);
+  const width = Math.max(...options.map(([usage]) => usage.length)) + 2;
+  const rows = (table: readonly (readonly [string, string])[]) =>
+    table.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join('\n');
   return `${INTRODUCTIONS[command ?? 'either']}
 Options:
-${lines.join('\n')}
+${rows(options)}
 
 Environment:
-  HTTPS_PROXY, NO_PROXY           the proxy by which clusters are reached, and those that are reached without
-  KUBECONFIG                      the cluster to run on; empty counts as unset
-  PURSER_…                        every option but --help, such as ${variableOf('verify-interval')}=1h; true or false where
-                                  an option takes no value; the command line rules
+${rows(VARIABLES)}
 `;
 }
 
@@ -56,6 +54,13 @@ Runs Purser on this machine: a Kubernetes API server of its own (the hub), targe
 Purser itself. KUBECONFIG counts for nothing.
 `,
 };
+
+const VARIABLES = [
+  ['HTTPS_PROXY, NO_PROXY', 'the proxy by which clusters are reached, and those that are reached without'],
+  ['KUBECONFIG', 'the cluster to run on; empty counts as unset'],
+  ['PURSER_…', `every option but --help, such as ${variableOf('verify-interval')}=1h; true or false where`],
+  ['', 'an option takes no value; the command line rules'],
+] as const;
 
 function usageOf(name: string, { value }: Option): string {
   return `--${name}${value === undefined ? '' : ` ${value}`}`;

@@ -9,9 +9,17 @@ const NAMES = Object.keys(OPTIONS);
 describe('helpText', () => {
   it('names every option with its default', () => {
     expect(helpText()).toContain(
-      '  --data-dir DIR                  where everything is kept; a second start goes on with it (default .purser)\n',
+      '  --data-dir DIR                      where everything is kept; a second start goes on with it (default .purser)\n',
     );
     expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(NAMES.map((name) => `  --${name}`));
+  });
+
+  it.each([undefined, 'run', 'dev'] as const)('keeps what is to be typed apart from what it means, for the command %s', (command) => {
+    const [, tables = ''] = helpText(command).split('Options:\n');
+    const rows = tables.match(/^ .+/gm) ?? [];
+
+    expect(rows).toContainEqual(expect.stringContaining('--facade-default-audiences AUD,AUD  audiences of tokens'));
+    expect(rows.filter((row) => !/^.{36} {2}\S/.test(row))).toEqual([]);
   });
 
   it('of a command names its own options', () => {
