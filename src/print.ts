@@ -52,7 +52,7 @@ function askedFor(args: readonly string[]): { readonly what: keyof typeof MANIFE
   if (!isPrinted(what) || positionals.length > 1 || (values.namespaces !== undefined && what !== 'target-rbac'))
     throw new StartError(USAGE);
   try {
-    return { what, namespaces: values.namespaces === undefined ? undefined : [...new Set(readNamespaces(values.namespaces))] };
+    return { what, namespaces: values.namespaces === undefined ? undefined : readNamespaces(values.namespaces) };
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     throw new StartError(`--namespaces must be ${error.message}, not ${JSON.stringify(values.namespaces)}`, { cause: error });

@@ -77,7 +77,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'the composition root',
   },
-  config: { imports: ['std'], packages: [], node: true, why: 'settings, checked once' },
+  config: { imports: ['domain', 'std'], packages: [], node: true, why: 'settings, checked once' },
 };
 
 /** Tools that run at development time only. */

@@ -7,6 +7,7 @@ import {
   flag,
   namespace,
   namespaces,
+  objectName,
   oneOf,
   pathSegment,
   port,
@@ -83,7 +84,7 @@ export const OPTIONS = {
   'facade-tls-key': { value: 'FILE', otherwise: 'self-made', read: anyText, text: 'private key of that certificate, PEM' },
   'facade-tls-secret': {
     value: 'NAME',
-    read: anyText,
+    read: objectName,
     text: 'Secret in the namespace of Purser with that certificate for all replicas; made, and renewed, where there is none',
   },
   'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of /metrics, /livez and /readyz' },
@@ -142,7 +143,7 @@ export const OPTIONS = {
   },
   'probe-interval': { value: 'TIME', initial: '10s', read: duration, text: 'how often clusters are asked whether they are ready' },
   'access-interval': { value: 'TIME', initial: '1m', read: duration, text: "how often their version and Purser's rights are looked at" },
-  'hub-cluster': { value: 'NAME', read: anyText, text: 'the Cluster that is the one that Purser runs on' },
+  'hub-cluster': { value: 'NAME', read: objectName, text: 'the Cluster that is the one that Purser runs on' },
   'allow-loopback': { read: flag, text: 'lets clusters be on the machine that Purser runs on; the local run does so anyway' },
   'log-level': {
     value: 'LEVEL',

@@ -1,5 +1,6 @@
 // How the text of an option becomes a value. Each reader throws a ValueError that says what the text must be.
 
+import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
 import { parseDuration } from '../std/duration.ts';
 
 /** Reads the text of an option. */
@@ -31,30 +32,35 @@ export function whole(max: number): Reader<number> {
 /** Reads a port; 0 stands for any that is free. */
 export const port = whole(65_535);
 
+/** Reads the name of an object. */
+export const objectName: Reader<string> = (text) => {
+  if (dns1123SubdomainProblems(text).length > 0) throw new ValueError('a name of lower-case letters, digits, dots and hyphens');
+  return text;
+};
+
 /** Reads the name of a namespace. */
 export const namespace: Reader<string> = (text) => {
-  if (!NAMESPACE.test(text)) throw new ValueError('the name of a namespace');
+  if (!isLabel(text)) throw new ValueError('the name of a namespace');
   return text;
 };
 
 /** Reads names of namespaces. */
 export const namespaces: Reader<readonly string[]> = (text) => {
-  const names = text.split(',').filter((name) => name !== '');
-  if (names.length === 0 || !names.every((name) => NAMESPACE.test(name)))
-    throw new ValueError('names of namespaces with commas between them');
+  const names = listed(text);
+  if (names.length === 0 || !names.every(isLabel)) throw new ValueError('names of namespaces with commas between them');
   return names;
 };
 
 /** Reads texts of any kind. */
 export const texts: Reader<readonly string[]> = (text) => {
-  const each = text.split(',').filter((part) => part !== '');
+  const each = listed(text);
   if (each.length === 0) throw new ValueError('texts with commas between them');
   return each;
 };
 
 /** Reads a part of a path that needs no escaping. */
 export const pathSegment: Reader<string> = (text) => {
-  if (!NAMESPACE.test(text)) throw new ValueError('a word of lower-case letters, digits and -');
+  if (!isLabel(text)) throw new ValueError('a word of lower-case letters, digits and -');
   return text;
 };
 
@@ -70,8 +76,8 @@ export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
 /** Reads some of the words. */
 export function someOf<const T extends string>(words: readonly T[]): Reader<readonly T[]> {
   return (text) => {
-    const given = text.split(',');
-    if (!given.every((each) => words.some((word) => word === each)))
+    const given = listed(text);
+    if (given.length === 0 || !given.every((each) => words.some((word) => word === each)))
       throw new ValueError(`${words.join(' or ')}, with commas between them`);
     return words.filter((word) => given.includes(word));
   };
@@ -98,9 +104,18 @@ export const tokenLifetime: Reader<number> = (text) => {
   return seconds;
 };
 
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const MIN_DURATION_MS = 1_000;
 const MIN_LIFETIME_SECONDS = 600;
+
+/** Each once, without the white space around it: what is in a store twice, or matches nothing for a space, helps nobody. */
+function listed(text: string): readonly string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return [...new Set(parts.filter((part) => part !== ''))];
+}
+
+function isLabel(text: string): boolean {
+  return dns1123LabelProblems(text).length === 0;
+}
 
 function durationMs(text: string): number {
   try {
