@@ -39,6 +39,8 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
     write: (line) => process.stderr.write(line),
   });
   if (config.localOnly.length > 0) log.warn({ options: config.localOnly }, 'options without effect: Purser runs on a cluster');
+  if (config.unknownVariables.length > 0)
+    log.warn({ variables: config.unknownVariables }, 'variables without effect: there are no such options');
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const app = await startOnCluster(config, log);

@@ -22,4 +22,19 @@ describe('purser run', () => {
     expect([code, complaints]).toEqual([2, expect.stringMatching(line)]);
     expect(complaints).not.toMatch(/^ +at /m);
   });
+
+  it('warns of variables that are called like those of options, and are none', async () => {
+    const env = {
+      NODE_OPTIONS: '',
+      KUBECONFIG: '',
+      KUBERNETES_SERVICE_HOST: '',
+      PURSER_SERVICE_HOST: '10.0.0.1',
+      PURSER_LOG_LEVLE: 'debug',
+    };
+    const { complaints } = await run(process.execPath, [MAIN, 'run'], env);
+    const [warning = '', ...others] = complaints.split('\n');
+
+    expect(JSON.parse(warning)).toMatchObject({ level: 'warn', variables: ['PURSER_LOG_LEVLE (PURSER_LOG_LEVEL?)'] });
+    expect(others).toEqual([expect.stringMatching(/^purser: there is no cluster to run on/), '']);
+  });
 });

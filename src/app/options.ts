@@ -45,4 +45,5 @@ type OfTheProcess =
   | 'readyFile'
   | 'logLevel'
   | 'localOnly'
+  | 'unknownVariables'
   | 'metricsAuth';

@@ -3,6 +3,7 @@
 import { type Command, type Env, type GivenOption, readGiven } from './given.ts';
 import { type OPTIONS, type OptionName, optionOf } from './options.ts';
 import { StartError } from './start-error.ts';
+import { unknownVariables } from './unknown-variables.ts';
 import { ValueError } from './values.ts';
 
 /** Settings of one run, checked and complete. */
@@ -71,6 +72,8 @@ export interface Config {
   readonly allowLoopback: boolean;
   /** Options that were given and mean something in the local run alone. */
   readonly localOnly: readonly string[];
+  /** Variables that are called like those of options, and are none. */
+  readonly unknownVariables: readonly string[];
 }
 
 /** Reads options and environment. Throws one StartError that names everything that is wrong with them. */
@@ -116,6 +119,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     hubCluster: read('hub-cluster'),
     allowLoopback: read('allow-loopback'),
     localOnly: [...options].filter(([name]) => optionOf(name)?.local).map(([, { from }]) => from),
+    unknownVariables: unknownVariables(env),
   };
   const all = [...misread, ...problems, ...sharedPorts(config), ...halfCertificate(config), ...proxyProblems(config)];
   if (all.length > 0) throw new StartError(`${all.join('; ')} (purser --help lists the options)`);

@@ -42,12 +42,20 @@ function readVariables(env: Env): readonly (readonly [OptionName, GivenOption])[
   return (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
     const from = variableOf(name);
     const text = env[from];
-    return name === 'help' || !text || SERVICE_LINK.test(text) ? [] : [[name, { text, from }] as const];
+    return name === 'help' || !text || isServiceLink(from, text) ? [] : [[name, { text, from }] as const];
   });
 }
 
-/** Kubernetes tells pods the address of a Service called `purser-metrics` in a variable PURSER_METRICS_PORT. */
-const SERVICE_LINK = /^(tcp|udp|sctp):\/\//;
+/**
+ * Whether Kubernetes made a variable, to tell pods of a Service: of one called `purser-metrics` it tells in PURSER_METRICS_PORT,
+ * PURSER_METRICS_SERVICE_HOST and others.
+ */
+export function isServiceLink(name: string, text: string): boolean {
+  return SERVICE_ADDRESS.test(text) || SERVICE_VARIABLE.test(name);
+}
+
+const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
+const SERVICE_VARIABLE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))$/;
 
 function readOptions(args: readonly string[]): { options: Map<OptionName, GivenOption>; problems: string[] } {
   const types = Object.entries<Option>(OPTIONS).map(

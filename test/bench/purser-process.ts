@@ -26,7 +26,7 @@ export interface PurserReady {
 const READY_MS = 180_000;
 const STOP_MS = 30_000;
 
-/** Starts Purser on the hub of a kubeconfig. PURSER_NODE_OPTIONS may hold further options of Node, such as `--cpu-prof`. */
+/** Starts Purser on the hub of a kubeconfig. BENCH_NODE_OPTIONS may hold further options of Node, such as `--cpu-prof`. */
 export async function startPurser(kubeconfig: string, options: readonly string[] = []): Promise<Purser> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
@@ -51,7 +51,7 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
 /** The options of Node that Purser is started with: those of the start script, and those that are asked for. */
 async function nodeOptions(): Promise<readonly string[]> {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
-  const more = process.env['PURSER_NODE_OPTIONS']?.split(' ') ?? [];
+  const more = process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
   return [...(scripts.start.match(/--\S+/g) ?? []), ...more];
 }
 

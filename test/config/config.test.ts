@@ -42,6 +42,7 @@ describe('parseConfig', () => {
       hubCluster: undefined,
       allowLoopback: false,
       localOnly: [],
+      unknownVariables: [],
     });
   });
 

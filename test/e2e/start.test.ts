@@ -173,6 +173,14 @@ describe('npm start', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (purser --help lists the options)\n' });
   });
 
+  it('warns of variables that are called like those of options, and are none', async () => {
+    const folder = await newFolder();
+    await writeFile(join(folder, 'thesis.txt'), 'years of work');
+    const { stderr } = await runToEnd(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
+
+    expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
+  });
+
   it('explains itself', async () => {
     const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -62,7 +62,7 @@ export class Purser {
     const files: Files = { log: file('log'), orders: file('orders'), ready: file('ready') };
     await writeFile(files.orders, JSON.stringify({ skewMs }));
     const { NODE_OPTIONS: _, ...inherited } = process.env;
-    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', PURSER_TEST_ORDERS: files.orders, ...options.env };
+    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', TEST_ORDERS: files.orders, ...options.env };
     const command = [
       ...through,
       process.execPath,

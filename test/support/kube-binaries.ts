@@ -80,7 +80,7 @@ export function findBinary(name: string, env: Environment = process.env, pinned 
 
 /** Where built programs are kept. Its name changes with the pinned modules, so that old programs are never taken for new ones. */
 export function cacheFolder(env: Environment = process.env, pinned = KUBE_MODULE): string {
-  const base = env['PURSER_KUBE_CACHE'] || join(userCacheFolder(env), 'purser', pinned.name);
+  const base = env['KUBE_CACHE'] || join(userCacheFolder(env), 'purser', pinned.name);
   const pins = ['go.mod', 'go.sum', ...(pinned.sources ?? [])].map((file) => readFileSync(join(pinned.folder, file)));
   const key = createHash('sha256').update(Buffer.concat(pins)).digest('hex').slice(0, 12);
   return join(base, `${versionOf(pinned)}-${key}`);

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { TEST_USERS } from './users.ts';
 
 /** Names the folder to those who find something. */
-export const LEAKS_VARIABLE = 'PURSER_TEST_LEAKS';
+export const LEAKS_VARIABLE = 'TEST_LEAKS';
 
 /** What looks like a token or like a part of one, and static tokens that are known. */
 export function leaksIn(text: string): readonly string[] {

@@ -24,7 +24,7 @@ class ShiftedDate extends RealDate {
 }
 
 function obey(): void {
-  const orders = JSON.parse(readFileSync(process.env['PURSER_TEST_ORDERS'] ?? '', 'utf8')) as Orders;
+  const orders = JSON.parse(readFileSync(process.env['TEST_ORDERS'] ?? '', 'utf8')) as Orders;
   skewMs = orders.skewMs ?? skewMs;
   const until = performance.now() + (orders.blockMs ?? 0);
   while (performance.now() < until);
@@ -44,4 +44,4 @@ function askForNames(server: string): void {
   };
 }
 
-if (process.env['PURSER_TEST_DNS'] !== undefined) askForNames(process.env['PURSER_TEST_DNS']);
+if (process.env['TEST_DNS'] !== undefined) askForNames(process.env['TEST_DNS']);

@@ -13,7 +13,7 @@ async function names(bench: Bench): Promise<void> {
   let addresses: readonly string[] | undefined = ['127.0.0.1'];
   const dns = await startDnsServer((name) => (name === TARGET_NAME ? addresses : []));
   await bench.endPursers();
-  await bench.startPurser({ env: { PURSER_TEST_DNS: dns.address } });
+  await bench.startPurser({ env: { TEST_DNS: dns.address } });
   const name = 'one-named';
   await register(bench.hub, name, bench.one, `https://${TARGET_NAME}:${bench.one.proxy.port}`);
   await bench.createToken(name, name);

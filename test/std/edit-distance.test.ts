@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals';
+import { editDistance } from '../../src/std/edit-distance.ts';
+
+it.each([
+  ['', '', 0],
+  ['', 'ab', 2],
+  ['same', 'same', 0],
+  ['kitten', 'sitting', 3],
+  ['interval', 'intervall', 1],
+  ['levle', 'level', 2],
+])('from %j to %j it is %i, both ways', (a, b, expected) => {
+  expect([editDistance(a, b), editDistance(b, a)]).toEqual([expected, expected]);
+});
