@@ -5,6 +5,7 @@ import { helpText } from './config/help.ts';
 import { startLocalRun } from './dev/local-run.ts';
 import { type Running, runProgram } from './program.ts';
 import { systemClock } from './std/clock.ts';
+import { versionText } from './telemetry/build.ts';
 import { createLogger } from './telemetry/logger.ts';
 
 /** Ctrl-C ends a local run within two seconds. */
@@ -15,6 +16,10 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const print = (text: string) => process.stdout.write(text);
   if (config.help) {
     print(helpText(config.command));
+    return undefined;
+  }
+  if (config.version) {
+    print(versionText());
     return undefined;
   }
   const write = (line: string) => process.stderr.write(line);

@@ -13,6 +13,7 @@ import { printedText } from './print.ts';
 import { type Running, runProgram } from './program.ts';
 import { prepareReadyFile } from './ready-file.ts';
 import { systemClock } from './std/clock.ts';
+import { versionText } from './telemetry/build.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
 /** Below the 35 seconds that the Deployment leaves it. */
@@ -29,6 +30,10 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const config = parseConfig(args, process.env);
   if (config.help) {
     process.stdout.write(helpText(config.command));
+    return undefined;
+  }
+  if (config.version) {
+    process.stdout.write(versionText());
     return undefined;
   }
   if (config.command === 'dev') throw new StartError('the local run is not part of this program; npm start -- dev starts it');

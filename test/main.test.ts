@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { readText } from './support/repository.ts';
 import { run } from './support/run.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
@@ -21,6 +22,12 @@ describe('purser run', () => {
     const { code, complaints } = await run(process.execPath, [MAIN, 'run', ...args], { ...plain, ...env });
     expect([code, complaints]).toEqual([2, expect.stringMatching(line)]);
     expect(complaints).not.toMatch(/^ +at /m);
+  });
+
+  it('tells its version', async () => {
+    const { code, output, complaints } = await run(process.execPath, [MAIN, 'run', '--version'], { NODE_OPTIONS: '' });
+    const { name, version } = JSON.parse(readText('package.json')) as Readonly<Record<string, string>>;
+    expect({ code, output, complaints }).toEqual({ code: 0, output: `${name} ${version}\n`, complaints: '' });
   });
 
   it('warns of variables that are called like those of options, and are none', async () => {

@@ -37,6 +37,7 @@ export interface AppSettings extends Omit<Config, OfTheProcess> {
 type OfTheProcess =
   | 'command'
   | 'help'
+  | 'version'
   | 'kubeConfig'
   | 'dataDir'
   | 'apiPort'

@@ -10,7 +10,9 @@ import { ValueError } from './values.ts';
 export interface Config {
   /** The command that was given; undefined leaves it to KUBECONFIG. */
   readonly command: Command | undefined;
+  /** Whether to tell how Purser is used, or which version it is, and nothing else. */
   readonly help: boolean;
+  readonly version: boolean;
   /** The value of KUBECONFIG; undefined where there is none. */
   readonly kubeConfig: string | undefined;
   readonly dataDir: string;
@@ -84,6 +86,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
   const config: Config = {
     command,
     help: read('help'),
+    version: read('version'),
     kubeConfig: env['KUBECONFIG'] || undefined,
     dataDir: read('data-dir'),
     apiPort: read('api-port'),

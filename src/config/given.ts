@@ -42,7 +42,7 @@ function readVariables(env: Env): readonly (readonly [OptionName, GivenOption])[
   return (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
     const from = variableOf(name);
     const text = env[from];
-    return name === 'help' || !text || isServiceLink(from, text) ? [] : [[name, { text, from }] as const];
+    return optionOf(name)?.asks || !text || isServiceLink(from, text) ? [] : [[name, { text, from }] as const];
   });
 }
 

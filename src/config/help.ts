@@ -23,7 +23,7 @@ ${rows(VARIABLES)}
 /** The options as a table for people. */
 export function optionsTable(): string {
   const rows = Object.entries<Option>(OPTIONS)
-    .filter(([name]) => name !== 'help')
+    .filter(([, { asks }]) => !asks)
     .map(([name, option]) => {
       const initial = option.initial === undefined ? (option.otherwise ?? '') : `\`${option.initial}\``;
       const text = `${option.text}${option.local ? ' · local run' : ''}`;
@@ -58,7 +58,7 @@ Purser itself. KUBECONFIG counts for nothing.
 const VARIABLES = [
   ['HTTPS_PROXY, NO_PROXY', 'the proxy by which clusters are reached, and those that are reached without'],
   ['KUBECONFIG', 'the cluster to run on; empty counts as unset'],
-  ['PURSER_…', `every option but --help, such as ${variableOf('verify-interval')}=1h; true or false where`],
+  ['PURSER_…', `every option but the last two, such as ${variableOf('verify-interval')}=1h; true or false where`],
   ['', 'an option takes no value; the command line rules'],
 ] as const;
 

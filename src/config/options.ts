@@ -30,6 +30,8 @@ export interface Option {
   readonly text: string;
   /** Whether it means something in the local run alone. */
   readonly local?: true;
+  /** Whether it asks for a text in place of a run; such an option has no variable. */
+  readonly asks?: true;
 }
 
 /** The options, in the order in which they are listed. */
@@ -151,7 +153,8 @@ export const OPTIONS = {
     read: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     text: 'how much is logged: trace, debug, info, warn, error, fatal or silent',
   },
-  help: { read: flag, text: 'this text' },
+  help: { read: flag, text: 'this text', asks: true },
+  version: { read: flag, text: 'the version of Purser', asks: true },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;

@@ -2,7 +2,7 @@
 
 import { editDistance } from '../std/edit-distance.ts';
 import { type Env, isServiceLink } from './given.ts';
-import { OPTIONS, variableOf } from './options.ts';
+import { OPTIONS, type Option, variableOf } from './options.ts';
 
 /** The names of such variables, each with the one that was meant where that is plain. */
 export function unknownVariables(env: Env): readonly string[] {
@@ -15,9 +15,9 @@ export function unknownVariables(env: Env): readonly string[] {
 }
 
 const PREFIX = variableOf('');
-const KNOWN = Object.keys(OPTIONS)
-  .filter((name) => name !== 'help')
-  .map(variableOf);
+const KNOWN = Object.entries<Option>(OPTIONS)
+  .filter(([, { asks }]) => !asks)
+  .map(([name]) => variableOf(name));
 /** Two letters that changed places are two changes. */
 const MAX_CHANGES = 2;
 

@@ -7,6 +7,7 @@ describe('parseConfig', () => {
     expect(parseConfig([], {})).toEqual({
       command: undefined,
       help: false,
+      version: false,
       kubeConfig: undefined,
       dataDir: '.purser',
       apiPort: 7443,
@@ -56,6 +57,7 @@ describe('parseConfig', () => {
     ['--no-samples', ['--no-samples'], { samples: false }],
     ['--ready-file', ['--ready-file', 'f.json'], { readyFile: 'f.json' }],
     ['--help', ['--help'], { help: true }],
+    ['--version', ['--version'], { version: true }],
     ['another namespace of its own', ['--namespace', 'tokens'], { namespace: 'tokens', credentialNamespaces: ['tokens'] }],
     ['--credential-namespaces', ['--credential-namespaces', 'a,b'], { namespace: 'purser-system', credentialNamespaces: ['a', 'b'] }],
     ['--protected-namespaces', ['--protected-namespaces', 'kube-system,vault'], { protectedNamespaces: ['kube-system', 'vault'] }],
@@ -163,7 +165,11 @@ describe('parseConfig', () => {
     ['a proxy in small letters, without a scheme', { https_proxy: 'a:1', no_proxy: '*' }, { httpsProxy: 'http://a:1', noProxy: '*' }],
     ['nothing', { PURSER_NAMESPACE: '' }, { namespace: 'purser-system' }],
     ['the address of a Service called purser-metrics', { PURSER_METRICS_PORT: 'tcp://10.0.0.1:7445' }, { metricsPort: 7445 }],
-    ['what is no option', { PURSER_SERVICE_HOST: '10.0.0.1', PURSER_HELP: 'true' }, { help: false }],
+    [
+      'what is no option',
+      { PURSER_SERVICE_HOST: '10.0.0.1', PURSER_HELP: 'true', PURSER_VERSION: 'true' },
+      { help: false, version: false },
+    ],
     ['what the local run alone has', { PURSER_CLUSTERS: '2' }, { clusters: 2, localOnly: ['PURSER_CLUSTERS'] }],
   ])('takes %s from the environment', (_name, env, expected) => {
     expect(parseConfig([], env)).toMatchObject(expected);

@@ -8,7 +8,7 @@ describe('unknownVariables', () => {
     ['a word break too few', 'PURSER_HUBCLUSTER', 'PURSER_HUBCLUSTER (PURSER_HUB_CLUSTER?)'],
     ['two that are as near', 'PURSER_NAMESPACEX', 'PURSER_NAMESPACEX'],
     ['none that is near', 'PURSER_TOKENS', 'PURSER_TOKENS'],
-    ['an option of the command line alone', 'PURSER_HELP', 'PURSER_HELP'],
+    ['an option of the command line alone', 'PURSER_VERSION', 'PURSER_VERSION'],
     ['a port that is no address of a Service', 'PURSER_FACADE_PRT', 'PURSER_FACADE_PRT (PURSER_FACADE_PORT?)'],
   ])('names a variable with %s', (_name, variable, expected) => {
     expect(unknownVariables({ [variable]: '1' })).toEqual([expected]);

@@ -181,6 +181,11 @@ describe('npm start', () => {
     expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
   });
 
+  it('tells its version', async () => {
+    const { code, stdout, stderr } = await runToEnd(['--version']);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
+  });
+
   it('explains itself', async () => {
     const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
