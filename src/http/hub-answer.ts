@@ -1,6 +1,7 @@
 // Reviews by the hub: an answer that says yes or no, or none at all.
 
 import { StatusError, serviceUnavailable } from '../api/status.ts';
+import { accessDecision } from '../domain/access-decision.ts';
 import { type Fields, isFields } from '../domain/untrusted.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
@@ -19,8 +20,10 @@ export async function isAllowed(
 ): Promise<boolean> {
   const lists = Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]]));
   const spec = { user: username, uid, groups: [...groups], extra: lists, ...attributes };
-  const status = await reviewStatus(ACCESS_REVIEW, hub.createReview(SubjectAccessReviews, { spec }, { timeoutMs: REVIEW_MS }), log);
-  return decisionOf(ACCESS_REVIEW, status, 'allowed', log) && !decisionOf(ACCESS_REVIEW, status, 'denied', log);
+  const review = hub.createReview(SubjectAccessReviews, { spec }, { timeoutMs: REVIEW_MS });
+  const decision = accessDecision(await answerOf(ACCESS_REVIEW, review, log));
+  if (decision === undefined) throw unreadable(ACCESS_REVIEW, log);
+  return decision.allowed;
 }
 
 /** How long the hub may take to answer. */
@@ -28,15 +31,19 @@ export const REVIEW_MS = 10_000;
 const ACCESS_REVIEW = 'SubjectAccessReview';
 const RETRY_SECONDS = 1;
 
-/** The status of what a review answered. Throws 503 when there is no answer; nobody may then be told yes or no. */
-export async function reviewStatus(what: string, review: Promise<unknown>, log: Logger): Promise<Fields> {
-  let answer: unknown;
+/** What a review answered. Throws 503 when there is no answer; nobody may then be told yes or no. */
+async function answerOf(what: string, review: Promise<unknown>, log: Logger): Promise<unknown> {
   try {
-    answer = await review;
+    return await review;
   } catch (error) {
     log.warn({ error }, `the hub did not answer a ${what}`);
     throw unavailable(what, error instanceof StatusError ? error.retryAfterSeconds : undefined);
   }
+}
+
+/** The status of what a review answered; 503 likewise where there is none. */
+export async function reviewStatus(what: string, review: Promise<unknown>, log: Logger): Promise<Fields> {
+  const answer = await answerOf(what, review, log);
   const status = isFields(answer) ? answer['status'] : undefined;
   if (!isFields(status)) throw unreadable(what, log);
   return status;

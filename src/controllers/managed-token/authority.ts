@@ -3,6 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { ServiceAccounts } from '../../api/resources.ts';
+import { accessDecision } from '../../domain/access-decision.ts';
 import { issueNames } from '../../domain/issue-names.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -92,11 +93,10 @@ export class Authority {
     const { verb, group, resource, subresource } = issueAttributes(name);
     const spec = { user, groups: [...groups], resourceAttributes: { verb, group, resource, subresource, name } };
     const review = this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal });
-    const { status } = await hubAnswer(review, 'AuthorizationFailed', signal);
-    if (status?.allowed === true) return true;
-    const { evaluationError = '' } = status ?? {};
-    if (status === undefined || !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
-    return false;
+    const decision = accessDecision(await hubAnswer(review, 'AuthorizationFailed', signal));
+    if (decision === undefined) throw new IssueError('AuthorizationFailed', 'the hub answered a SubjectAccessReview with something else');
+    if (!decision.allowed && !isHarmless(decision.evaluationError)) throw new IssueError('AuthorizationFailed', decision.evaluationError);
+    return decision.allowed;
   }
 }
 

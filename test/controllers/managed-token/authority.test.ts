@@ -15,11 +15,11 @@ interface Hub {
   readonly authority: Authority;
 }
 
-/** An authority whose informers know nobody, on a hub that allows everything and has these service accounts. */
-function knowingNobody(accounts: () => Promise<readonly string[]>): Hub {
+/** An authority whose informers know nobody, on a hub that has these service accounts and answers every review alike. */
+function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unknown = { status: { allowed: true } }): Hub {
   const listed: string[] = [];
   const hub = {
-    createReview: async () => ({ status: { allowed: true } }),
+    createReview: async () => answer,
     list: async (_: unknown, { namespace = '', fieldSelector = '' }: { namespace?: string; fieldSelector?: string }) => {
       listed.push(`${namespace} ${fieldSelector}`);
       return { items: (await accounts()).map((name) => ({ metadata: { name } })) };
@@ -51,5 +51,29 @@ describe('F57: a requester that the informer does not know', () => {
   it('is asked for again when the hub wants to be asked again', async () => {
     const { authority } = knowingNobody(() => Promise.reject(tooManyRequests('busy', 7)));
     await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed', retryAfterMs: 7_000 });
+  });
+});
+
+describe('what the hub decides', () => {
+  const review = (answer: unknown) => knowingNobody(async () => ['default'], answer).authority.review(token, signal);
+
+  it.each([
+    ['a no', { allowed: false }],
+    ['yes and no', { allowed: true, denied: true }],
+    [
+      'a no, with a binding to a role that is gone',
+      { allowed: false, evaluationError: 'clusterrole.rbac.authorization.k8s.io "x" not found' },
+    ],
+  ])('is a refusal when it says %s', async (_name, status) => {
+    expect(await review({ status })).toMatchObject({ allowed: false });
+  });
+
+  it.each([
+    ['an error', { status: { allowed: false, evaluationError: 'webhook is gone' } }],
+    ['a text', { status: { allowed: 'true' } }],
+    ['a status of null', { status: null }],
+    ['no status', {}],
+  ])('does not count towards a removal when it says %s', async (_name, answer) => {
+    await expect(review(answer)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
   });
 });
