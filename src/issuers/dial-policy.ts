@@ -19,17 +19,26 @@ export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: stri
   };
 }
 
+const OWN_MACHINE = ['127.0.0.0/8', '::1/128'];
 // IPv4 blocks also cover the IPv6 addresses that IPv4 ones are mapped to.
-const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
+const LOOPBACK = blockList(OWN_MACHINE);
 
 /** Unspecified, which leads to this machine; link-local; multicast; reserved and broadcast. */
 const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
-/** IPv4 inside of IPv6: a form long given up, and this machine and its link through a gateway (NAT64) or a tunnel (6to4). */
-const EMBEDDED = ['::/96', '64:ff9b::7f00:0/104', '64:ff9b::a9fe:0/112', '2002:7f00::/24', '2002:a9fe::/32'];
+/** IPv4 inside of IPv6, in forms long given up. */
+const EMBEDDED = ['::/96', '::ffff:0:0:0/96'];
 /** Where clouds tell their machines what is theirs, credentials among it. */
 const METADATA = ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::/32', 'fd20:ce::254/128'];
 
-const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA]);
+const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(roundabout)]);
+
+/** The IPv6 addresses that lead to a block of IPv4 through a gateway (NAT64) or a tunnel (6to4). */
+function roundabout(block: string): readonly string[] {
+  const [address = '', prefix] = block.split('/');
+  if (isIP(address) !== 4) return [];
+  const halves = Buffer.from(address.split('.').map(Number)).toString('hex').replace(/^.{4}/, '$&:');
+  return [`64:ff9b::${halves}/${96 + Number(prefix)}`, `2002:${halves}::/${16 + Number(prefix)}`];
+}
 
 function blockList(blocks: readonly string[]): BlockList {
   const list = new BlockList();

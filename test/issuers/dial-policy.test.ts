@@ -13,7 +13,16 @@ describe('dial policy', () => {
     ['the same, through 6to4', '2002:a9fe:a9fe::1'],
     ['the metadata of EC2 on IPv6', 'fd00:ec2::254'],
     ['the metadata of another cloud', '100.100.100.200'],
+    ['the metadata of another cloud, through NAT64', '64:ff9b::6464:64c8'],
     ['the host of Azure', '168.63.129.16'],
+    ['the host of Azure, through NAT64', '64:ff9b::168.63.129.16'],
+    ['the host of Azure, through 6to4', '2002:a83f:8110::1'],
+    ['the host of Azure, translated', '::ffff:0:168.63.129.16'],
+    ['the metadata of Oracle, through 6to4', '2002:c000:c0:1::1'],
+    ['loopback through NAT64', '64:ff9b::7fff:1'],
+    ['loopback through 6to4', '2002:7f00:1::'],
+    ['the unspecified address through NAT64', '64:ff9b::'],
+    ['broadcast through 6to4', '2002:ffff:ffff::'],
     ['the unspecified address', '0.0.0.0'],
     ['the unspecified address of IPv6', '::'],
     ['an address in its network', '0.1.2.3'],
@@ -36,10 +45,17 @@ describe('dial policy', () => {
     },
   );
 
-  it.each(['10.0.0.1', '192.168.1.1', '172.16.0.1', '100.64.0.1', '203.0.113.7', '2001:db8::1', 'fd12:3456::1', '64:ff9b::a00:1'])(
-    'allows %s',
-    (address) => {
-      expect(mayDial(address)).toBe(true);
-    },
-  );
+  it.each([
+    '10.0.0.1',
+    '192.168.1.1',
+    '172.16.0.1',
+    '100.64.0.1',
+    '203.0.113.7',
+    '2001:db8::1',
+    'fd12:3456::1',
+    '64:ff9b::a00:1',
+    '2002:a00:1::1',
+  ])('allows %s', (address) => {
+    expect(mayDial(address)).toBe(true);
+  });
 });
