@@ -43,7 +43,8 @@ function audienceProblems(audiences: readonly string[], allowed: readonly string
   if (audiences.length > MAX_AUDIENCES) return [tooMany('spec.audiences', audiences.length, MAX_AUDIENCES)];
   return audiences.flatMap((audience, index) => {
     const field = `spec.audiences[${index}]`;
-    if (audience === '' || audience.length > MAX_AUDIENCE_LENGTH) {
+    // Characters are counted as the CRD does, not the halves that the length of a text counts.
+    if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
     return allowed === undefined || allowed.includes(audience) ? [] : [unsupportedValue(field, audience, allowed)];

@@ -11,6 +11,7 @@ describe('specProblems', () => {
     ['the shortest lifetime', { expirationSeconds: 600 }],
     ['the longest lifetime', { expirationSeconds: 2 ** 32 }],
     ['sixteen audiences', { audiences: Array.from({ length: 16 }, (_, index) => `${index}`) }],
+    ['an audience of as many characters as the CRD allows', { audiences: ['\u{1f511}'.repeat(256)] }],
     ['a listed address without its scheme', { secret: { outputs: ['Token' as const], server: 'prod-eu.example.com:6443' } }],
     ['a listed address in another spelling', { secret: { outputs: ['Token' as const], server: 'https://Prod-EU.example.com:6443/' } }],
   ])('has nothing against %s', (_, spec) => {
@@ -29,6 +30,11 @@ describe('specProblems', () => {
     ],
     ['no audience', { audiences: [] }, 'spec.audiences: Required value'],
     ['an empty audience', { audiences: [''] }, 'spec.audiences[0]: Invalid value: "": must have from 1 to 256 characters'],
+    [
+      'an audience that is too long',
+      { audiences: ['x'.repeat(257)] },
+      `spec.audiences[0]: Invalid value: "${'x'.repeat(257)}": must have from 1 to 256 characters`,
+    ],
     [
       'too many audiences',
       { audiences: Array.from({ length: 17 }, () => 'x') },
