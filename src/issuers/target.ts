@@ -90,7 +90,7 @@ export class Target {
     this.#admitted();
   }
 
-  /** Asks also while the circuit is open, which an answer closes: for whoever finds out how the target is. */
+  /** Asks also while the circuit is open, which any answer closes, a refusal as well: for whoever finds out how the target is. */
   prober(deadlineMs: number): Asker {
     return { credential: this.credential, call: (ask, signal) => this.#probe(ask, deadlineMs, signal) };
   }
@@ -136,6 +136,7 @@ export class Target {
       this.#breaker = CLOSED;
       return answer;
     } catch (error) {
+      if (isAnswer(error)) this.#breaker = CLOSED;
       throw this.#explained(error, signal);
     }
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { serviceUnavailable, unauthorized } from '../../src/api/status.ts';
 import { createTarget } from '../../src/issuers/create-target.ts';
 import { type Ask, type Purpose, Target } from '../../src/issuers/target.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
@@ -70,6 +71,32 @@ describe('a target', () => {
     const scripts = scripted();
     await failing(5, scripts);
     expect(() => scripts.rejectIfOpen()).toThrow('did not answer in time');
+  });
+
+  it.each([
+    ['an answer', async () => 'ok'],
+    ['a refusal', () => Promise.reject(unauthorized())],
+  ])('is asked again once a probe had %s', async (_name, ask: Ask<string>) => {
+    const scripts = scripted();
+    await failing(5, scripts);
+    await scripts
+      .prober(5_000)
+      .call(ask)
+      .catch(() => undefined);
+    expect(() => scripts.rejectIfOpen()).not.toThrow();
+  });
+
+  it.each([
+    ['no answer', timeout],
+    ['word of an outage', () => Promise.reject(serviceUnavailable('nobody is behind this', 1))],
+  ])('is left alone still when a probe had %s', async (_name, ask: Ask<never>) => {
+    const scripts = scripted();
+    await failing(5, scripts);
+    await scripts
+      .prober(5_000)
+      .call(ask)
+      .catch(() => undefined);
+    expect(() => scripts.rejectIfOpen()).toThrow('failed so often');
   });
 
   it('is not left alone for requests that waited for a connection all the time', async () => {
