@@ -7,6 +7,7 @@ import { hasReason, StatusError, type StatusReason } from '../api/status.ts';
 import { fieldsOf, textOf, uidOf } from '../domain/untrusted.ts';
 import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
+import { accountMissing } from './missing.ts';
 import type { Ask, Target } from './target.ts';
 
 /** Where an anchor is, or should be. */
@@ -45,7 +46,7 @@ function anchorSecret({ namespace, name }: AnchorName, account: string, accountU
 
 async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSignal): Promise<string> {
   const found = await answered(target, (client, options) => client.get(ServiceAccounts, account, options), signal, 'NotFound');
-  if (found === undefined) throw new IssueError('ServiceAccountNotFound', `${account.namespace}/${account.name}`);
+  if (found === undefined) throw accountMissing(account);
   return checkedUID(found);
 }
 

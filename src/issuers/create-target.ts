@@ -41,7 +41,7 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster names none');
   if (controller.kind === 'ServiceAccount') {
-    if (hub === undefined) throw new IssueError('CredentialMissing', 'kind ServiceAccount is for the cluster that Purser runs in');
+    if (hub === undefined) throw notTheHub(cluster);
     return new Target({ clock, servers: [hub.client.transport.server], connect: () => hub.client, isShared: true, ...own });
   }
   const referred = referredSecret(controller, secret, settings.credentialNamespaces);
@@ -50,7 +50,7 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const caData = caOf(cluster);
   const connect: TargetOptions['connect'] = (server, purpose) =>
     connectTo(configOf(clusterOf(server, caData, settings), credential), CONNECTIONS[purpose], settings);
-  return new Target({ clock, servers, connect, credential, ...own });
+  return new Target({ clock, servers, connect, credential, usesSystemRoots: caData === undefined, ...own });
 }
 
 type NamedCluster = Parameters<typeof fixed>[0];
@@ -59,8 +59,18 @@ type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controlle
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 
+function notTheHub({ metadata }: Cluster): IssueError {
+  const text = 'kind ServiceAccount is for the cluster that Purser runs in, and --hub-cluster does not name this one';
+  return new IssueError('CredentialMissing', `${text}. Set it to ${metadata.name}, or use kind Secret`);
+}
+
+function credentialElsewhere(namespace: string, allowed: readonly string[]): IssueError {
+  const text = `credentials are read from ${allowed.join(', ')}, not from ${namespace}`;
+  return new IssueError('CredentialMissing', `${text}. Move the Secret, or add its namespace to --credential-namespaces`);
+}
+
 function referredSecret({ namespace, name }: Reference, secret: Secret | undefined, allowed: readonly string[]): Secret {
-  if (!allowed.includes(namespace)) throw new IssueError('CredentialMissing', `no credentials are read from the namespace ${namespace}`);
+  if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
   const isIt = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isIt) throw new IssueError('CredentialMissing', `there is no Secret ${namespace}/${name}`);
   return secret;

@@ -6,9 +6,10 @@ import type { TransportError } from '../kube/transport-error.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { IssueError, type IssueFailure } from './issue-error.ts';
 
-/** The failure that a request without a usable answer is. */
-export function transportFailure({ code, message }: TransportError): IssueError {
-  return new IssueError(transportReason(code), message, { code });
+/** The failure that a request without a usable answer is; with `usesSystemRoots` it says so where that may be why. */
+export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
+  const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
+  return new IssueError(transportReason(code), cause, { code });
 }
 
 /** The failure that a refusal is, whatever was asked; `status` goes with those that concern whoever asked. */
@@ -50,6 +51,9 @@ const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+
 /** The codes of OpenSSL's verification, and those of a peer that does not speak TLS. */
 const UNVERIFIED =
   /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+/** Those of a certificate that may be good, and that nobody known vouches for. */
+const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
+const NO_BUNDLE = 'the Cluster has no caBundle, so the roots of the system were used. Set it if they do not know your authority';
 /** What the other side says of our certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 

@@ -24,6 +24,8 @@ export interface TargetOptions {
   readonly credential?: Credential;
   /** Accounts of this namespace are Purser's own. */
   readonly ownNamespace?: string;
+  /** Whether servers are held against the roots of the system, because the Cluster has no caBundle. */
+  readonly usesSystemRoots?: boolean;
   /** Whether others use the clients, too: then they are not closed. */
   readonly isShared?: boolean;
 }
@@ -55,6 +57,7 @@ export class Target {
   readonly clock: Clock;
   readonly #connect: TargetOptions['connect'];
   readonly #isShared: boolean;
+  readonly #usesSystemRoots: boolean;
   readonly #choice: EndpointChoice;
   readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { requests: new Map(), calls: new Map(), probes: new Map() };
   readonly #underWay: Record<Purpose, number> = { requests: 0, calls: 0, probes: 0 };
@@ -68,6 +71,7 @@ export class Target {
     this.ownNamespace = options.ownNamespace;
     this.#connect = options.connect;
     this.#isShared = options.isShared ?? false;
+    this.#usesSystemRoots = options.usesSystemRoots ?? false;
     this.#choice = new EndpointChoice(options.servers);
   }
 
@@ -179,7 +183,7 @@ export class Target {
       return refusal;
     }
     if (!(error instanceof TransportError)) return error;
-    const failure = transportFailure(new TransportError(error.code, withoutSecret(error.message, secret)));
+    const failure = transportFailure(new TransportError(error.code, withoutSecret(error.message, secret)), this.#usesSystemRoots);
     this.#lastFailure = failure.message;
     return failure;
   }

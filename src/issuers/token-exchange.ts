@@ -16,6 +16,7 @@ import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { statusFailure } from './failure.ts';
 import { ownUsername } from './identity.ts';
 import { IssueError } from './issue-error.ts';
+import { accountMissing, boundObjectMissing } from './missing.ts';
 import type { TokenSource } from './target.ts';
 
 /** A token, and what else the target said. */
@@ -85,15 +86,14 @@ async function send(target: TokenSource, request: TokenRequest, body: string, si
 }
 
 /** Which of the things that were named is missing, or another one of the same name. */
-function refusal(error: StatusError, { boundObject, accountUID }: TokenRequest): IssueError {
+function refusal(error: StatusError, request: TokenRequest): IssueError {
+  const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = (details?.kind ?? '').toLowerCase().replace(/s$/, '');
   const isBound = boundObject !== undefined && kind === boundObject.kind.toLowerCase();
   const more = { status: error.status };
-  if ((error.code === 404 || error.code === 409) && isBound) return new IssueError('BoundObjectNotFound', error.message, more);
-  if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) {
-    return new IssueError('ServiceAccountNotFound', error.message, more);
-  }
+  if ((error.code === 404 || error.code === 409) && isBound) return boundObjectMissing(namespace, boundObject, error);
+  if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) return accountMissing(request, more);
   if (error.code === 409 && accountUID !== undefined) return new IssueError('AccountRecreated', error.message, more);
   return statusFailure(error);
 }

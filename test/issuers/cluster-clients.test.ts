@@ -92,6 +92,22 @@ describe('what is registered', () => {
     expect(await world.failure(at([dead], more))).toMatchObject({ reason });
   });
 
+  it.each<[string, Registration, string]>([
+    [
+      'a credential of another namespace',
+      { controller: { kind: 'Secret', namespace: 'team-a', name: 'credential' } },
+      'credentials are read from purser-system, not from team-a. Move the Secret, or add its namespace to --credential-namespaces',
+    ],
+    [
+      'a service account, on a cluster that is not the hub',
+      { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
+      'kind ServiceAccount is for the cluster that Purser runs in, and --hub-cluster does not name this one. Set it to prod-eu, or use kind Secret',
+    ],
+  ])('says what to do about %s', async (_, more, remedy) => {
+    const { message } = await world.failure(at([dead], more));
+    expect(message).toBe(`Purser's credential for the cluster is not there or not usable: ${remedy}`);
+  });
+
   it('C-2: is refused at the dial: a name that leads to this machine', async () => {
     await world.close();
     start({ allowLoopback: false });
@@ -166,7 +182,10 @@ describe('the certificate of a target', () => {
 
   it('is held against the roots of the system if the Cluster names no CA', async () => {
     const server = await world.serve(grants());
-    expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({ reason: 'TLSVerifyFailed' });
+    expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({
+      reason: 'TLSVerifyFailed',
+      message: expect.stringContaining(': the Cluster has no caBundle, so the roots of the system were used. Set it if '),
+    });
     expect(server.requests).toEqual([]);
   });
 

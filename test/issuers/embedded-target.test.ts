@@ -205,7 +205,10 @@ describe('an anchor', () => {
   it('goes with its account', async () => {
     await ensure();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
-    await expect(ensure()).rejects.toMatchObject({ reason: 'ServiceAccountNotFound' });
+    await expect(ensure()).rejects.toMatchObject({
+      reason: 'ServiceAccountNotFound',
+      message: expect.stringMatching(/\/deployer\. Create it there, or change spec\.serviceAccount$/),
+    });
     let isGone = false;
     await eventually(() => {
       found().catch(() => {

@@ -20,6 +20,20 @@ function refused(code: number, message = 'no', more: { reason?: StatusReason; re
 
 describe('the failure of a request without an answer', () => {
   it.each([
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', true],
+    ['SELF_SIGNED_CERT_IN_CHAIN', true],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', true],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', true],
+    ['CERT_HAS_EXPIRED', false],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', false],
+    ['ECONNREFUSED', false],
+  ])('says of %s that there is no caBundle: %s', (code, isSaid) => {
+    const error = new TransportError(code, 'what happened');
+    expect(transportFailure(error, true).message.includes('the Cluster has no caBundle')).toBe(isSaid);
+    expect(transportFailure(error).message).not.toContain('caBundle');
+  });
+
+  it.each([
     ['ECONNREFUSED', 'ClusterUnreachable'],
     ['ECONNRESET', 'ClusterUnreachable'],
     ['ENOTFOUND', 'ClusterUnreachable'],

@@ -149,6 +149,34 @@ describe('a refusal', () => {
     expect(await world.failureAt(server, request)).toMatchObject({ reason });
   });
 
+  it.each<[string, number, string, TokenRequest, string]>([
+    [
+      'no such account',
+      404,
+      'serviceaccounts',
+      REQUEST,
+      'the service account is not there: the cluster has no deploy/deployer. Create it there, or change spec.serviceAccount',
+    ],
+    [
+      'no such Secret',
+      404,
+      'secrets',
+      bound,
+      'the object to bind the token to is not there, or is another one of the same name: the cluster has no Secret deploy/anchor. Create it there, or change spec.boundObjectRef',
+    ],
+    [
+      'another Secret of the same name',
+      409,
+      'Secret',
+      bound,
+      'the object to bind the token to is not there, or is another one of the same name: the Secret deploy/anchor has another UID. Change spec.boundObjectRef.uid, or leave it out',
+    ],
+  ])('says what to do, and leaves the words of the target as they are: %s', async (_, ...[code, kind, request, message]) => {
+    const status = refusal(code, 'x not found', { details: { name: 'x', kind } });
+    const server = await world.serve((_request, reply) => reply.json(code, status));
+    expect(await world.failureAt(server, request)).toMatchObject({ message, status });
+  });
+
   it('98: never tells our credential or a token, in whatever form the target writes it', async () => {
     const escaped = CREDENTIAL.replace(/./g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
     const token = jwt({ sub: 'x'.repeat(40) });
