@@ -1,7 +1,6 @@
 // When the status of a cluster is written: at once when it changes, otherwise now and then, as a sign of life.
 
 import type { ClusterStatus } from '../api/cluster.gen.ts';
-import { shareOf } from './spread.ts';
 
 /** How many signs of life are written in a second, however many clusters there are. */
 const WRITES_PER_SECOND = 3.4;
@@ -13,12 +12,6 @@ export const HEARTBEAT_GAP_MS = 1_000 / WRITES_PER_SECOND;
 /** How often a cluster gives a sign of life. */
 export function heartbeatMs(clusters: number): number {
   return Math.max(LEAST_HEARTBEAT_MS, Math.ceil(clusters * HEARTBEAT_GAP_MS));
-}
-
-/** The first instant after `after` that is this cluster's; each has a place of its own in every interval. */
-export function nextTurnAt(what: string, uid: string, after: number, intervalMs: number): number {
-  const offsetMs = Math.floor(shareOf(`${what} ${uid}`) * intervalMs);
-  return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
 }
 
 /** Whether a status says something else than another one. Its times, its sentences and its order say nothing. */

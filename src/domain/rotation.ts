@@ -2,7 +2,7 @@
 
 import { wholeSecond } from './instant.ts';
 import { renewBeforeMs } from './renew-before.ts';
-import { shareOf } from './spread.ts';
+import { nextTurnAt, shareOf } from './spread.ts';
 
 /** From issuance to expiry. */
 export interface Lifetime {
@@ -47,11 +47,9 @@ export function latestRetryAt(expiresAt: number, now: number): number {
   return now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);
 }
 
-/** The first instant after `after` at which this object is verified; each has a place of its own in every interval. 0 is never. */
+/** The first instant after `after` at which this object is verified. With an interval of 0 it never is. */
 export function nextVerifyAt(uid: string, after: number, intervalMs: number): number | undefined {
-  if (!(intervalMs > 0)) return undefined;
-  const offsetMs = Math.floor(shareOf(`verify ${uid}`) * intervalMs);
-  return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
+  return intervalMs > 0 ? nextTurnAt('verify', uid, after, intervalMs) : undefined;
 }
 
 function lengthMs({ issuedAt, expiresAt }: Lifetime): number {

@@ -1,5 +1,11 @@
 // Spreads objects evenly by their UIDs: the same UID always gets the same place.
 
+/** The first instant after `after` that is this object's; each has a place of its own in every interval. */
+export function nextTurnAt(what: string, uid: string, after: number, intervalMs: number): number {
+  const offsetMs = Math.floor(shareOf(`${what} ${uid}`) * intervalMs);
+  return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
+}
+
 /** A number in [0, 1) that depends on nothing but the text. */
 export function shareOf(text: string): number {
   return mixed(fnv1a(text)) / 2 ** 32;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { HEARTBEAT_GAP_MS, heartbeatMs, nextTurnAt, saysOther } from '../../src/domain/cluster-writes.ts';
+import { HEARTBEAT_GAP_MS, heartbeatMs, saysOther } from '../../src/domain/cluster-writes.ts';
 
 describe('heartbeats', () => {
   it.each([
@@ -14,30 +14,6 @@ describe('heartbeats', () => {
   it('are never more than 3.4 a second in the mean', () => {
     fc.assert(fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (heartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9));
     expect(1_000 / HEARTBEAT_GAP_MS).toBeCloseTo(3.4);
-  });
-});
-
-describe('a turn', () => {
-  it('comes once in every interval, always at the same place', () => {
-    const instant = fc.integer({ min: 0, max: 4e12 });
-    fc.assert(
-      fc.property(fc.uuid(), instant, fc.integer({ min: 1_000, max: 1e7 }), (uid, after, intervalMs) => {
-        const at = nextTurnAt('probe', uid, after, intervalMs);
-        expect(at).toBeGreaterThan(after);
-        expect(at).toBeLessThanOrEqual(after + intervalMs);
-        expect(nextTurnAt('probe', uid, at, intervalMs)).toBe(at + intervalMs);
-      }),
-    );
-  });
-
-  it('is spread evenly over clusters', () => {
-    const tenths = new Map<number, number>();
-    for (let index = 0; index < 1_000; index++) {
-      const tenth = Math.floor((nextTurnAt('probe', `uid-${index}`, 0, 10_000) % 10_000) / 1_000);
-      tenths.set(tenth, (tenths.get(tenth) ?? 0) + 1);
-    }
-    expect(Math.min(...tenths.values())).toBeGreaterThan(60);
-    expect(Math.max(...tenths.values())).toBeLessThan(140);
   });
 });
 

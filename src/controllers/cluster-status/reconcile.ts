@@ -3,9 +3,9 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { type Health, healthAfter, isInDoubt } from '../../domain/cluster-health.ts';
 import { type Fault, readingOf } from '../../domain/cluster-reading.ts';
-import { nextTurnAt } from '../../domain/cluster-writes.ts';
 import { namespacesToAsk } from '../../domain/issuing-rights.ts';
 import { serverUrl } from '../../domain/server-url.ts';
+import { nextTurnAt } from '../../domain/spread.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, registrationOf } from '../../issuers/registered-cluster.ts';
 import type { Result } from '../../runtime/controller.ts';
