@@ -1,4 +1,5 @@
-// What is remembered of each cluster from one look to the next.
+// What is remembered of each cluster from one look to the next. All instants are on the monotonic clock: setting the other one
+// neither puts probes off nor has all of them made at once.
 
 import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 import { type Health, rememberedHealth } from '../../domain/cluster-health.ts';
@@ -63,15 +64,15 @@ export class ClusterMemory {
   }
 
   /** The next instant at which a cluster may be probed that nothing is known of, taken for the caller. */
-  reserveFirstProbe(now: number): number {
-    const at = Math.max(now, this.#nextFirstProbeAt);
+  reserveFirstProbe(monotonic: number): number {
+    const at = Math.max(monotonic, this.#nextFirstProbeAt);
     this.#nextFirstProbeAt = at + FIRST_PROBE_GAP_MS;
     return at;
   }
 
   /** The next instant at which a sign of life may be written, taken for the caller. */
-  reserveWrite(now: number): number {
-    const at = Math.max(now, this.#nextWriteAt);
+  reserveWrite(monotonic: number): number {
+    const at = Math.max(monotonic, this.#nextWriteAt);
     this.#nextWriteAt = at + HEARTBEAT_GAP_MS;
     return at;
   }

@@ -9,6 +9,7 @@ import { nextTurnAt } from '../../domain/spread.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, registrationOf } from '../../issuers/registered-cluster.ts';
 import type { Result } from '../../runtime/controller.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { ClusterDeps, ProbeSettings } from './deps.ts';
 import { faultOf } from './faults.ts';
 import type { Recollection } from './memory.ts';
@@ -26,17 +27,21 @@ export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortS
     }
     const known = memory.of(registered);
     if (isDue(deps, known)) {
-      const startedAt = clock.now();
-      const start = clock.monotonic();
+      const startedAt = clock.monotonic();
       const result = await look(deps, registered, signal);
-      deps.metrics?.probed(clock.monotonic() - start);
+      deps.metrics?.probed(clock.monotonic() - startedAt);
       // What is true of the former registration is no longer worth knowing.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       absorb(deps, known, registered.cluster, { ...result, startedAt });
     }
     await tell(deps, registered, signal);
-    return { requeueAt: Math.min(known.probeAt, known.reservedAt ?? Infinity) };
+    return { requeueAt: byWallClock(clock, Math.min(known.probeAt, known.reservedAt ?? Infinity)) };
   };
+}
+
+/** An instant of the monotonic clock by the other one; not earlier, though that one leaves out fractions of a millisecond. */
+function byWallClock(clock: Clock, at: number): number {
+  return clock.now() + Math.ceil(at - clock.monotonic()) + 1;
 }
 
 interface Look extends ProbeResult {
@@ -45,7 +50,7 @@ interface Look extends ProbeResult {
 
 /** Those of whom nothing is known go first, closely after each other; the others have a turn each, so that a restart is no rush. */
 function isDue({ clock, settings, memory }: ClusterDeps, known: Recollection): boolean {
-  const now = clock.now();
+  const now = clock.monotonic();
   if (known.probeAt === -Infinity) {
     const isKnown = known.health !== undefined;
     known.probeAt = isKnown ? nextTurnAt('probe', known.uid, now, settings.probeIntervalMs) : memory.reserveFirstProbe(now);
@@ -55,7 +60,7 @@ function isDue({ clock, settings, memory }: ClusterDeps, known: Recollection): b
 
 async function look({ clients, memory, clock, view }: ClusterDeps, registered: RegisteredCluster, signal: AbortSignal): Promise<Look> {
   const known = memory.of(registered);
-  const isDeep = known.access === undefined || known.access.fault !== undefined || known.accessAt <= clock.now();
+  const isDeep = known.access === undefined || known.access.fault !== undefined || known.accessAt <= clock.monotonic();
   const isTriedTwice = known.health === undefined || isWell(known.health);
   const namespaces = () => namespacesToAsk(view.tokensForCluster(registered.cluster.metadata.name ?? ''));
   try {
@@ -87,7 +92,7 @@ function absorb(
   result: Look & { readonly startedAt: number },
 ): void {
   const { probeIntervalMs, accessIntervalMs } = settings;
-  const now = clock.now();
+  const now = clock.monotonic();
   const { fault, access = known.access, version = known.version, activeServer, startedAt } = result;
   const faults = [fault, access === undefined ? RIGHTS_UNKNOWN : access.fault];
   known.health = healthAfter(

@@ -48,6 +48,6 @@ function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollectio
   // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
   const dueAt = known.isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', known.uid, lastAt, periodMs);
   if (dueAt > now) return false;
-  known.reservedAt ??= memory.reserveWrite(now);
-  return known.reservedAt <= now;
+  known.reservedAt ??= memory.reserveWrite(clock.monotonic());
+  return known.reservedAt <= clock.monotonic();
 }

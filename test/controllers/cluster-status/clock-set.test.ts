@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Fleet } from './fleet-world.ts';
+
+const HOUR_MS = 3_600_000;
+const SIZE = 100;
+let fleet: Fleet;
+let isDown: boolean;
+
+beforeEach(async () => {
+  isDown = false;
+  fleet = new Fleet({ size: SIZE, isDead: () => isDown });
+  fleet.restart();
+  await fleet.pass(60_000);
+});
+
+afterEach(() => fleet.stop());
+
+describe.each([
+  ['back', -HOUR_MS],
+  ['ahead', HOUR_MS],
+])('F28: a clock that is set %s by an hour', (_, jumpMs) => {
+  beforeEach(() => {
+    fleet.probes.clear();
+    fleet.writes.length = 0;
+    fleet.clock.set(fleet.clock.now() + jumpMs);
+  });
+
+  it('neither keeps a cluster from being asked in its turn nor has all asked at once', async () => {
+    await fleet.pass(1_000);
+    expect(fleet.probes.size).toBeLessThan(SIZE / 3);
+    await fleet.pass(10_000);
+    expect(fleet.probes.size).toBe(SIZE);
+  });
+
+  it('hides no cluster that falls silent (I9)', async () => {
+    isDown = true;
+    await fleet.pass(30_000);
+    const reasons = [...fleet.clusters.values()].map(({ status }) => status?.conditions?.[0]?.reason);
+    expect(new Set(reasons)).toEqual(new Set(['Timeout']));
+  });
+});
