@@ -43,8 +43,10 @@ export async function tell(deps: ClusterDeps, registered: RegisteredCluster, sig
 /** A sign of life that is due takes its turn among those of all clusters. */
 function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollection, { conditions = [] }: ClusterStatus): boolean {
   const now = clock.now();
-  const lastAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
   const periodMs = heartbeatMs(view.clusters.size);
+  const toldAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
+  // One that is ahead by more than clocks differ is from before ours was set back, or somebody else's.
+  const lastAt = toldAt - now > periodMs ? 0 : toldAt;
   // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
   const dueAt = known.isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', known.uid, lastAt, periodMs);
   if (dueAt > now) return false;

@@ -38,4 +38,13 @@ describe.each([
     const reasons = [...fleet.clusters.values()].map(({ status }) => status?.conditions?.[0]?.reason);
     expect(new Set(reasons)).toEqual(new Set(['Timeout']));
   });
+
+  it('has every cluster give a sign of life by the new time', async () => {
+    const setAt = fleet.clock.now();
+    await fleet.pass(60_000);
+    const beats = [...fleet.clusters.values()].map(({ status }) => Date.parse(status?.conditions?.[0]?.lastHeartbeatTime ?? ''));
+    expect(Math.min(...beats)).toBeGreaterThanOrEqual(setAt);
+    expect(Math.max(...beats)).toBeLessThanOrEqual(fleet.clock.now());
+    expect(fleet.writes).toHaveLength(SIZE);
+  });
 });
