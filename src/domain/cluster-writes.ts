@@ -14,6 +14,11 @@ export function heartbeatMs(clusters: number): number {
   return Math.max(LEAST_HEARTBEAT_MS, Math.ceil(clusters * HEARTBEAT_GAP_MS));
 }
 
+/** Whether a status was last written as a sign of life, as far as can be told: nothing turned then. */
+export function wasSignOfLife({ conditions = [] }: ClusterStatus): boolean {
+  return conditions.every(({ lastTransitionTime, lastHeartbeatTime }) => lastTransitionTime !== lastHeartbeatTime);
+}
+
 /** Whether a status says something else than another one. Its times, its sentences and its order say nothing. */
 export function saysOther(status: ClusterStatus, other: ClusterStatus): boolean {
   return sayings(status) !== sayings(other);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { HEARTBEAT_GAP_MS, heartbeatMs, saysOther } from '../../src/domain/cluster-writes.ts';
+import { HEARTBEAT_GAP_MS, heartbeatMs, saysOther, wasSignOfLife } from '../../src/domain/cluster-writes.ts';
 
 describe('heartbeats', () => {
   it.each([
@@ -39,4 +39,17 @@ describe('a status', () => {
     ['with another version', { ...status, version: 'v1.36.5' }, true],
     ['with an endpoint', { ...status, activeEndpoint: 'https://a' }, true],
   ])('%s says something else: %p', (_, given, expected) => expect(saysOther(status, given)).toBe(expected));
+
+  it.each([
+    ['nothing turned', ['2026-03-01T12:00:00Z', '2026-03-01T11:00:00Z'], true],
+    ['one condition turned', ['2026-03-01T12:00:00Z', '2026-03-01T12:05:00Z'], false],
+    ['every condition turned', ['2026-03-01T12:05:00Z', '2026-03-01T12:05:00Z'], false],
+  ])('that was written when %s was a sign of life: %3$p', (_, turnedAt, expected) => {
+    const conditions = turnedAt.map((lastTransitionTime) => ({
+      ...condition,
+      lastTransitionTime,
+      lastHeartbeatTime: '2026-03-01T12:05:00Z',
+    }));
+    expect(wasSignOfLife({ conditions })).toBe(expected);
+  });
 });

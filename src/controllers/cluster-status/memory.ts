@@ -3,7 +3,7 @@
 
 import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 import { type Health, rememberedHealth } from '../../domain/cluster-health.ts';
-import { HEARTBEAT_GAP_MS } from '../../domain/cluster-writes.ts';
+import { HEARTBEAT_GAP_MS, wasSignOfLife } from '../../domain/cluster-writes.ts';
 import type { IssuingRights } from '../../domain/issuing-rights.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../../issuers/registered-cluster.ts';
 
@@ -83,7 +83,7 @@ function begun(uid: string, registration: Registration, status: ClusterStatus = 
   const { version, activeEndpoint, conditions = [] } = status;
   const health = rememberedHealth(conditions);
   const known = { version, activeEndpoint, conditions, health };
-  return { ...fresh(uid, registration), ...known, isNews: health === undefined };
+  return { ...fresh(uid, registration), ...known, isNews: health === undefined, isRegular: wasSignOfLife(status) };
 }
 
 function renewed({ uid, version, conditions, reservedAt }: Recollection, registration: Registration): Recollection {

@@ -23,7 +23,8 @@ export async function tell(deps: ClusterDeps, registered: RegisteredCluster, sig
   const { cluster } = registered;
   const known = memory.of(registered);
   const now = clock.now();
-  if (known.health === undefined) return;
+  // What another term found out is told by that one alone.
+  if (!known.isProbed || known.health === undefined) return;
   const fresh = freshnessOf(registered, now);
   const conditions = clusterConditions(known.health, fresh, known.conditions, now);
   const { version, activeEndpoint } = known;

@@ -20,6 +20,8 @@ interface FleetOptions {
   readonly size: number;
   /** Whether a cluster leaves every question without an answer. */
   readonly isDead?: (name: string) => boolean;
+  /** Whether we have a credential for each of them; they are not asked without. */
+  readonly hasCredentials?: boolean;
 }
 
 /** Answers every question of a probe as a healthy cluster does. */
@@ -37,10 +39,12 @@ export class Fleet {
   readonly probes = new Map<string, number[]>();
   readonly clusters = new Map<string, Cluster>();
   readonly #isDead: (name: string) => boolean;
+  readonly #hasCredentials: boolean;
   #term: Subscription | undefined;
 
-  constructor({ size, isDead = () => false }: FleetOptions) {
+  constructor({ size, isDead = () => false, hasCredentials = true }: FleetOptions) {
     this.#isDead = isDead;
+    this.#hasCredentials = hasCredentials;
     for (let index = 0; index < size; index++) {
       const { cluster } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
       this.clusters.set(`c${index}`, cluster);
@@ -81,8 +85,10 @@ export class Fleet {
         clusters.set(name, cluster);
       },
     };
-    const use = (of: { readonly cluster: Cluster }, work: (target: unknown) => unknown) =>
-      work(this.#target(of.cluster.metadata.name ?? ''));
+    const use = async (of: { readonly cluster: Cluster }, work: (target: unknown) => unknown) => {
+      if (!this.#hasCredentials) throw new IssueError('CredentialMissing');
+      return await work(this.#target(of.cluster.metadata.name ?? ''));
+    };
     const options = {
       informers: {
         clusters: { store, changes$: NEVER, synced$: new BehaviorSubject(true) },

@@ -1,0 +1,50 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { Fleet } from './fleet-world.ts';
+
+const PERIOD_MS = 300_000;
+let fleet: Fleet;
+
+afterEach(() => fleet.stop());
+
+/** Begins a new term this much later, with nothing counted yet. */
+function restartAfter(ms: number): void {
+  fleet.stop();
+  fleet.clock.advance(ms);
+  fleet.writes.length = 0;
+  fleet.probes.clear();
+  fleet.restart();
+}
+
+it('writes no sign of life before its time, whoever wrote the last one', async () => {
+  fleet = new Fleet({ size: 200 });
+  fleet.restart();
+  await fleet.pass(2 * PERIOD_MS);
+  const lastAt = new Map(fleet.writes.map(({ name, at }) => [name, at]));
+  restartAfter(0);
+  await fleet.pass(PERIOD_MS / 10);
+  const ages = fleet.writes.map(({ name, at }) => at - (lastAt.get(name) ?? 0));
+  expect(ages.length).toBeGreaterThan(0);
+  expect(Math.min(...ages)).toBeGreaterThan(PERIOD_MS);
+});
+
+it('tells of no cluster before it has been asked', async () => {
+  fleet = new Fleet({ size: 50 });
+  fleet.restart();
+  await fleet.pass(10_000);
+  restartAfter(10 * PERIOD_MS);
+  await fleet.pass(30_000);
+  const early = fleet.writes.filter(({ name, at }) => at < (fleet.probes.get(name)?.[0] ?? Infinity));
+  expect(early).toEqual([]);
+  expect(fleet.writes).toHaveLength(50);
+});
+
+it('goes on telling of clusters that cannot be asked for want of a credential', async () => {
+  fleet = new Fleet({ size: 50, hasCredentials: false });
+  fleet.restart();
+  await fleet.pass(10_000);
+  const reasons = [...fleet.clusters.values()].map(({ status }) => status?.conditions?.[0]?.reason);
+  expect(new Set(reasons)).toEqual(new Set(['CredentialMissing']));
+  restartAfter(10 * PERIOD_MS);
+  await fleet.pass(30_000);
+  expect(fleet.writes).toHaveLength(50);
+});
