@@ -86,8 +86,8 @@ function begun(uid: string, registration: Registration, status: ClusterStatus = 
   return { ...fresh(uid, registration), ...known, isNews: health === undefined, isRegular: wasSignOfLife(status) };
 }
 
-function renewed({ uid, version, conditions, reservedAt }: Recollection, registration: Registration): Recollection {
-  return { ...fresh(uid, registration), version, conditions, reservedAt };
+function renewed({ uid, version, conditions }: Recollection, registration: Registration): Recollection {
+  return { ...fresh(uid, registration), version, conditions };
 }
 
 function fresh(uid: string, registration: Registration): Recollection {

@@ -50,7 +50,11 @@ function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollectio
   const lastAt = toldAt - now > periodMs ? 0 : toldAt;
   // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
   const dueAt = known.isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', known.uid, lastAt, periodMs);
-  if (dueAt > now) return false;
+  if (dueAt > now) {
+    // It may have been due while there were fewer clusters. A turn that is kept and passes would have us look all the time.
+    known.reservedAt = undefined;
+    return false;
+  }
   known.reservedAt ??= memory.reserveWrite(clock.monotonic());
   return known.reservedAt <= clock.monotonic();
 }

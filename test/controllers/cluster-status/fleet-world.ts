@@ -38,6 +38,8 @@ export class Fleet {
   /** When each cluster was asked whether it is ready, by its name. */
   readonly probes = new Map<string, number[]>();
   readonly clusters = new Map<string, Cluster>();
+  /** How often the controller has looked at a Cluster. */
+  looks = 0;
   readonly #isDead: (name: string) => boolean;
   readonly #hasCredentials: boolean;
   #term: Subscription | undefined;
@@ -45,7 +47,12 @@ export class Fleet {
   constructor({ size, isDead = () => false, hasCredentials = true }: FleetOptions) {
     this.#isDead = isDead;
     this.#hasCredentials = hasCredentials;
-    for (let index = 0; index < size; index++) {
+    this.grow(size);
+  }
+
+  /** Registers clusters, though the controller is not told of them before it restarts. */
+  grow(size: number): void {
+    for (let index = this.clusters.size; index < size; index++) {
       const { cluster } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
       this.clusters.set(`c${index}`, cluster);
     }
@@ -54,7 +61,9 @@ export class Fleet {
   /** Runs the controller from now on; one that runs already is ended, and what it remembers is lost. */
   restart(): void {
     this.stop();
-    this.#term = createClusterController(this.#options())(new AbortController().signal).subscribe();
+    this.#term = createClusterController(this.#options())(new AbortController().signal).subscribe(() => {
+      this.looks += 1;
+    });
   }
 
   stop(): void {

@@ -37,3 +37,17 @@ it('asks a healthy cluster in its turn, whatever the others do', async () => {
   const dead = [...fleet.clusters.values()].filter(({ status }) => status?.conditions?.[0]?.reason === 'Timeout');
   expect(dead).toHaveLength(SIZE - 1);
 }, 120_000);
+
+it('looks at no cluster more often for a sign of life that is no longer due, since the fleet has grown', async () => {
+  fleet = new Fleet({ size: 200 });
+  fleet.restart();
+  await fleet.pass(10_000);
+  fleet.clock.advance(600_000);
+  // By now all of them are waiting for their turn to be written.
+  await fleet.pass(15_000);
+  fleet.grow(6_000);
+  fleet.looks = 0;
+  await fleet.pass(60_000);
+  // One for each probe, and one for the turn.
+  expect(fleet.looks).toBeLessThanOrEqual(200 * (6 + 1));
+});
