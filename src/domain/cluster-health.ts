@@ -32,6 +32,11 @@ export function isInDoubt({ reachable, authorized, ready }: Health): boolean {
   return [reachable, authorized, ready].some(({ doubt }) => doubt !== undefined);
 }
 
+/** Whether the cluster is shown as ready though the last probe said otherwise. The next one decides, whatever it says. */
+export function isReadyInDoubt(health: Health | undefined): boolean {
+  return health?.ready.shown.status === 'True' && health.ready.doubt !== undefined;
+}
+
 /** The health that a status tells of, so that a restart goes on where it ended; undefined if it does not tell all. */
 export function rememberedHealth(conditions: readonly ClusterCondition[]): Health | undefined {
   const [reachable, authorized, ready] = [Type.reachable, Type.authorized, Type.ready].map((type) => remembered(conditions, type));

@@ -2,7 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ClusterCondition } from '../../src/api/cluster.gen.ts';
 import { finding } from '../../src/domain/cluster-finding.ts';
-import { clusterConditions, type Health, healthAfter, isInDoubt, rememberedHealth } from '../../src/domain/cluster-health.ts';
+import {
+  clusterConditions,
+  type Health,
+  healthAfter,
+  isInDoubt,
+  isReadyInDoubt,
+  rememberedHealth,
+} from '../../src/domain/cluster-health.ts';
 import { type FaultReason, readingOf } from '../../src/domain/cluster-reading.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -58,6 +65,16 @@ describe('health', () => {
 
   const probe = fc.constantFrom<Probe>('ok', 'Timeout', 'DNSFailed', 'CredentialRejected', 'NotReady', 'ProbeFailed');
   const probes = fc.array(probe, { minLength: 1, maxLength: 40 });
+
+  it('is never shown as ready in doubt twice in a row, so that whoever waits for the end of that does not wait for long', () => {
+    fc.assert(
+      fc.property(probes, (given) => {
+        const doubts = history(given).map(isReadyInDoubt);
+        expect(doubts.some((isDoubt, index) => isDoubt && doubts[index + 1] === true)).toBe(false);
+      }),
+    );
+    expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isReadyInDoubt)).toEqual([false, true, false, false, false]);
+  });
 
   it('turns only with two probes in a row on the same side', () => {
     fc.assert(

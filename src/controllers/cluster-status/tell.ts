@@ -2,7 +2,7 @@
 
 import type { ClusterStatus } from '../../api/cluster.gen.ts';
 import { Clusters } from '../../api/resources.ts';
-import { clusterConditions } from '../../domain/cluster-health.ts';
+import { clusterConditions, isReadyInDoubt } from '../../domain/cluster-health.ts';
 import { distributionOf } from '../../domain/cluster-version.ts';
 import { heartbeatMs, saysOther } from '../../domain/cluster-writes.ts';
 import { defined } from '../../domain/defined.ts';
@@ -42,19 +42,25 @@ export async function tell(deps: ClusterDeps, registered: RegisteredCluster, sig
 }
 
 /** A sign of life that is due takes its turn among those of all clusters. */
-function isHeartbeatDue({ view, memory, clock }: ClusterDeps, known: Recollection, { conditions = [] }: ClusterStatus): boolean {
-  const now = clock.now();
-  const periodMs = heartbeatMs(view.clusters.size);
-  const toldAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
-  // One that is ahead by more than clocks differ is from before ours was set back, or somebody else's.
-  const lastAt = toldAt - now > periodMs ? 0 : toldAt;
-  // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
-  const dueAt = known.isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', known.uid, lastAt, periodMs);
-  if (dueAt > now) {
+function isHeartbeatDue(deps: ClusterDeps, known: Recollection, previous: ClusterStatus): boolean {
+  const { memory, clock } = deps;
+  const now = clock.monotonic();
+  if (heartbeatDueAt(deps, known, previous) > clock.now()) {
     // It may have been due while there were fewer clusters. A turn that is kept and passes would have us look all the time.
     known.reservedAt = undefined;
     return false;
   }
-  known.reservedAt ??= memory.reserveWrite(clock.monotonic());
-  return known.reservedAt <= clock.monotonic();
+  const turnAt = known.reservedAt ?? memory.reserveWrite(now);
+  known.reservedAt = turnAt > now ? turnAt : undefined;
+  // That a cluster is ready is not said anew while the last probe says otherwise: there will be another turn.
+  return turnAt <= now && !isReadyInDoubt(known.health);
+}
+
+function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: Recollection, { conditions = [] }: ClusterStatus): number {
+  const periodMs = heartbeatMs(view.clusters.size);
+  const toldAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
+  // One that is ahead by more than clocks differ is from before ours was set back, or somebody else's.
+  const lastAt = toldAt - clock.now() > periodMs ? 0 : toldAt;
+  // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
+  return isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
 }

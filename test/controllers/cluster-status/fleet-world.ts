@@ -14,6 +14,8 @@ export const STEP_MS = 100;
 interface Write {
   readonly name: string;
   readonly at: number;
+  /** The status of its condition Ready. */
+  readonly ready: string | undefined;
 }
 
 interface FleetOptions {
@@ -89,8 +91,9 @@ export class Fleet {
     };
     const hub = {
       updateStatus: async (_: unknown, cluster: Cluster) => {
-        const { name = '' } = cluster.metadata;
-        this.writes.push({ name, at: clock.now() });
+        const { metadata, status } = cluster;
+        const { name = '' } = metadata;
+        this.writes.push({ name, at: clock.now(), ready: status?.conditions?.[0]?.status });
         clusters.set(name, cluster);
       },
     };

@@ -12,6 +12,7 @@ function restartAfter(ms: number): void {
   fleet.clock.advance(ms);
   fleet.writes.length = 0;
   fleet.probes.clear();
+  fleet.looks = 0;
   fleet.restart();
 }
 
@@ -36,6 +37,20 @@ it('tells of no cluster before it has been asked', async () => {
   const early = fleet.writes.filter(({ name, at }) => at < (fleet.probes.get(name)?.[0] ?? Infinity));
   expect(early).toEqual([]);
   expect(fleet.writes).toHaveLength(50);
+});
+
+it('does not say anew that a cluster is ready when the first probe says otherwise', async () => {
+  let isDown = false;
+  fleet = new Fleet({ size: 50, isDead: () => isDown });
+  fleet.restart();
+  await fleet.pass(10_000);
+  isDown = true;
+  restartAfter(10 * PERIOD_MS);
+  await fleet.pass(60_000);
+  expect(fleet.writes.map(({ ready }) => ready)).toEqual(fleet.writes.map(() => 'False'));
+  expect(new Set(fleet.writes.map(({ name }) => name)).size).toBe(50);
+  // None of them is looked at again and again until it is asked once more.
+  expect(fleet.looks).toBeLessThan(50 * 15);
 });
 
 it('goes on telling of clusters that cannot be asked for want of a credential', async () => {
