@@ -3,7 +3,7 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Recent } from '../std/recent.ts';
-import { createTarget, type TargetSettings } from './create-target.ts';
+import { createTarget, hubOf, type TargetSettings } from './create-target.ts';
 import { IssueError } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
@@ -33,6 +33,11 @@ export class ClusterClients {
       slot.users -= 1;
       if (slot.isRetired && slot.users === 0) await this.#end(slot);
     }
+  }
+
+  /** Whether a Cluster is the hub itself. */
+  isHub(cluster: Cluster): boolean {
+    return hubOf(cluster, this.#settings) !== undefined;
   }
 
   /** Ends all connections to a cluster that is no longer registered. */

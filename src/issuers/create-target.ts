@@ -36,7 +36,7 @@ export interface TargetSettings {
 /** The target that a registration describes; nothing is dialled yet. Throws an IssueError that says what is missing or not allowed. */
 export function createTarget({ cluster, credential: secret }: RegisteredCluster, settings: TargetSettings): Target {
   const { clock } = settings;
-  const hub = settings.hub?.clusterName === cluster.metadata.name ? settings.hub : undefined;
+  const hub = hubOf(cluster, settings);
   const own = hub === undefined ? {} : { ownNamespace: hub.namespace };
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster names none');
@@ -51,6 +51,11 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const connect: TargetOptions['connect'] = (server, purpose) =>
     connectTo(configOf(clusterOf(server, caData, settings), credential), CONNECTIONS[purpose], settings);
   return new Target({ clock, servers, connect, credential, usesSystemRoots: caData === undefined, ...own });
+}
+
+/** What is to be used of the hub; undefined if the Cluster is another one. */
+export function hubOf({ metadata }: Cluster, { hub }: TargetSettings): TargetSettings['hub'] {
+  return hub?.clusterName === metadata.name ? hub : undefined;
 }
 
 type NamedCluster = Parameters<typeof fixed>[0];

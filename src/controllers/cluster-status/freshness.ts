@@ -3,15 +3,16 @@
 import type { Secret } from '../../api/resources.ts';
 import { type Finding, finding } from '../../domain/cluster-finding.ts';
 import { credentialFreshness } from '../../domain/credential-freshness.ts';
+import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import { readCredential } from '../../issuers/credential.ts';
 import { type CredentialLifetime, credentialLifetime } from '../../issuers/credential-lifetime.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { RegisteredCluster } from '../../issuers/registered-cluster.ts';
 
 /** What is to be said of the age of our credential. */
-export function freshnessOf({ cluster, credential }: RegisteredCluster, now: number): Finding {
-  if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount')
-    return finding('True', 'CredentialValid', 'it is the one that Purser has on the hub');
+export function freshnessOf({ cluster, credential }: RegisteredCluster, clients: Pick<ClusterClients, 'isHub'>, now: number): Finding {
+  const isOwn = cluster.spec.authInfo?.controller?.kind === 'ServiceAccount' && clients.isHub(cluster);
+  if (isOwn) return finding('True', 'CredentialValid', 'it is the one that Purser has on the hub');
   const lifetime = credential && lifetimeOf(credential);
   return lifetime === undefined ? finding('Unknown', 'CredentialMissing') : credentialFreshness(lifetime.stated, now);
 }

@@ -19,13 +19,13 @@ const CLIPPED_MS = 1_000;
 
 /** Writes the status, and records events, if it is time to. */
 export async function tell(deps: ClusterDeps, registered: RegisteredCluster, signal: AbortSignal): Promise<void> {
-  const { hub, memory, clock, recorder } = deps;
+  const { hub, clients, memory, clock, recorder } = deps;
   const { cluster } = registered;
   const known = memory.of(registered);
   const now = clock.now();
   // What another term found out is told by that one alone.
   if (!known.isProbed || known.health === undefined) return;
-  const fresh = freshnessOf(registered, now);
+  const fresh = freshnessOf(registered, clients, now);
   const conditions = clusterConditions(known.health, fresh, known.conditions, now);
   const { version, activeEndpoint } = known;
   const status = defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });

@@ -108,5 +108,6 @@ describe('the hub', () => {
   it('is no other Cluster, whatever that says', async () => {
     await world.add('not-the-hub', [world.hub.url], { controller: OWN });
     await world.shows('not-the-hub', 'Authorized=False CredentialMissing');
+    expect(await world.conditions('not-the-hub')).toContain('CredentialFresh=Unknown CredentialMissing');
   });
 });

@@ -13,8 +13,9 @@ it('reads a credential once, however often it is asked of its age', () => {
     },
   };
   const { cluster } = registered({});
-  const first = freshnessOf({ cluster, credential }, 0);
+  const isHub = () => false;
+  const first = freshnessOf({ cluster, credential }, { isHub }, 0);
   const readsOfFirst = reads;
-  expect(freshnessOf({ cluster, credential }, 0)).toEqual(first);
+  expect(freshnessOf({ cluster, credential }, { isHub }, 0)).toEqual(first);
   expect(reads).toBe(readsOfFirst);
 });
