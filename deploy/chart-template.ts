@@ -11,7 +11,7 @@ export interface Manifest {
 
 /** The template of an object under conditions of the chart and those of its kind. */
 export function underConditions(object: Manifest, conditions: readonly string[]): string {
-  const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? [])];
+  const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? []), ...(isOwnAuthority(object) ? [OWN_AUTHORITY] : [])];
   const ifAll = all.length === 1 ? `if ${all[0]}` : `if and ${all.map((each) => `(${each})`).join(' ')}`;
   const openings = [...(all.length > 0 ? [ifAll] : []), ...(isInNamedNamespace(object) ? ['range $namespace := $.Values.namespaces'] : [])];
   const lines = (tags: readonly string[]) => tags.map((tag) => `{{- ${tag} }}\n`).join('');
@@ -31,6 +31,14 @@ const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
   NetworkPolicy: ['$.Values.networkPolicy.enabled'],
 };
 
+/** Whoever names an issuer needs no authority of Purser's own. */
+const OWN_AUTHORITY = 'not $.Values.certManager.issuerRef';
+
+function isOwnAuthority({ kind, metadata }: Manifest): boolean {
+  return kind === 'Issuer' || (kind === 'Certificate' && metadata.name !== FACADE_CERTIFICATE);
+}
+
+const FACADE_CERTIFICATE = 'purser-facade';
 const OWN_NAMESPACE = 'purser-system';
 /** Names that are values of the chart. */
 const NAMES: readonly (readonly [string, string])[] = [
@@ -58,6 +66,11 @@ class Holes {
   /** A hole for lines: the only key of an object, or an item of a list. INDENT stands for how far they are indented. */
   lines(...filling: readonly string[]): string {
     return `LINES-${this.#fillings.push(filling.join('\n')) - 1}-`;
+  }
+
+  /** A hole for what a value adds: more keys of an object, or more items of a list. */
+  more(value: string): string {
+    return this.lines(`{{- with ${value} }}`, '{{- toYaml . | nindent INDENT }}', '{{- end }}');
   }
 
   /** A hole for a field that is there when its value is: one more key of an object. */
@@ -107,6 +120,21 @@ const POINTS: Readonly<Record<string, Point>> = {
     if (metadata.namespace === OWN_NAMESPACE) return;
     document.setIn(['subjects', 0, 'name'], holes.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
   },
+  // The one of the façade; nobody outside of the hub reads metrics.
+  Service: (document, holes, { metadata }) => {
+    if (metadata.name !== 'purser') return;
+    document.setIn(['metadata', holes.optional('annotations', '$.Values.facade.service.annotations')], null);
+    document.setIn(['spec', holes.lines('{{- with $.Values.facade.service.type }}', 'type: {{ . }}', '{{- end }}')], null);
+  },
+  Certificate: (document, holes, { metadata }) => {
+    if (metadata.name !== FACADE_CERTIFICATE) return;
+    document.addIn(['spec', 'dnsNames'], holes.more('$.Values.certManager.dnsNames'));
+    const own = '(dict "kind" "Issuer" "name" "purser-facade")';
+    const issuer = `{{- toYaml ($.Values.certManager.issuerRef | default ${own}) | nindent INDENT }}`;
+    document.setIn(['spec', 'issuerRef'], { [holes.lines(issuer)]: null });
+  },
+  ServiceMonitor: setMonitoringLabels,
+  PrometheusRule: setMonitoringLabels,
   NetworkPolicy: (document, holes) => {
     const monitoring = ['spec', 'ingress', 1, 'from', 0, 'namespaceSelector', 'matchLabels', 'kubernetes.io/metadata.name'];
     document.setIn(monitoring, holes.value('{{ $.Values.monitoring.namespace }}'));
@@ -124,6 +152,10 @@ const POINTS: Readonly<Record<string, Point>> = {
   },
 };
 
+function setMonitoringLabels(document: Document, holes: Holes): void {
+  document.setIn(['metadata', 'labels', holes.more('$.Values.monitoring.labels')], null);
+}
+
 type Path = readonly (string | number)[];
 
 function setContainer(document: Document, path: Path, holes: Holes): void {
@@ -132,6 +164,7 @@ function setContainer(document: Document, path: Path, holes: Holes): void {
   document.setIn([...path, 'imagePullPolicy'], holes.value('{{ $.Values.image.pullPolicy }}'));
   document.setIn([...path, 'resources'], { [holes.lines('{{- toYaml $.Values.resources | nindent INDENT }}')]: null });
   document.addIn([...path, 'args'], holes.lines(OPTIONS));
+  document.addIn([...path, 'env'], holes.more('$.Values.env'));
 }
 
 /** Options without a value are given as true. */

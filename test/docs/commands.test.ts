@@ -3,6 +3,7 @@
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { printedText } from '../../src/print.ts';
 import { readText } from '../support/repository.ts';
@@ -35,8 +36,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
-  'kubectl --context hub -n purser-system label servicemonitor/purser prometheusrule/purser release=kube-prometheus-stack':
-    'needs the Prometheus Operator; test/real/docs-operating.test.ts has kustomize set the same labels',
   'KUBECONFIG=$PWD/purser.kubeconfig npm start -- --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
@@ -125,6 +124,13 @@ describe('The documentation', () => {
     const strange = options.filter((name) => optionOf(name) === undefined || !variables.includes(variableOf(name)));
 
     expect({ unknown, strange }).toEqual({ unknown: [], strange: [] });
+  });
+
+  it.each(all)('names values of the chart that there are ($path)', (document) => {
+    const values = parse(readText('deploy/chart/values.yaml')) as Readonly<Record<string, unknown>>;
+    const words = [...proseOf(document).matchAll(/`(\w+)\.([\w.]+)`/g)].filter(([, first = '']) => values[first] !== undefined);
+    const found = (path: string) => path.split('.').reduce<unknown>((value, name) => Object(value)[name], values);
+    expect(words.map(([, first, rest]) => `${first}.${rest}`).filter((path) => found(path) === undefined)).toEqual([]);
   });
 
   it.each(all)('names scripts of npm that there are ($path)', ({ text }) => {

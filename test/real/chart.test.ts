@@ -131,8 +131,57 @@ describe('the Helm chart', () => {
     expect([...objects.keys()].filter((key) => key.includes('purser-system'))).toEqual([]);
   });
 
+  it.each([false, true])('lets the façade be reached from outside, and its pods through a proxy (apart: %s)', async (apart) => {
+    const service = { type: 'LoadBalancer', annotations: { 'lb.test/scheme': 'internal' } };
+    const env = [
+      { name: 'HTTPS_PROXY', valueFrom: { secretKeyRef: { name: 'proxy', key: 'url' } } },
+      { name: 'NO_PROXY', value: '.internal.test' },
+    ];
+    const objects = await charted({ apart, env, facade: { service } });
+    const deployments = [...objects.values()].filter(({ kind }) => kind === 'Deployment');
+
+    expect(objects.get('Service/purser-system/purser')).toMatchObject({
+      metadata: { annotations: service.annotations },
+      spec: { type: 'LoadBalancer', ports: [{ name: 'https' }] },
+    });
+    expect(objects.get('Service/purser-system/purser-metrics')).not.toHaveProperty('spec.type');
+    expect(deployments).toHaveLength(apart ? 2 : 1);
+    for (const deployment of deployments) {
+      expect(deployment).toHaveProperty('spec.template.spec.containers.0.env', [
+        expect.objectContaining({ name: 'PURSER_NAMESPACE' }),
+        ...env,
+      ]);
+    }
+  });
+
+  it('has the façade’s certificate made for further names, and signed by another issuer', async () => {
+    const issuerRef = { kind: 'ClusterIssuer', name: 'ours' };
+    const named = await charted({ certManager: { enabled: true, dnsNames: ['purser.example.com'] } });
+    const signed = await charted({ certManager: { enabled: true, issuerRef } });
+    const authorities = (objects: Objects) => [...objects.keys()].filter((key) => /^Issuer|authority/.test(key));
+
+    expect(named.get('Certificate/purser-system/purser-facade')).toMatchObject({
+      spec: { dnsNames: expect.arrayContaining(['purser.purser-system.svc', 'purser.example.com']), issuerRef: { name: 'purser-facade' } },
+    });
+    expect(signed.get('Certificate/purser-system/purser-facade')).toHaveProperty('spec.issuerRef', issuerRef);
+    expect([authorities(named).length, authorities(signed)]).toEqual([3, []]);
+  });
+
+  it('labels what the Prometheus Operator looks for', async () => {
+    const objects = await charted({ monitoring: { enabled: true, labels: { release: 'stack' } } });
+    for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
+      expect(objects.get(`${kind}/purser-system/purser`)).toHaveProperty('metadata.labels', {
+        'app.kubernetes.io/name': 'purser',
+        release: 'stack',
+      });
+    }
+  });
+
   it.each([
     ['an unknown one', { replica: 3 }],
+    ['an option as a variable', { env: [{ name: 'PURSER_NAMESPACES', value: 'team-a' }] }],
+    ['an issuer without a name', { certManager: { issuerRef: { kind: 'ClusterIssuer' } } }],
+    ['a type of Services that there is not', { facade: { service: { type: 'Loadbalancer' } } }],
     ['one of another type', { apart: 'yes' }],
     ['what Helm would need before', { namespace: { create: true } }],
     ...TAKEN.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
