@@ -13,7 +13,8 @@ export interface Manifest {
 export function underConditions(object: Manifest, conditions: readonly string[]): string {
   const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? []), ...(isOwnAuthority(object) ? [OWN_AUTHORITY] : [])];
   const ifAll = all.length === 1 ? `if ${all[0]}` : `if and ${all.map((each) => `(${each})`).join(' ')}`;
-  const openings = [...(all.length > 0 ? [ifAll] : []), ...(isInNamedNamespace(object) ? ['range $namespace := $.Values.namespaces'] : [])];
+  const named = NAMED_NAMESPACES.get(object.metadata.namespace);
+  const openings = [...(all.length > 0 ? [ifAll] : []), ...(named === undefined ? [] : [`range $namespace := ${named}`])];
   const lines = (tags: readonly string[]) => tags.map((tag) => `{{- ${tag} }}\n`).join('');
   return `${lines(openings)}---\n${templateOf(object)}${lines(openings.map(() => 'end'))}`;
 }
@@ -45,14 +46,18 @@ const NAMES: readonly (readonly [string, string])[] = [
   [OWN_NAMESPACE, '{{ $.Release.Namespace }}'],
   ['purser-facade-tls', '{{ $.Values.facade.tlsSecretName }}'],
 ];
-/** Stands for all that are named, in the kustomization that serves named namespaces. */
-const NAMED_NAMESPACE = 'team-a';
+/** Namespaces that stand for all that are named, in kustomizations that are examples; with what the values name instead. */
+const NAMED_NAMESPACES: ReadonlyMap<unknown, string> = new Map([
+  ['team-a', '$.Values.namespaces'],
+  // What Purser may read in its own is said already.
+  ['fleet', 'without (index $.Values.options "credential-namespaces" | nospace | splitList "," | uniq) "" $.Release.Namespace'],
+]);
 /** Options of kustomizations that the chart has among its values. */
-const OPTIONS_BY_VALUES: ReadonlySet<unknown> = new Set([`--namespaces=${NAMED_NAMESPACE}`, '--install-crds']);
-
-function isInNamedNamespace({ metadata }: Manifest): boolean {
-  return metadata.namespace === NAMED_NAMESPACE;
-}
+const OPTIONS_BY_VALUES: ReadonlySet<unknown> = new Set([
+  '--namespaces=team-a',
+  '--credential-namespaces=purser-system,fleet',
+  '--install-crds',
+]);
 
 /** Holes in an object for what YAML cannot say, filled once it is text. */
 class Holes {
@@ -95,7 +100,7 @@ class Holes {
 
 /** Puts values in the place of names, wherever they are. */
 function withNames(value: unknown, holes: Holes): unknown {
-  if (value === NAMED_NAMESPACE) return holes.value('{{ $namespace }}');
+  if (NAMED_NAMESPACES.has(value)) return holes.value('{{ $namespace }}');
   if (typeof value === 'string') {
     const replace = (text: string, [name, filling]: readonly [string, string]) =>
       text.includes(name) ? text.replaceAll(name, holes.value(filling)) : text;
@@ -118,7 +123,8 @@ const POINTS: Readonly<Record<string, Point>> = {
   },
   RoleBinding: (document, holes, { metadata }) => {
     if (metadata.namespace === OWN_NAMESPACE) return;
-    document.setIn(['subjects', 0, 'name'], holes.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
+    if (metadata.name === 'purser-credentials') document.setIn(['subjects'], { [holes.lines(BOTH_PARTS)]: null });
+    else document.setIn(['subjects', 0, 'name'], holes.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
   },
   // The one of the façade; nobody outside of the hub reads metrics.
   Service: (document, holes, { metadata }) => {
@@ -151,6 +157,12 @@ const POINTS: Readonly<Record<string, Point>> = {
     }
   },
 };
+
+const BOTH_PARTS = `{{- range ternary (list "purser-controller" "purser-facade") (list "purser") $.Values.apart }}
+- kind: ServiceAccount
+  name: {{ . }}
+  namespace: {{ $.Release.Namespace }}
+{{- end }}`;
 
 function setMonitoringLabels(document: Document, holes: Holes): void {
   document.setIn(['metadata', 'labels', holes.more('$.Values.monitoring.labels')], null);

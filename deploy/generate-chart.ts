@@ -47,6 +47,7 @@ const BANNER = '# Made from the kustomizations by `npm run generate:chart`; do n
 const VARIANTS = [
   { path: 'overlays/apart', condition: '$.Values.apart' },
   { path: 'overlays/namespaces', condition: '$.Values.namespaces' },
+  { path: 'overlays/credential-namespaces', condition: '(index $.Values.options "credential-namespaces")' },
   { path: 'overlays/install-crds', condition: '(index $.Values.options "install-crds")' },
 ] as const;
 

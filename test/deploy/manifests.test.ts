@@ -118,6 +118,7 @@ describe('roles', () => {
       expect.arrayContaining([
         'base/access.yaml',
         'base/people.yaml',
+        'components/credential-namespaces/access-fleet.yaml',
         'components/install-crds/kustomization.yaml',
         'overlays/namespaces/access-events.yaml',
         'target/access.yaml',

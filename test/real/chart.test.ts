@@ -20,6 +20,16 @@ const VARIANTS = [
   ['a certificate of cert-manager', { certManager: { enabled: true } }, { resources: ['base'], components: ['components/cert-manager'] }],
   ['custom resources by Purser', { options: { 'install-crds': true } }, { resources: ['base'], components: ['components/install-crds'] }],
   [
+    'credentials in another namespace',
+    { options: { 'credential-namespaces': 'purser-system,fleet' } },
+    { resources: ['base'], components: ['components/credential-namespaces'] },
+  ],
+  [
+    'credentials in another namespace for parts that are apart',
+    { apart: true, options: { 'credential-namespaces': 'purser-system,fleet' } },
+    { resources: ['overlays/apart'], components: ['components/credential-namespaces'] },
+  ],
+  [
     'custom resources by a Purser whose parts are apart',
     { apart: true, options: { 'install-crds': true } },
     { resources: ['overlays/apart'], components: ['components/install-crds'] },
@@ -54,6 +64,7 @@ describe('the Helm chart', () => {
       'base',
       'overlays/apart',
       'overlays/namespaces',
+      'overlays/credential-namespaces',
       'overlays/install-crds',
       'components/cert-manager',
       'components/monitoring',
@@ -92,6 +103,14 @@ describe('the Helm chart', () => {
       'RoleBinding in team-b',
     ]);
     expect(strangers).toEqual([]);
+  });
+
+  it('lets Purser read credentials in every namespace that has some, whether that is its own or not', async () => {
+    const objects = await charted({ options: { 'credential-namespaces': 'fleet, tokens, edge,fleet,' } }, 'tokens');
+    const granted = [...objects.keys()].filter((key) => key.endsWith('/purser-credentials'));
+    expect(granted).toEqual(
+      ['Role', 'RoleBinding'].flatMap((kind) => ['edge', 'fleet', 'tokens'].map((name) => `${kind}/${name}/purser-credentials`)),
+    );
   });
 
   it('puts values in their places', async () => {

@@ -1,7 +1,11 @@
-// The overlays on a real hub: parts that run apart, a Purser that serves named namespaces, each with less than all rights, and one
-// that brings its custom resources.
+// The overlays on a real hub: parts that run apart, a Purser that serves named namespaces, each with less than all rights, these upon
+// each other, and one that brings its custom resources.
 
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { stringify } from 'yaml';
+import { newFolder } from '../support/folders.ts';
 import type { Program } from '../support/processes.ts';
 import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
 import { type AccountUse, grantsOf, unused, useOf } from './granted.ts';
@@ -21,6 +25,27 @@ async function deployed(path: string): Promise<readonly Program[]> {
   const programs: Program[] = [];
   for (const deployment of (await kustomized(path)).filter(isDeployment)) programs.push(await world.startDeployed(deployment));
   return programs;
+}
+
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+
+/** A kustomization of one's own beside the checkout, by its path from `deploy`. */
+async function stacked(): Promise<string> {
+  const folder = join(await newFolder(), 'ours');
+  await mkdir(folder);
+  const [apart, credentials] = ['overlays/apart', 'components/credential-namespaces'].map((path) => relative(folder, join(DEPLOY, path)));
+  await writeFile(join(folder, 'kustomization.yaml'), stringify({ resources: [apart], components: [credentials] }));
+  return relative(DEPLOY, folder);
+}
+
+/** The credential for a target is put into another namespace. */
+async function movedCredential(name: string, namespace: string): Promise<void> {
+  const token = (await world.onTarget('create', 'token', 'purser', '-n', 'purser-system')).trim();
+  const keys = [`--from-literal=token=${token}`, `--from-literal=server=${world.target.url}`];
+  await world.kubectl('create', 'secret', 'generic', `${name}-credential`, '-n', namespace, ...keys);
+  const spec = { authInfo: { controller: { namespace } } };
+  await world.kubectl('patch', `cluster.registry.purser.dev/${name}`, '--type=merge', '-p', JSON.stringify({ spec }));
+  await world.kubectl('delete', 'secret', `${name}-credential`, '-n', 'purser-system');
 }
 
 /** What a log says of failures and of what was refused. */
@@ -77,6 +102,23 @@ describe('the overlay', () => {
     const objects = await kustomized('overlays/apart');
     expect(unused(grantsOf(objects, 'purser-facade'), facade as AccountUse)).toEqual([]);
     expect(unused(grantsOf(objects, 'purser-controller'), controller as AccountUse)).toEqual(notUsed('(purser-controller-tokens)'));
+  });
+
+  it('apart, with credentials in another namespace: both parts read them there, and are refused nothing', async () => {
+    const path = await stacked();
+    await deployed(path);
+    await movedCredential('target-1', 'fleet');
+    await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+    await exercised();
+    const headers = { authorization: `Bearer ${await world.tokenOf('team-a', 'ci')}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ spec: { audiences: ['https://target.test'] } });
+    const line = 'POST /orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+    const issue = async () => (await world.ask(['purser-facade', 'facade'], line, { headers, body })).status;
+    await eventually(async () => (await issue().catch(() => 0)) === 201);
+    const uses = await Promise.all(['controller', 'facade'].map((name) => useOf(world.hub.auditLog, account(`purser-${name}`))));
+
+    expect(uses.map(({ refused }) => refused)).toEqual([[], []]);
+    expect(unused(grantsOf(await kustomized(path), 'purser-facade'), uses[1] as AccountUse)).toEqual([]);
   });
 
   it('namespaces: tokens of those that are named are kept, the others are not even seen', async () => {

@@ -71,7 +71,7 @@ export class DeployWorld {
   /** Starts a hub with a kustomization applied to it, and a target. */
   static async start(path: string): Promise<DeployWorld> {
     const world = await DeployWorld.bare();
-    for (const name of ['team-a', 'team-b']) await world.kubectl('create', 'namespace', name);
+    for (const name of ['team-a', 'team-b', 'fleet']) await world.kubectl('create', 'namespace', name);
     await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
     await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
     return world;

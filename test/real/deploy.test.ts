@@ -21,7 +21,7 @@ afterAll(() => world?.stop());
 const FOREIGN = new Set(['Certificate', 'Issuer', 'PrometheusRule', 'ServiceMonitor']);
 
 describe('the manifests', () => {
-  it.each(['base', 'overlays/apart', 'overlays/namespaces', 'components/monitoring'])(
+  it.each(['base', 'overlays/apart', 'overlays/namespaces', 'overlays/credential-namespaces', 'components/monitoring'])(
     'of %s are taken by the server without a warning',
     async (path) => {
       const objects = (await kustomized(path)).filter(({ kind }) => !FOREIGN.has(kind));
