@@ -179,10 +179,11 @@ function setContainer(document: Document, path: Path, holes: Holes): void {
   document.addIn([...path, 'env'], holes.more('$.Values.env'));
 }
 
-/** Options without a value are given as true. */
+/** Options without a value are given as true. Numbers of a file of values come with a fraction, and large ones with an exponent. */
 const OPTIONS = `{{- with $.Values.namespaces }}
 - --namespaces={{ join "," . }}
 {{- end }}
 {{- range $name, $value := $.Values.options }}
-- {{ ternary (printf "--%s" $name) (printf "--%s=%v" $name $value) (eq (toString $value) "true") | quote }}
+{{- $text := kindIs "float64" $value | ternary (int64 $value) $value }}
+- {{ kindIs "bool" $value | ternary (printf "--%s" $name) (printf "--%s=%v" $name $text) | quote }}
 {{- end }}`;

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
+import { schemaWithOptions } from '../../deploy/generate-schema.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { readText } from '../support/repository.ts';
 
@@ -159,6 +160,12 @@ describe('versions', () => {
     expect(manifest('chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
     expect(manifest('chart/values.yaml')).toMatchObject({ image: { tag: version } });
     expect(deployment).toHaveProperty('spec.template.spec.containers.0.image', `purser:${version}`);
+  });
+});
+
+describe('the schema of the chart', () => {
+  it('has the options of Purser (run `npm run generate` when this fails)', async () => {
+    expect(readText('deploy/chart/values.schema.json')).toBe(await schemaWithOptions());
   });
 });
 

@@ -6,9 +6,11 @@ import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../deploy/chart-template.ts';
 import { chartTemplates } from '../../deploy/generate-chart.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { newFolder } from '../support/folders.ts';
 import { findBinary, helmBinary } from '../support/kube-binaries.ts';
 import { run } from '../support/run.ts';
+import { isDeployment } from './deploy-world.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const CHART = join(DEPLOY, 'chart');
@@ -47,6 +49,7 @@ const TAKEN = [
   'namespaces',
   'components',
   'help',
+  'version',
   'ready-file',
   'facade-tls-secret',
   'facade-tls-cert',
@@ -150,6 +153,20 @@ describe('the Helm chart', () => {
     expect([...objects.keys()].filter((key) => key.includes('purser-system'))).toEqual([]);
   });
 
+  it('gives options in words that Purser takes, from files as from the command line', async () => {
+    const options = { 'facade-rate': 1_000_000, 'verify-interval': 0, 'hub-cluster': 'true', 'install-crds': true, 'log-level': 'debug' };
+    const args = ['--facade-rate=1000000', '--hub-cluster=true', '--install-crds', '--log-level=debug', '--verify-interval=0'];
+    const set = ['facade-rate=1000000', 'verify-interval=0', 'install-crds=true', 'log-level=debug'].map((each) => `options.${each}`);
+    const setArgs = ['template', 'purser', CHART, '--set', set.join(','), '--set-string', 'options.hub-cluster=true'];
+
+    for (const objects of [await charted({ options }), objectsOf((await run(helm(), setArgs)).output)]) {
+      const deployment = [...objects.values()].find(isDeployment);
+      const given = deployment?.spec.template.spec.containers[0]?.args ?? [];
+      expect(given.slice(-args.length)).toEqual(args);
+      expect(parseConfig(given, {})).toMatchObject({ facadeRate: 1_000_000, hubCluster: 'true' });
+    }
+  });
+
   it.each([false, true])('lets the façade be reached from outside, and its pods through a proxy (apart: %s)', async (apart) => {
     const service = { type: 'LoadBalancer', annotations: { 'lb.test/scheme': 'internal' } };
     const env = [
@@ -157,7 +174,7 @@ describe('the Helm chart', () => {
       { name: 'NO_PROXY', value: '.internal.test' },
     ];
     const objects = await charted({ apart, env, facade: { service } });
-    const deployments = [...objects.values()].filter(({ kind }) => kind === 'Deployment');
+    const deployments = [...objects.values()].filter(isDeployment);
 
     expect(objects.get('Service/purser-system/purser')).toMatchObject({
       metadata: { annotations: service.annotations },
@@ -202,6 +219,9 @@ describe('the Helm chart', () => {
     ['an issuer without a name', { certManager: { issuerRef: { kind: 'ClusterIssuer' } } }],
     ['a type of Services that there is not', { facade: { service: { type: 'Loadbalancer' } } }],
     ['one of another type', { apart: 'yes' }],
+    ['a misspelt option', { options: { 'verfy-interval': '1h' } }],
+    ['an option without its value', { options: { 'log-level': true } }],
+    ['an option with a value that it does not take', { options: { 'install-crds': 'no' } }],
     ['what Helm would need before', { namespace: { create: true } }],
     ...TAKEN.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
   ])('refuses values with %s', async (_, values) => {
