@@ -154,6 +154,19 @@ describe('the roles of Purser', () => {
   });
 });
 
+describe('the certificate of cert-manager', () => {
+  it('has the names that callers on the hub, Prometheus and forwarded ports go by', () => {
+    const [certificate] = parseAllDocuments(readText('deploy/components/cert-manager/certificates.yaml'));
+    const facade = /facade=https:\/\/([\w.-]+)/g;
+    const documented = [...readText('docs/operating.md').matchAll(facade)].map(([, name]) => name);
+    expect(documented).toEqual(['purser.purser-system.svc', 'localhost']);
+    expect(certificate?.toJS()).toMatchObject({
+      metadata: { name: 'purser-facade' },
+      spec: { dnsNames: expect.arrayContaining(documented) },
+    });
+  });
+});
+
 describe('versions', () => {
   it('are those of the package, in the image and in the chart', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
