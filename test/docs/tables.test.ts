@@ -26,6 +26,14 @@ describe('docs/troubleshooting.md', () => {
 });
 
 describe('docs/operating.md', () => {
+  it('has sizes as they were measured last (take the rows from here when this fails)', () => {
+    const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];
+    const measured = runs.flatMap((run) => sizeRow(run));
+    const rows = rowsUnder(manual, 'Size').map(([what = '', text = '']) => `${what}: ${text}`);
+    expect(measured.map((row) => row.split(':')[0])).toEqual(['2,000 ManagedTokens', '10,000 ManagedTokens', '1,000 Clusters, healthy']);
+    expect(rows.filter((row) => !row.startsWith('50,000 '))).toEqual(measured);
+  });
+
   it('has every metric', async () => {
     const none = { list: () => [], has: () => false };
     const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, clusters: none });
@@ -49,6 +57,35 @@ describe('docs/operating.md', () => {
     expect(keys.filter((key) => !new RegExp(`\\b${key}\\b`).test(sources))).toEqual([]);
   });
 });
+
+interface BenchRun {
+  readonly name: string;
+  readonly measured: {
+    readonly count: number;
+    readonly issued: { readonly cpuMsPerToken: number; readonly rssMegabytes: number };
+    readonly restarted: { readonly rssMegabytes: number };
+    readonly rotated: { readonly cpuMsPerRotation: number };
+    readonly clusters: number;
+    readonly rssMegabytes: number;
+    readonly cpuPercent: number;
+  };
+}
+
+/** The row of a run, in numbers that people remember; none of runs that say nothing about size. */
+function sizeRow({ name, measured }: BenchRun): readonly string[] {
+  const megabytes = (value: number) => `${value.toFixed(0)} MB`;
+  const ms = (value: number) => `${value.toFixed(1)} ms`;
+  const number = (value: number) => value.toLocaleString('en-US');
+  if (name === 'idle-clusters') {
+    const { clusters, rssMegabytes, cpuPercent } = measured;
+    return [`${number(clusters)} Clusters, healthy: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)} % of a core`];
+  }
+  if (name !== 'some-tokens' && name !== 'many-tokens') return [];
+  const { count, issued, restarted, rotated } = measured;
+  const memory = `${megabytes(restarted.rssMegabytes)} after a restart, ${megabytes(issued.rssMegabytes)} after as many first tokens`;
+  const cpu = `${ms(issued.cpuMsPerToken)} of a core for a first token, ${ms(rotated.cpuMsPerRotation)} for a rotation`;
+  return [`${number(count)} ManagedTokens: ${memory}; ${cpu}`];
+}
 
 interface Alerts {
   readonly spec: {
