@@ -1,7 +1,10 @@
-// Development tool: docs/api.md, from crds/*.yaml and the façade's OpenAPI document. Run it with `npm run generate`.
+// Development tool: docs/api.md, from crds/*.yaml, what writes Secrets and the façade's OpenAPI document. Run it with `npm run generate`.
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
+import type { ManagedToken } from '../src/api/managed-token.gen.ts';
+import { Annotation, Label, LabelValue, TokenSecretKey } from '../src/api/names.ts';
+import { outputTexts, TOKEN_KEYS } from '../src/domain/token-outputs.ts';
 import { openApi } from '../src/http/openapi.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
@@ -11,7 +14,7 @@ const REFERENCE = new URL('api.md', import.meta.url);
 export async function apiReference(): Promise<string> {
   const names = (await readdir(CRDS)).filter((name) => name.endsWith('.yaml')).sort();
   const definitions = await Promise.all(names.map(async (name) => parse(await readFile(new URL(name, CRDS), 'utf8')) as Definition));
-  return [INTRODUCTION, ...definitions.map(kindSection), facadeSection()].join('\n');
+  return [INTRODUCTION, ...definitions.map(kindSection), secretSection(), facadeSection()].join('\n');
 }
 
 interface Schema {
@@ -44,8 +47,8 @@ interface Definition {
 
 const INTRODUCTION = `# API reference
 
-Made by \`npm run generate\` from [crds](../crds) and from the OpenAPI document of the façade, which serves it at
-\`/openapi/v3\`; do not edit. \`kubectl explain managedtoken.spec\` tells the same of the custom resources.
+Made by \`npm run generate\` from [crds](../crds), from what writes Secrets, and from the OpenAPI document of the façade, which
+serves it at \`/openapi/v3\`; do not edit. \`kubectl explain managedtoken.spec\` tells the same of the custom resources.
 
 \\* marks fields that are required.
 `;
@@ -102,6 +105,59 @@ function limitsOf({ minimum, maximum, minItems, maxItems, maxLength }: Schema): 
 
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+type Output = ManagedToken['spec']['secret']['outputs'][number];
+
+const OUTPUTS = Object.keys({ Token: true, Kubeconfig: true, ArgoCD: true } satisfies Record<Output, true>) as Output[];
+
+const KEYS: Readonly<Record<keyof typeof TokenSecretKey, string>> = {
+  token: 'The token.',
+  caCertificate: "The certificates of the Cluster's `caBundle`, as PEM; absent where it has none.",
+  server: 'The address of the API server: an https URL, that of `spec.secret.server`, or else the one for the network that Purser is in.',
+  namespace: 'The namespace of the service account.',
+  kubeconfig: 'A kubeconfig with the token in it.',
+  value: 'The same, under the name that Flux and Cluster API read.',
+  name: 'The name of the Cluster.',
+  config: "Argo CD's connection settings with the token in them, as JSON.",
+};
+
+const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | 'revoke' | 'anchors'>, string>> = {
+  expiresAt: 'When the token expires.',
+  renewAt: 'When it will be renewed, unless it is suspended.',
+  credentialId: "The token's `jti`, where it has one: the audit log of the target cluster names it.",
+  issuedAt: "When the token was asked for, by Purser's clock.",
+  rotations: 'How often it has been renewed.',
+  issuedFor: 'The cluster, account, audiences and bound object that it is for, as JSON.',
+  tokenDigest: '`sha256:` and the digest of the token, so that another one is noticed. It goes with the token.',
+  rotateRequest: `The value of \`${Annotation.rotate}\` that was acted on.`,
+  revokeRequest: `The value of \`${Annotation.revoke}\` that was acted on.`,
+  template: 'The names of the labels and annotations that `spec.secret` asked for, as JSON.',
+};
+
+/** What workloads find: the keys are those that are written, by asking what writes them. */
+function secretSection(): string {
+  const target = { cluster: 'c', server: 'https://c.test', caBundle: 'Y2E=', namespace: 'n', account: 'a' };
+  const keysOf = (output: Output) => Object.keys(outputTexts({ ...target, outputs: [output] }, 't'));
+  const written = OUTPUTS.map((output) => ({ output, keys: keysOf(output) }));
+  const keys = Object.entries(KEYS).map(([name, meaning]) => {
+    const key = TokenSecretKey[name as keyof typeof TokenSecretKey];
+    const outputs = written.filter((each) => each.keys.includes(key)).map(({ output }) => `\`${output}\``);
+    return [`\`${key}\``, outputs.length === OUTPUTS.length ? 'any' : outputs.join(', '), meaning];
+  });
+  const annotations = Object.entries(ANNOTATIONS).map(([name, meaning]) => [`\`${Annotation[name as keyof typeof Annotation]}\``, meaning]);
+  return `## What is in the Secret
+
+The Secret of a ManagedToken is in the same namespace, of the type \`Opaque\`, and owned by it: it goes when the ManagedToken does.
+A token and all that is said of it are written in one request. Once it has expired, the keys that hold it
+(${TOKEN_KEYS.map((key) => `\`${key}\``).join(', ')}) are gone, and the rest stays.
+
+${table(['key', 'with the output', 'meaning'], keys)}
+It has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`, with the output \`ArgoCD\` also \`${Label.argoSecretType}: ${LabelValue.argoSecretType}\`, and what
+\`spec.secret\` asks for. Of its annotations, the first three are for readers; the others are Purser's own record. Times are in
+UTC, such as \`2026-01-31T12:00:00Z\`.
+
+${table(['annotation', 'meaning'], annotations)}`;
 }
 
 interface Operation {
