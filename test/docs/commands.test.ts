@@ -57,6 +57,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
+    '--service-account-max-token-expiration',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]
     .join(' ')

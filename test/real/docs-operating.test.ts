@@ -16,7 +16,7 @@ import { blocksIn, documentedPlace, failures } from './docs-world.ts';
 
 jest.setTimeout(300_000);
 
-const [install, register, renew, uninstall] = blocksIn('hub');
+const [install, register, renew, schedule, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
@@ -71,6 +71,38 @@ describe('The manual', () => {
     const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), place.shell);
     expect(ran).toMatchObject({ code: 0, printed: expect.stringContaining('is valid until') });
     await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+  });
+
+  it('renews a credential on a schedule, by accounts that may do no more', async () => {
+    expect(await failures(schedule, place.shell)).toEqual([]);
+    const { world, shell } = place;
+    const read = async (...args: readonly string[]) => await world.kubectl('get', ...args, '-o', 'json');
+    const textOf = (secret: string, key: string) =>
+      Buffer.from((JSON.parse(secret) as { data: Readonly<Record<string, string>> }).data[key] ?? '', 'base64').toString();
+    const before = textOf(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
+    const file = join(shell.folder, 'target.kubeconfig');
+    await writeFile(file, textOf(await read('secret', 'target-1', '-n', 'renewal'), 'kubeconfig'));
+    const asJob = join(shell.folder, 'job.kubeconfig');
+    const admin = parse(await readFile(await world.hub.kubeconfig('admin'), 'utf8')) as object;
+    const user = { token: await world.tokenOf('renewal', 'target-1') };
+    await writeFile(asJob, JSON.stringify({ ...admin, users: [{ name: 'admin', user }] }));
+    const { spec } = (JSON.parse(await read('cronjob/target-1', '-n', 'renewal')) as CronJob).spec.jobTemplate.spec.template;
+    const [container] = spec.containers;
+    const command = container?.command.at(-1) ?? '';
+    const job = await run('sh', ['-c', command.replace('/target/kubeconfig', file)], { ...shell.env, KUBECONFIG: asJob });
+
+    expect(job).toMatchObject({ code: 0, complaints: '' });
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'renew', namespace: 'renewal' }, spec };
+    expect(await world.offer([pod], 'create')).toMatchObject({ code: 0, complaints: '' });
+    const after = textOf(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
+    expect([after.split('.').length, after === before]).toEqual([3, false]);
+    await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+    const rights = await run(
+      'kubectl',
+      ['--kubeconfig', file, 'auth', 'can-i', 'create', 'serviceaccounts/token', '-n', 'deploy'],
+      shell.env,
+    );
+    expect(rights.output).toBe('no\n');
   });
 
   it('leaves nothing behind', async () => {
@@ -133,3 +165,13 @@ describe('A manifest of the manual', () => {
     expect(await run('promtool', ['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
   });
 });
+
+interface CronJob {
+  readonly spec: {
+    readonly jobTemplate: { readonly spec: { readonly template: { readonly spec: { readonly containers: readonly Container[] } } } };
+  };
+}
+
+interface Container {
+  readonly command: readonly string[];
+}
