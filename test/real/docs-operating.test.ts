@@ -54,6 +54,36 @@ describe('The manual', () => {
     await eventually(async () => (await failures(here, place.shell)).length === 0);
   });
 
+  it('has kubectl take its tokens from the façade', async () => {
+    const { world, shell } = place;
+    const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
+    const [kubeconfig] = blocksIn('kubeconfig');
+    const [file, hub] = ['target-1.kubeconfig', 'person.kubeconfig'].map((name) => join(shell.folder, name));
+    const here: readonly (readonly [string, string])[] = [
+      ['https://purser.purser-system.svc', facade],
+      ['https://target-1.example.com:6443', world.target.url],
+      ['/etc/purser', shell.folder],
+      // The one audience that this target has.
+      ['https://kubernetes.default.svc', 'https://hub.test'],
+    ];
+    await writeFile(
+      file ?? '',
+      here.reduce((text, [from, to]) => text.replaceAll(from, to), kubeconfig?.text ?? ''),
+    );
+    await writeFile(join(shell.folder, 'target-1-ca.crt'), world.target.ca);
+    const admin = parse(await readFile(await world.hub.kubeconfig('admin'), 'utf8')) as { readonly clusters: readonly [object] };
+    const user = { token: await world.tokenOf('team-a', 'ci') };
+    const config = { clusters: [{ ...admin.clusters[0], name: 'hub' }], users: [{ name: 'me', user }] };
+    await writeFile(hub ?? '', JSON.stringify({ ...config, contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'me' } }] }));
+    const whoami = ['--context', 'target-1', 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+
+    expect(await run('kubectl', whoami, { ...shell.env, KUBECONFIG: `${hub}:${file}` })).toMatchObject({
+      code: 0,
+      output: 'system:serviceaccount:deploy:deployer',
+      complaints: '',
+    });
+  });
+
   it('has a certificate of one’s own', async () => {
     const authority = createAuthority(Date.now());
     const own = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
