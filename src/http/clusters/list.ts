@@ -15,7 +15,6 @@ import { flag, text } from '../../apimachinery/wire/query.ts';
 import { formatVersion, versionOf } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
-import { userKey } from '../user-key.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { CLUSTER_KIND } from './cluster-kind.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -96,8 +95,7 @@ interface Sliced {
 function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slices, length }: Sliced): FacadeReply {
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const isLarge = length === undefined || length > LARGE_BYTES;
-  const release = isLarge ? fullLists.take(userKey(request.caller.user)) : () => {};
-  request.signal.addEventListener('abort', release);
+  const release = isLarge ? fullLists.take(request) : () => {};
   const size = length === undefined ? {} : { 'content-length': String(length) };
   return {
     status: 200,

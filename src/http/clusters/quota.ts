@@ -1,6 +1,8 @@
 // How much one caller, and all callers together, may have under way.
 
 import { tooManyRequests } from '../../api/status.ts';
+import type { FacadeRequest } from '../request.ts';
+import { userKey } from '../user-key.ts';
 
 export interface QuotaOptions {
   readonly perUser: number;
@@ -20,8 +22,17 @@ export class Quota {
     this.#options = options;
   }
 
-  /** Takes a place and returns how to give it back, once; throws 429 when there is none. */
-  take(user: string): () => void {
+  /** Takes a place until its caller leaves, or the returned function is called. Throws 429 when there is none. */
+  take({ caller, signal }: Pick<FacadeRequest, 'caller' | 'signal'>): () => void {
+    // Whoever has left already does not leave again: nothing would give the place back.
+    signal.throwIfAborted();
+    const release = this.#takeFor(userKey(caller.user));
+    signal.addEventListener('abort', release);
+    return release;
+  }
+
+  /** Returns how to give the place back, once. */
+  #takeFor(user: string): () => void {
     const { perUser, total, what } = this.#options;
     const count = this.#byUser.get(user) ?? 0;
     if (count >= perUser || this.#total >= total) throw tooManyRequests(`too many ${what}, please try again later`, RETRY_AFTER_SECONDS);

@@ -9,7 +9,6 @@ import { formatVersion, versionOf } from '../../domain/facade-version.ts';
 import type { Visibility } from '../../domain/visibility.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
-import { userKey } from '../user-key.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { convertedForm, type EventForm, errorLine, PLAIN } from './event-form.ts';
@@ -47,10 +46,8 @@ export async function watchClusters(deps: WatchDeps, request: FacadeRequest): Pr
   const form = representation.as === undefined ? PLAIN : convertedForm(view, deps.clock);
   requestedVersion(wanted.options.resourceVersion);
   deps.state.checkKnown();
-  const { user } = request.caller;
-  await deps.access.visibleTo(user);
-  const release = deps.watches.take(userKey(user));
-  request.signal.addEventListener('abort', release);
+  await deps.access.visibleTo(request.caller.user);
+  const release = deps.watches.take(request);
   // No event holds a list, so a watch that asks for lists has none.
   const isEmpty = (wanted.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {

@@ -264,6 +264,18 @@ describe('a long list', () => {
     expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
   });
 
+  it('takes no place for a caller who leaves while the hub is asked', async () => {
+    hub.listers.add('lister');
+    const lister = callerOf('lister');
+    for (let count = 0; count < 32; count++) {
+      const gone = new AbortController();
+      const listing = replica.endpoints.list({ ...requestOf('', lister), signal: gone.signal });
+      gone.abort();
+      await expect(listing).rejects.toBe(gone.signal.reason);
+    }
+    expect(await replica.get('', lister)).toMatchObject({ status: 200 });
+  });
+
   it.each([
     ['many', ''],
     ['one', 'fieldSelector=metadata.name%3Da'],

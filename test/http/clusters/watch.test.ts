@@ -346,6 +346,16 @@ describe('what a watcher does not see', () => {
     expect((refused[0] as PromiseRejectedResult).reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
     expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
+
+  it('takes no place for a caller who leaves while the hub is asked', async () => {
+    const gone = new AbortController();
+    const opening = Promise.allSettled(
+      Array.from({ length: 2_000 }, () => replica.endpoints.list({ ...watchRequest(ALICE), signal: gone.signal })),
+    );
+    gone.abort();
+    expect((await opening).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+  });
 });
 
 function watchRequest(caller: typeof ALICE) {
