@@ -1,8 +1,7 @@
-// How much one caller, and all callers together, may have under way.
+// How much one caller, whichever token they use, and all callers together, may have under way.
 
 import { tooManyRequests } from '../../api/status.ts';
 import type { FacadeRequest } from '../request.ts';
-import { userKey } from '../user-key.ts';
 
 export interface QuotaOptions {
   readonly perUser: number;
@@ -26,7 +25,7 @@ export class Quota {
   take({ caller, signal }: Pick<FacadeRequest, 'caller' | 'signal'>): () => void {
     // Whoever has left already does not leave again: nothing would give the place back.
     signal.throwIfAborted();
-    const release = this.#takeFor(userKey(caller.user));
+    const release = this.#takeFor(caller.user.username);
     signal.addEventListener('abort', release);
     return release;
   }

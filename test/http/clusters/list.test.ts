@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { indentJson } from '../../../src/apimachinery/wire/ordered-json.ts';
 import { versionOf } from '../../../src/domain/facade-version.ts';
-import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream, withToken } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -262,6 +262,11 @@ describe('a long list', () => {
     expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
     for (const reply of replies) if ('write' in reply) await reply.write(new WatchStream(() => {}) as unknown as ServerResponse);
     expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+  });
+
+  it('is refused with 429 to a caller who has too many of them under way, whichever token each came with', async () => {
+    for (let index = 0; index < 32; index++) await replica.endpoints.list(requestOf('', withToken(ADMIN, index)));
+    expect(await replica.get('', withToken(ADMIN, 32))).toMatchObject({ status: 429 });
   });
 
   it('takes no place for a caller who leaves while the hub is asked', async () => {

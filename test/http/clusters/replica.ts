@@ -206,6 +206,11 @@ export function callerOf(username: string, ...groups: readonly string[]): TestCa
   return { user: { username, uid: `uid-${username}`, groups: [...groups, 'system:authenticated'], extra: {} }, isValid: true };
 }
 
+/** The same caller as one of their tokens shows them. */
+export function withToken(caller: TestCaller, id: number): TestCaller {
+  return { ...caller, user: { ...caller.user, extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] } } };
+}
+
 export function requestOf(query: string, caller: TestCaller): FacadeRequest {
   return {
     method: 'GET',

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { versionOf } from '../../../src/domain/facade-version.ts';
-import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, type WatchedEvent, type WatchStream } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, type WatchedEvent, type WatchStream, withToken } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -345,6 +345,13 @@ describe('what a watcher does not see', () => {
     expect(refused.length).toBe(3_000);
     expect((refused[0] as PromiseRejectedResult).reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
     expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+  });
+
+  it('counts the watches of a caller, whichever token each came with', async () => {
+    const opened = await Promise.allSettled(
+      Array.from({ length: 2_001 }, (_, index) => replica.endpoints.list(watchRequest(withToken(ADMIN, index)))),
+    );
+    expect(opened.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
   it('takes no place for a caller who leaves while the hub is asked', async () => {
