@@ -1,8 +1,7 @@
 // A list on its way out: compact JSON from shared bytes, slice by slice, at the pace of its reader.
 
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { RegistryGroup, Version } from '../../api/names.ts';
 import { indentJson } from '../../apimachinery/wire/ordered-json.ts';
@@ -71,16 +70,18 @@ export function* indentedSlices(page: ClusterPage): Generator<string> {
 }
 
 /** Writes all slices; cuts off a reader who takes nothing for long. */
-export async function writeSlices(slices: Iterable<Buffer | string>, response: ServerResponse, clock: Clock): Promise<void> {
-  for (const slice of slices) {
+export async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
+  for await (const slice of slices) {
     if (response.destroyed) return;
     if (!response.write(slice)) await drained(response, clock);
   }
 }
 
-/** The same, compressed on the way. */
-export async function zipSlices(slices: Iterable<Buffer | string>, response: ServerResponse): Promise<void> {
-  await pipeline(Readable.from(slices), createGzip({ level: 1 }), response).catch(() => response.destroy());
+export type Slices = Iterable<Buffer | string>;
+
+/** The same slices, compressed. What goes wrong with them is thrown to whoever reads. */
+export function zipped(slices: Slices): AsyncIterable<Buffer> {
+  return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
 }
 
 /** How many bytes the items are, with commas between them. */

@@ -18,7 +18,7 @@ import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { CLUSTER_KIND } from './cluster-kind.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { indentedSlices, ListBody, SELF_LINK, writeSlices, zipSlices } from './list-body.ts';
+import { indentedSlices, ListBody, SELF_LINK, type Slices, writeSlices, zipped } from './list-body.ts';
 import { type ClusterPage, readPage } from './page.ts';
 import type { Quota } from './quota.ts';
 import { selected } from './selected.ts';
@@ -87,7 +87,7 @@ async function plain(deps: ReadDeps, request: FacadeRequest, page: ClusterPage):
 }
 
 interface Sliced {
-  readonly slices: Iterable<Buffer | string>;
+  readonly slices: Slices;
   /** Where it is known. */
   readonly length?: number;
 }
@@ -101,7 +101,7 @@ function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slic
     status: 200,
     headers: { 'content-type': 'application/json', ...VARY, ...(isZipped ? ZIPPED : size) },
     async write(response) {
-      await (isZipped ? zipSlices(slices, response) : writeSlices(slices, response, clock));
+      await writeSlices(isZipped ? zipped(slices) : slices, response, clock);
       release();
     },
   };

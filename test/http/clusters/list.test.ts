@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { indentJson } from '../../../src/apimachinery/wire/ordered-json.ts';
 import { versionOf } from '../../../src/domain/facade-version.ts';
+import { eventually } from '../../kube/eventually.ts';
 import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream, withToken } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
@@ -254,6 +255,19 @@ describe('a long list', () => {
     replica.clock.advance(30_000);
     await written;
     expect(stalled.destroyed).toBe(true);
+  });
+
+  it('that is compressed and that nobody reads ends as well', async () => {
+    const reply = await replica.endpoints.list({ ...requestOf('', ADMIN), header: () => 'gzip' });
+    if (!('write' in reply)) throw new Error('not a stream');
+    const stalled = new WatchStream(() => {});
+    stalled.isStalled = true;
+    const written = reply.write(stalled as unknown as ServerResponse);
+    await eventually(() => expect(replica.clock.pending).toBe(1));
+    replica.clock.advance(30_000);
+    await written;
+    expect(stalled.destroyed).toBe(true);
+    expect(replica.clock.pending).toBe(0);
   });
 
   it('is refused with 429 while too many of them are under way', async () => {
