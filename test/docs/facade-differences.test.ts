@@ -33,6 +33,10 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   'bound to a Node': [BODY, '76: bound to a Node'],
   '`dryRun=All`': [ISSUE, 'warns in a dry run of what Purser may not read'],
   '`fieldManager` of exactly 128 characters': [PATHS, "'m'.repeat(128)"],
+  '`fieldManager` that is too long and cannot be printed': [
+    'apimachinery/wire/options.test.ts',
+    'says of a manager that is too long only that',
+  ],
   '`Content-Encoding` of the body, `charset=utf-16`': [BODY, '59: UTF-16'],
   '`Accept` of protobuf alone': [REFUSALS, 'is not protobuf, and those who want nothing else are told what there is'],
   '`Accept` with `as=PartialObjectMetadataList`': [REFUSALS, 'is no list, for which nothing is issued'],

@@ -111,7 +111,9 @@ function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES
 
 function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
   const exceeded = exceededLength(fieldManager, maxLength);
-  const errors = exceeded === undefined ? [] : [tooLong('fieldManager', exceeded)];
+  // Each error quotes the whole: of a long text without one character that can be printed, they would be gigantic.
+  if (exceeded !== undefined) return [tooLong('fieldManager', exceeded)];
+  const errors: FieldError[] = [];
   let position = 0;
   for (const char of fieldManager) {
     if (!isGoPrintable(char)) errors.push(invalidValue('fieldManager', fieldManager, unprintable(char, position)));

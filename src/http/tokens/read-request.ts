@@ -117,6 +117,8 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
 
 /** Fewer than 128. */
 const MAX_FIELD_MANAGER = 127;
+/** Each is told with all that are allowed, and a body has room for a million. */
+const MAX_AUDIENCES_TOLD = 10;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
 
@@ -126,12 +128,12 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
   if (own !== undefined)
     throw forbidden(SERVICE_ACCOUNTS, name, `no token is issued here for the audience ${goQuote(own)}, which is this façade's own`);
   const { allowedAudiences = audiences } = limits;
-  const others = audiences.filter((audience) => !allowedAudiences.includes(audience));
-  if (others.length > 0)
+  const others = new Set(audiences.filter((audience) => !allowedAudiences.includes(audience)));
+  if (others.size > 0)
     throw invalid(
       KIND,
       '',
-      others.map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
+      [...others].slice(0, MAX_AUDIENCES_TOLD).map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
     );
 }
 

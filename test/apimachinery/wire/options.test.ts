@@ -50,6 +50,12 @@ describe('writeOptions', () => {
         String.raw`fieldManager: Invalid value: "é\n\u00a0": invalid character U+00A0 (at position 3)]`,
     );
   });
+
+  it('says of a manager that is too long only that, whatever its characters are', () => {
+    expect(refusal(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+    );
+  });
 });
 
 describe('patchOptions', () => {

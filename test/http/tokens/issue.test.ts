@@ -8,6 +8,10 @@ import { FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 let world: FacadeWorld;
 afterEach(() => world.close());
 
+interface Invalid {
+  readonly details: { readonly causes: readonly object[] };
+}
+
 describe('the token endpoint', () => {
   it('answers with a token', async () => {
     world = await FacadeWorld.start();
@@ -61,6 +65,13 @@ describe('the token endpoint', () => {
     });
     expect(world.tokenRequests).toEqual([]);
     expect((await world.post()).status).toBe(201);
+  });
+
+  it('names each audience that is not allowed once, and of many the first few', async () => {
+    world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
+    const few = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
+    const many = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array.from({ length: 1_000 }, (_, index) => `other-${index}`) } });
+    expect([few, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
   });
 
   it.each([
