@@ -9,6 +9,8 @@ import type { TypeMeta } from './type-meta.ts';
 export interface DecodeRequest {
   readonly body: Uint8Array;
   readonly mediaType: BodyMediaType;
+  /** How long YAML may be that is not JSON; any length by default. */
+  readonly maxYamlBytes?: number;
   readonly kind: ExpectedKind;
   /** Whether kind and apiVersion may be missing: so for built-in kinds, not for custom resources. */
   readonly defaultKind: boolean;

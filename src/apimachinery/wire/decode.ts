@@ -10,18 +10,18 @@ import { missingField, readDocument } from './document.ts';
 import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
 import { readTypedBody, type TypedBody } from './typed-body.ts';
 
-/** Decodes a body, or throws a StatusError (400, or 415 for protobuf that would lose something). */
+/** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf that would lose something). */
 export function decodeObject(request: DecodeRequest): DecodedObject {
-  const { body, mediaType, kind } = request;
+  const { body, mediaType, kind, maxYamlBytes } = request;
   const refuse = (message: string): StatusError => unrecognized(body, kind, message);
   if (kind.builtIn)
     return decodeBuiltIn(
-      orRefuse(() => readTypedBody(body, mediaType), refuse),
+      orRefuse(() => readTypedBody(body, mediaType, maxYamlBytes), refuse),
       request,
     );
   if (mediaType === 'protobuf') throw withoutProtobuf();
   return decodeCustom(
-    orRefuse(() => readDocument(body, mediaType), refuse),
+    orRefuse(() => readDocument(body, mediaType, maxYamlBytes), refuse),
     request,
   );
 }

@@ -15,10 +15,10 @@ export interface TypedDocument {
   readonly yamlDuplicates?: string;
 }
 
-/** Reads a body, or throws an Error with Kubernetes' message. */
-export function readDocument(body: Uint8Array, mediaType: MediaType): TypedDocument {
+/** Reads a body, or throws an Error with Kubernetes' message; 413 for YAML that is longer than `maxYamlBytes`. */
+export function readDocument(body: Uint8Array, mediaType: MediaType, maxYamlBytes?: number): TypedDocument {
   const { node, duplicates } =
-    mediaType === 'yaml' ? parseYaml(body) : { node: orParseError(() => parseJson(body)), duplicates: undefined };
+    mediaType === 'yaml' ? parseYaml(body, maxYamlBytes) : { node: orParseError(() => parseJson(body)), duplicates: undefined };
   const { apiVersion, kind } = orParseError(() => readTypeFields(node));
   return { node, type: { ...parseGroupVersion(apiVersion), kind }, ...(duplicates !== undefined && { yamlDuplicates: duplicates }) };
 }

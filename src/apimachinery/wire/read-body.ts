@@ -18,7 +18,7 @@ export function readBody(message: IncomingMessage, { signal, expectant }: BodyOp
     signal?.throwIfAborted();
     // A message that has broken off already does not say so again.
     if (message.destroyed) throw new Error('the caller has left');
-    if (Number(message.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge();
+    if (Number(message.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge(MAX_BYTES);
     expectant?.writeContinue();
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -28,7 +28,7 @@ export function readBody(message: IncomingMessage, { signal, expectant }: BodyOp
       chunks.push(chunk);
       if (bytes <= MAX_BYTES) return;
       message.off('data', take).pause();
-      reject(tooLarge());
+      reject(tooLarge(MAX_BYTES));
     };
     message.on('data', take);
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
@@ -40,6 +40,7 @@ export function readBody(message: IncomingMessage, { signal, expectant }: BodyOp
   });
 }
 
-function tooLarge(): StatusError {
-  return statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BYTES}`);
+/** The refusal of a body that is longer than this. */
+export function tooLarge(maxBytes: number): StatusError {
+  return statusError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBytes}`);
 }

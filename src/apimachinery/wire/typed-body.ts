@@ -15,13 +15,13 @@ export interface TypedBody {
   readonly decode: (schema: Schema) => Decoded;
 }
 
-/** Reads the type of a body, or throws an Error with Kubernetes' message. */
-export function readTypedBody(body: Uint8Array, mediaType: BodyMediaType): TypedBody {
+/** Reads the type of a body, or throws an Error with Kubernetes' message; 413 for YAML that is longer than `maxYamlBytes`. */
+export function readTypedBody(body: Uint8Array, mediaType: BodyMediaType, maxYamlBytes?: number): TypedBody {
   if (mediaType === 'protobuf') {
     const { type, raw } = readEnvelope(body);
     return { type, decode: (schema) => ({ value: decodeMessage(raw, schema), strictErrors: [] }) };
   }
-  const { node, type, yamlDuplicates } = readDocument(body, mediaType);
+  const { node, type, yamlDuplicates } = readDocument(body, mediaType, maxYamlBytes);
   return {
     type,
     decode: (schema) => {

@@ -99,8 +99,15 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
     incoming.warn(text);
   };
   const { dryRun, fieldManager, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
-  const decoding = { body, mediaType, kind: TOKEN_REQUEST_KIND, defaultKind: true, fieldValidation, isRegistered: isKnownKind };
-  const decoded = decodeObject(decoding);
+  const decoded = decodeObject({
+    body,
+    mediaType,
+    maxYamlBytes: MAX_YAML_BYTES,
+    kind: TOKEN_REQUEST_KIND,
+    defaultKind: true,
+    fieldValidation,
+    isRegistered: isKnownKind,
+  });
   decoded.warnings.forEach(warn);
   const request = defaultedTokenRequest(decoded.object);
   const asked = request.spec.audiences ?? [];
@@ -115,6 +122,8 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
   return { request, expirationSeconds, audiences, manager, dryRun, outgoing, warnings };
 }
 
+/** Everybody waits while YAML is read: this much of the worst takes a third of a second. */
+const MAX_YAML_BYTES = 16 * 1024;
 /** Fewer than 128. */
 const MAX_FIELD_MANAGER = 127;
 /** Each is told with all that are allowed, and a body has room for a million. */

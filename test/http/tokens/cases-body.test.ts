@@ -40,6 +40,8 @@ describe('the form of a body', () => {
   it.each([
     ['59: none named', typed(undefined), 201],
     ['59: YAML', typed('application/yaml', yaml), 201],
+    ['61: YAML of more than 16 KiB', typed('application/yaml', `${yaml}#${' '.repeat(16 << 10)}`), 413],
+    ['61: JSON of more than 16 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(20_000)), 201],
     ['59: UTF-8', typed('application/json; charset=utf-8'), 201],
     ['59: protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
     ['59: text', typed('text/plain'), 415],

@@ -1,10 +1,11 @@
 // Reads YAML bodies as Kubernetes does: YAML 1.1, first document only, turned into JSON with sorted keys.
 
 import { isUtf8 } from 'node:buffer';
-import { Composer, type Document, LineCounter, Parser } from 'yaml';
-import { duplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
+import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'yaml';
+import { duplicateFields, type JsonNode, MAX_DEPTH, toNode, toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
-import { yamlProblem } from './problem.ts';
+import { tooLarge } from '../read-body.ts';
+import { TOO_DEEP, yamlProblem } from './problem.ts';
 import { YamlReader } from './reader.ts';
 
 export interface YamlDocument {
@@ -13,11 +14,15 @@ export interface YamlDocument {
   readonly duplicates?: string;
 }
 
-/** Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `. */
-export function parseYaml(body: Uint8Array): YamlDocument {
+/**
+ * Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `. What is longer than
+ * `maxBytes` is 413, unless it is JSON: to read YAML takes a hundred times longer.
+ */
+export function parseYaml(body: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): YamlDocument {
   checkCharacters(body);
   const json = asJson(body);
   if (json !== undefined) return { node: json };
+  if (body.length > maxBytes) throw tooLarge(maxBytes);
   const lines = new LineCounter();
   const document = firstDocument(Buffer.from(body).toString(), lines);
   if (document === undefined) return { node: { type: 'null' } };
@@ -48,6 +53,23 @@ function asJson(body: Uint8Array): JsonNode | undefined {
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
-  const [document] = composer.compose(new Parser(lines.addNewLine).parse(text));
+  // There is to be a document in any case, if only for what is wrong with it.
+  const [document] = composer.compose(tokensOf(text, lines), true, 0);
   return document;
+}
+
+/** The tokens up to the first that is wrong: a text can be wrong at every character. Throws what is nested too deeply. */
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+  lines.addNewLine(0);
+  const parser = new Parser(lines.addNewLine);
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) {
+      yield token;
+      if (token.type === 'error') return;
+    }
+    // At the bottom is the document. Of a deep stack, the library makes more than memory holds before it gives up.
+    const { stack, offset } = parser;
+    if (stack.length > MAX_DEPTH + 1) throw new Error(yamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
+  }
+  yield* parser.end();
 }

@@ -1,6 +1,10 @@
 // Syntax errors of YAML in the words of Kubernetes' YAML library, as far as the parser here sees the same problem.
 
 import type { LineCounter, YAMLParseError } from 'yaml';
+import { MAX_DEPTH } from '../json-node.ts';
+
+/** What is said of too many lists and objects inside each other. */
+export const TOO_DEEP = `exceeded max depth of ${MAX_DEPTH}`;
 
 interface Wording {
   /** What the parser here says. */
@@ -13,7 +17,6 @@ interface Wording {
 }
 
 const WORDINGS: readonly Wording[] = [
-  { found: /^Maximum call stack size/, says: 'exceeded max depth of 10000', by: 'scanner' },
   { found: /^Tabs are not allowed|^Plain value cannot start/, says: 'found character that cannot start any token', by: 'scanner' },
   { found: /^Nested mappings/, says: 'mapping values are not allowed in this context', by: 'scanner' },
   { found: /^Implicit keys need to be on/, says: 'mapping values are not allowed in this context', by: 'scanner', later: 1 },
@@ -29,7 +32,7 @@ const WORDINGS: readonly Wording[] = [
 ];
 
 /** The message for a body that is no YAML. A problem on the first line is told without its line. */
-export function yamlProblem({ message, pos: [at] }: YAMLParseError, lines: LineCounter): string {
+export function yamlProblem({ message, pos: [at] }: Pick<YAMLParseError, 'message' | 'pos'>, lines: LineCounter): string {
   const wording = WORDINGS.find(({ found }) => found.test(message));
   const line = lines.linePos(at).line + (wording?.later ?? 0);
   const shown = wording?.by === 'parser' ? line - 1 : line;

@@ -15,6 +15,7 @@ import {
 } from 'yaml';
 import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
 import { type JsonEntry, type JsonNode, MAX_DEPTH } from '../json-node.ts';
+import { TOO_DEEP } from './problem.ts';
 import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
 
 /** Entries of a mapping by what tells its keys apart. */
@@ -44,7 +45,7 @@ export class YamlReader {
 
   private node(node: unknown): JsonNode {
     this.count();
-    if (this.depth === MAX_DEPTH) throw new Error('yaml: exceeded max depth of 10000');
+    if (this.depth === MAX_DEPTH) throw new Error(`yaml: ${TOO_DEEP}`);
     this.depth++;
     const read = this.content(node);
     this.depth--;

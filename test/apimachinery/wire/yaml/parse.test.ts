@@ -76,10 +76,24 @@ describe('parseYaml', () => {
   });
 
   it.each([
-    ['brackets', `a:\n  ${'['.repeat(11_000)}${']'.repeat(11_000)}`, 'yaml: line 2: exceeded max depth of 10000'],
-    ['aliases', deepAliases(30, 200), 'yaml: exceeded max depth of 10000'],
+    ['brackets', `a:\n  ${'['.repeat(11_000)}${']'.repeat(11_000)}`, 'yaml: line 2: exceeded max depth of 1000'],
+    ['lists', '- '.repeat(1_001), 'yaml: exceeded max depth of 1000'],
+    ['aliases', deepAliases(30, 200), 'yaml: exceeded max depth of 1000'],
+    ['brackets that fill all of a body', '['.repeat(3 << 20), 'yaml: exceeded max depth of 1000'],
   ])('refuses what is nested too deeply by %s', (_, text, message) => {
     expect(() => parseYaml(Buffer.from(text))).toThrow(new Error(message));
+  });
+
+  it('reads what is nested no more than that', () => {
+    expect(parseYaml(Buffer.from(`a: ${'['.repeat(990)}b${']'.repeat(990)}`)).node).toMatchObject({ type: 'object' });
+  });
+
+  it('refuses what is longer than it may be, unless it is JSON', () => {
+    const padding = ' '.repeat(100);
+    expect(() => parseYaml(Buffer.from(`a: b${padding}`), 100)).toThrow('Request entity too large: limit is 100');
+    expect(() => parseYaml(Buffer.from(`{"a":1,"a":2}${padding}`), 100)).toThrow('Request entity too large: limit is 100');
+    expect(parseYaml(Buffer.from(`{"a":1}${padding}`), 100).node).toMatchObject({ type: 'object' });
+    expect(parseYaml(Buffer.from('a: b'), 100).node).toMatchObject({ type: 'object' });
   });
 
   it('does not let a small document grow into a huge one', () => {
