@@ -1,6 +1,6 @@
 // The TokenRequest of a caller: read as kube-apiserver reads it, and refused where it asks for what the façade does not give.
 
-import { invalidValue, requiredValue, unsupportedValue } from '../../api/field-error.ts';
+import { invalidValue, requiredValue, tooMany, unsupportedValue } from '../../api/field-error.ts';
 import { forbidden, invalid } from '../../api/status.ts';
 import { checkBoundKind } from '../../apimachinery/bound-object.ts';
 import { isKnownKind } from '../../apimachinery/known-kinds.ts';
@@ -114,6 +114,7 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
   const audiences = asked.length === 0 ? rules.defaultAudiences : asked;
   onDecoded({ request, audiences });
   checkNamespace(request, account);
+  checkOwners(request);
   checkAudiences(audiences, account, rules);
   checkBinding(request);
   const expirationSeconds = shortened(request.spec.expirationSeconds, rules.limits, warn);
@@ -128,8 +129,16 @@ const MAX_YAML_BYTES = 16 * 1024;
 const MAX_FIELD_MANAGER = 127;
 /** Each is told with all that are allowed, and a body has room for a million. */
 const MAX_AUDIENCES_TOLD = 10;
+/** Each becomes a field of the answer that has a manager, which takes long for a million of them. */
+const MAX_OWNERS = 1_000;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
+
+/** No server looks at the owners of a request. */
+function checkOwners({ metadata: { ownerReferences = [] } }: TokenRequest): void {
+  const { length } = ownerReferences;
+  if (length > MAX_OWNERS) throw invalid(KIND, '', [tooMany('metadata.ownerReferences', length, MAX_OWNERS)]);
+}
 
 function checkAudiences(audiences: readonly string[], { name }: PostedAccount, { ownAudiences, limits }: TokenRules): void {
   if (audiences.length === 0) throw invalid(KIND, '', [requiredValue('spec.audiences')]);

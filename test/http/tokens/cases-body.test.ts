@@ -189,6 +189,15 @@ describe('what is asked for', () => {
     expect(sent()).toMatchObject(expected);
   });
 
+  it('has an end, too: 1,001 owners', async () => {
+    const owned = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
+    expect(statusOf(await posted(owned(1_000)))).toBe(201);
+    expect(failureOf(await unsent(posted(owned(1_001))))).toMatchObject({
+      code: 422,
+      message: expect.stringContaining('metadata.ownerReferences: Too many: 1001: must have at most 1000 items'),
+    });
+  });
+
   it('is for this very account, in case 69', async () => {
     const answer = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
     expect(failureOf(answer)).toMatchObject({
