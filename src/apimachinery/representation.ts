@@ -5,13 +5,13 @@ import { goQuote } from '../std/go-text.ts';
 import type { ShownKind } from './kind.ts';
 import { apiVersionOf, type KubeObject } from './object.ts';
 import { objectStruct } from './schema/go-struct.ts';
-import { itemText, listText, objectText } from './wire/encode.ts';
+import { itemText, type ListFrame, type ListParts, listFrame, listText, objectText } from './wire/encode.ts';
 import type { Representation } from './wire/negotiate.ts';
 import { orderedJson } from './wire/ordered-json.ts';
 
 /** One page of a list. */
 export interface ListPage {
-  readonly items: readonly KubeObject[];
+  readonly items: Iterable<KubeObject>;
   readonly revision: number | string;
   /** Empty on the last page. */
   readonly continue: string;
@@ -47,7 +47,7 @@ export function showObject(object: KubeObject, view: View): string {
     case undefined:
       return textOf(object, view.kind);
     case 'Table':
-      return table({ resourceVersion: object.metadata.resourceVersion }, [object], view);
+      return tableOf(object, view);
     case 'PartialObjectMetadata':
       return metadataText(object, view);
     case 'PartialObjectMetadataList':
@@ -71,7 +71,13 @@ export type AnsweredKind = Pick<ShownKind, 'group' | 'kind' | 'builtIn' | 'schem
 
 /** The compact JSON of one page of a list. */
 export function showList(page: ListPage, view: View): string {
+  return listText(listParts(page, view));
+}
+
+/** The same in parts. */
+export function listParts(page: ListPage, view: View): ListParts {
   const { kind } = view;
+  const shown = (show: (item: KubeObject) => string) => Iterator.from(page.items).map(show);
   const metadata = {
     resourceVersion: String(page.revision),
     continue: page.continue,
@@ -81,20 +87,14 @@ export function showList(page: ListPage, view: View): string {
     case undefined: {
       const selfLink = page.selfLink === undefined ? {} : { selfLink: page.selfLink };
       const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata: { ...metadata, ...selfLink } };
-      return listText(
-        head,
-        page.items.map((item) => itemTextOf(item, kind)),
-        kind.builtIn,
-      );
+      return { ...listFrame(head, kind.builtIn), items: shown((item) => itemTextOf(item, kind)) };
     }
     case 'Table':
-      return table(metadata, page.items, view);
-    case 'PartialObjectMetadataList':
-      return listText(
-        { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata },
-        page.items.map((item) => metadataText(item, view)),
-        true,
-      );
+      return { ...tableFrame(metadata, view), items: shown((item) => row(item, view)) };
+    case 'PartialObjectMetadataList': {
+      const head = { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata };
+      return { ...listFrame(head, true), items: shown((item) => metadataText(item, view)) };
+    }
     case 'PartialObjectMetadata':
       throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goType(kind, 'List')})`);
   }
@@ -103,7 +103,7 @@ export function showList(page: ListPage, view: View): string {
 /** The compact JSON of the object of a watch event. Only the first event of a table repeats the columns. */
 export function showEvent(object: KubeObject, view: View, isFirst: boolean): string {
   if (view.as?.kind !== 'Table') return showObject(object, view);
-  return table({ resourceVersion: object.metadata.resourceVersion }, [object], view, isFirst);
+  return tableOf(object, view, isFirst);
 }
 
 interface TableMetadata {
@@ -112,7 +112,12 @@ interface TableMetadata {
   readonly remainingItemCount?: number;
 }
 
-function table(metadata: TableMetadata, objects: readonly KubeObject[], view: View, hasColumns = true): string {
+function tableOf(object: KubeObject, view: View, hasColumns = true): string {
+  const frame = tableFrame({ resourceVersion: object.metadata.resourceVersion }, view, hasColumns);
+  return listText({ ...frame, items: [row(object, view)] });
+}
+
+function tableFrame(metadata: TableMetadata, view: View, hasColumns = true): ListFrame {
   const { columns } = view.kind.table;
   const { continue: next = '', ...rest } = metadata;
   const head = orderedJson({
@@ -121,7 +126,7 @@ function table(metadata: TableMetadata, objects: readonly KubeObject[], view: Vi
     metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remaining(rest) },
     columnDefinitions: hasColumns ? columns : null,
   });
-  return `${head.slice(0, -1)},"rows":[${objects.map((object) => row(object, view)).join(',')}]}`;
+  return { before: `${head.slice(0, -1)},"rows":[`, after: ']}' };
 }
 
 function remaining({ remainingItemCount }: TableMetadata): object {

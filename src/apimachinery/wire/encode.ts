@@ -31,16 +31,37 @@ export interface ListHead {
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number };
 }
 
-/** The compact JSON of a list of ready item texts. Lists of custom resources sort their keys and always have `continue`. */
-export function listText({ apiVersion, kind, metadata }: ListHead, items: readonly string[], builtIn: boolean): string {
+/** The compact JSON of a list around its items. */
+export interface ListFrame {
+  /** Up to the bracket that opens them. */
+  readonly before: string;
+  /** From the bracket that closes them. */
+  readonly after: string;
+}
+
+/** A list in parts. */
+export interface ListParts extends ListFrame {
+  /** The text of each, made when its turn comes. */
+  readonly items: Iterable<string>;
+}
+
+/** What is around the items of a list. Lists of custom resources sort their keys and always have `continue`. */
+export function listFrame({ apiVersion, kind, metadata }: ListHead, builtIn: boolean): ListFrame {
   const { resourceVersion, continue: next = '', remainingItemCount } = metadata;
   const type = { apiVersion: goJsonString(apiVersion), kind: goJsonString(kind) };
-  const itemsText = `[${items.join(',')}]`;
   if (!builtIn) {
-    return `{"apiVersion":${type.apiVersion},"items":${itemsText},"kind":${type.kind},"metadata":${goJson({ ...metadata, continue: next })}}`;
+    return {
+      before: `{"apiVersion":${type.apiVersion},"items":[`,
+      after: `],"kind":${type.kind},"metadata":${goJson({ ...metadata, continue: next })}}`,
+    };
   }
   const meta = orderedJson({ resourceVersion, continue: next === '' ? undefined : next, remainingItemCount });
-  return `{"kind":${type.kind},"apiVersion":${type.apiVersion},"metadata":${meta},"items":${itemsText}}`;
+  return { before: `{"kind":${type.kind},"apiVersion":${type.apiVersion},"metadata":${meta},"items":[`, after: ']}' };
+}
+
+/** The compact JSON of a list. */
+export function listText({ before, items, after }: ListParts): string {
+  return `${before}${[...items].join(',')}${after}`;
 }
 
 /** One line of a watch; `object` is a ready text. */
@@ -50,11 +71,16 @@ export function watchEventText(type: string, object: string): string {
 
 /** The body of an answer whose compact JSON is `text`: compact with a newline, indented without, or YAML. */
 export function formatBody(text: string, { mediaType, pretty }: BodyFormat): string {
-  if (mediaType === 'yaml') return encodeYaml(toValue(parseJson(Buffer.from(text), Number.POSITIVE_INFINITY)));
+  if (mediaType === 'yaml') return yamlOf(text);
   return pretty ? indentJson(text) : `${text}\n`;
 }
 
 /** The body of an answer that holds one object. */
 export function encodeObject(object: KubeObject, { schema, ...format }: BodyFormat & { readonly schema?: Schema }): string {
   return formatBody(objectText(object, schema), format);
+}
+
+/** JSON that the server wrote, as YAML. */
+export function yamlOf(text: string): string {
+  return encodeYaml(toValue(parseJson(Buffer.from(text), Number.POSITIVE_INFINITY)));
 }

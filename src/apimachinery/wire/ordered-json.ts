@@ -2,10 +2,15 @@
 
 export { goStructJson as orderedJson } from '../../std/go-text.ts';
 
-/** Compact JSON, indented by two spaces as Go does it; `depth` is how far its first line is indented already. */
-export function indentJson(compact: string, depth = 0): string {
-  let margin = `\n${' '.repeat(depth)}`;
-  return compact.replace(TOKENS, (token) => {
+/** Compact JSON, indented by two spaces as Go does it. */
+export function indentJson(compact: string): string {
+  return jsonIndenter()(compact);
+}
+
+/** The same for a text that comes in pieces, each of whole tokens. */
+export function jsonIndenter(): (piece: string) => string {
+  let margin = '\n';
+  const indented = (token: string) => {
     switch (token) {
       case '{':
       case '[':
@@ -22,7 +27,8 @@ export function indentJson(compact: string, depth = 0): string {
       default:
         return token;
     }
-  });
+  };
+  return (piece) => piece.replace(TOKENS, indented);
 }
 
 /** Strings and empty containers stay as they are. */

@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { RegistryGroup, Version } from '../../api/names.ts';
-import { indentJson } from '../../apimachinery/wire/ordered-json.ts';
 import { formatVersion } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
@@ -18,13 +18,13 @@ const HEAD = Buffer.from(`{"apiVersion":"${RegistryGroup}/${Version}","items":[`
 const COMMA = Buffer.from(',');
 /** Small items are put together up to this size. */
 const SLICE_BYTES = 128 * 1024;
-/** To indent takes much longer than to write, and others wait meanwhile. */
-const INDENTED_LENGTH = 32 * 1024;
+/** To convert takes much longer than to write, and others wait meanwhile. */
+export const CONVERTED_LENGTH = 32 * 1024;
 /** How long a reader may take for one slice. */
 const STALLED_MS = 30_000;
 
 /** The metadata of a list. */
-export function listMetadata(page: ClusterPage): Readonly<Record<string, unknown>> {
+function listMetadata(page: ClusterPage): Readonly<Record<string, unknown>> {
   return {
     continue: page.continue,
     ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
@@ -53,20 +53,16 @@ export class ListBody {
   }
 }
 
-/** The slices of a list that is indented for people. */
-export function* indentedSlices(page: ClusterPage): Generator<string> {
-  const { whole, clusters, fingerprint } = page;
-  let slice = `{\n  "apiVersion": "${RegistryGroup}/${Version}",\n  "items": [`;
-  let separator = '';
-  for (const cluster of whole?.from('') ?? clusters) {
-    slice += `${separator}\n    ${indentJson(Buffer.concat(cluster.itemParts(fingerprint)).toString(), 4)}`;
-    separator = ',';
-    if (slice.length < INDENTED_LENGTH) continue;
+/** Pieces of a list, put together. */
+export function* joinedSlices(pieces: Iterable<string>): Generator<string> {
+  let slice = '';
+  for (const piece of pieces) {
+    slice += piece;
+    if (slice.length < CONVERTED_LENGTH) continue;
     yield slice;
     slice = '';
   }
-  const end = separator === '' ? ']' : '\n  ]';
-  yield `${slice}${end},\n  "kind": "ClusterList",\n  "metadata": ${indentJson(goJson(listMetadata(page)), 2)}\n}`;
+  if (slice !== '') yield slice;
 }
 
 /** Writes all slices; cuts off a reader who takes nothing for long. */
@@ -74,6 +70,8 @@ export async function writeSlices(slices: Slices | AsyncIterable<Buffer>, respon
   for await (const slice of slices) {
     if (response.destroyed) return;
     if (!response.write(slice)) await drained(response, clock);
+    // A system that takes everything at once would let nobody else have a turn.
+    else await setImmediate();
   }
 }
 
@@ -85,7 +83,7 @@ export function zipped(slices: Slices): AsyncIterable<Buffer> {
 }
 
 /** How many bytes the items are, with commas between them. */
-function lengthOf({ whole, clusters, fingerprint }: ClusterPage): number {
+export function lengthOf({ whole, clusters, fingerprint }: ClusterPage): number {
   const lengths = whole
     ? whole.blocks.map(({ bytes }) => bytes.length)
     : clusters.map((cluster) => cluster.itemLength(fingerprint) + COMMA.length);

@@ -7,9 +7,9 @@ import { Clusters } from '../../api/resources.ts';
 import { badRequest, notFound } from '../../api/status.ts';
 import { requestedVersion } from '../../apimachinery/list-revision.ts';
 import { type Reply, textReply } from '../../apimachinery/reply.ts';
-import { checkView, showList, showObject, type View } from '../../apimachinery/representation.ts';
+import { checkView, listParts, showObject, type View } from '../../apimachinery/representation.ts';
 import { acceptsGzip } from '../../apimachinery/wire/accept-gzip.ts';
-import { formatBody } from '../../apimachinery/wire/encode.ts';
+import { formatList } from '../../apimachinery/wire/list-pieces.ts';
 import { negotiate, type Representation } from '../../apimachinery/wire/negotiate.ts';
 import { flag, text } from '../../apimachinery/wire/query.ts';
 import { formatVersion, versionOf } from '../../domain/facade-version.ts';
@@ -18,7 +18,7 @@ import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { CLUSTER_KIND } from './cluster-kind.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { indentedSlices, ListBody, SELF_LINK, type Slices, writeSlices, zipped } from './list-body.ts';
+import { CONVERTED_LENGTH, joinedSlices, ListBody, lengthOf, SELF_LINK, type Slices, writeSlices, zipped } from './list-body.ts';
 import { type ClusterPage, readPage } from './page.ts';
 import type { Quota } from './quota.ts';
 import { selected } from './selected.ts';
@@ -33,8 +33,6 @@ export interface ReadDeps {
 
 /** Larger answers take a place among the full lists. */
 const LARGE_BYTES = 1 << 20;
-/** Longer lists are indented in slices. */
-const LONG_ITEMS = 100;
 /** Larger answers are written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Larger answers are compressed for those who accept it. */
@@ -49,11 +47,8 @@ export async function listClusters(deps: ReadDeps, request: FacadeRequest): Prom
   state.checkKnown();
   const { user } = request.caller;
   const page = await readPage(state, { selection, options, signal: request.signal, clock, visibility: () => access.visibleTo(user) });
-  const isList = representation.as === undefined && representation.mediaType === 'json';
-  if (isList && !representation.pretty) return plain(deps, request, page);
-  const isLong = (page.whole?.size ?? page.clusters.length) > LONG_ITEMS;
-  if (isList && isLong) return inSlices(deps, request, { slices: indentedSlices(page) });
-  return converted(request, page, { representation, view });
+  const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
+  return isPlain ? plain(deps, request, page) : converted(deps, request, { page, representation, view });
 }
 
 /** One cluster; those that are hidden and those that do not exist are the same. */
@@ -82,42 +77,49 @@ export function viewOf(request: FacadeRequest, as: Representation['as'], clock: 
 
 async function plain(deps: ReadDeps, request: FacadeRequest, page: ClusterPage): Promise<FacadeReply> {
   const body = new ListBody(page);
-  if (body.length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], body.length), 'application/json');
-  return inSlices(deps, request, { slices: body, length: body.length });
+  const { length } = body;
+  if (length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], length), 'application/json');
+  return inSlices(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
+}
+
+interface Converted {
+  readonly page: ClusterPage;
+  readonly representation: Representation;
+  readonly view: View;
+}
+
+async function converted(deps: ReadDeps, request: FacadeRequest, { page, representation, view }: Converted): Promise<FacadeReply> {
+  const { revision, fingerprint, whole, clusters } = page;
+  const items = Iterator.from(whole?.from('') ?? clusters).map((cluster) => cluster.at(formatVersion(cluster.revision, fingerprint)));
+  const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: SELF_LINK };
+  const pieces = formatList(listParts(list, view), representation);
+  const { contentType } = representation;
+  const length = lengthOf(page);
+  if (length <= CONVERTED_LENGTH) return wholeReply(request, [...pieces].join(''), contentType);
+  return inSlices(deps, request, { slices: joinedSlices(pieces), contentType, length, isExact: false });
 }
 
 interface Sliced {
   readonly slices: Slices;
-  /** Where it is known. */
-  readonly length?: number;
+  readonly contentType: string;
+  /** How many bytes the list is as compact JSON. */
+  readonly length: number;
+  /** Whether it is sent as such. */
+  readonly isExact: boolean;
 }
 
-function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slices, length }: Sliced): FacadeReply {
+function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slices, contentType, length, isExact }: Sliced): FacadeReply {
   const isZipped = acceptsGzip(request.header('accept-encoding'));
-  const isLarge = length === undefined || length > LARGE_BYTES;
-  const release = isLarge ? fullLists.take(request) : () => {};
-  const size = length === undefined ? {} : { 'content-length': String(length) };
+  const release = length > LARGE_BYTES ? fullLists.take(request) : () => {};
+  const size = isExact ? { 'content-length': String(length) } : {};
   return {
     status: 200,
-    headers: { 'content-type': 'application/json', ...VARY, ...(isZipped ? ZIPPED : size) },
+    headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size) },
     async write(response) {
       await writeSlices(isZipped ? zipped(slices) : slices, response, clock);
       release();
     },
   };
-}
-
-interface Shown {
-  readonly representation: Representation;
-  readonly view: View;
-}
-
-function converted(request: FacadeRequest, page: ClusterPage, { representation, view }: Shown): Promise<Reply> {
-  const { revision, fingerprint, whole } = page;
-  const clusters = whole ? [...whole.from('')] : page.clusters;
-  const items = clusters.map((cluster) => cluster.at(formatVersion(cluster.revision, fingerprint)));
-  const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: SELF_LINK };
-  return wholeReply(request, formatBody(showList(list, view), representation), representation.contentType);
 }
 
 async function wholeReply(request: FacadeRequest, body: string | Buffer, contentType: string): Promise<Reply> {

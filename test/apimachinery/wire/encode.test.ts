@@ -17,7 +17,15 @@ import {
 } from '../../../src/apimachinery/schema/go-struct.ts';
 import type { Schema } from '../../../src/apimachinery/schema/schema.ts';
 import { decodeTyped } from '../../../src/apimachinery/wire/decode-typed.ts';
-import { encodeObject, formatBody, itemText, listText, objectText, watchEventText } from '../../../src/apimachinery/wire/encode.ts';
+import {
+  encodeObject,
+  formatBody,
+  itemText,
+  listFrame,
+  listText,
+  objectText,
+  watchEventText,
+} from '../../../src/apimachinery/wire/encode.ts';
 import { toNode, toValue } from '../../../src/apimachinery/wire/json-node.ts';
 import { parseJson } from '../../../src/apimachinery/wire/json-parse.ts';
 import { orderedJson } from '../../../src/apimachinery/wire/ordered-json.ts';
@@ -136,18 +144,20 @@ describe('listText', () => {
 
   it('leaves out of built-in items what the list says already', () => {
     const head = { apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '5', continue: '' } };
-    expect(listText(head, [itemText(secret, schema)], true)).toBe(
+    expect(listText({ ...listFrame(head, true), items: [itemText(secret, schema)] })).toBe(
       '{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"s"}}]}',
     );
   });
 
   it('sorts the keys of custom lists, and always says where to continue', () => {
     const head = { apiVersion: 'a/v1', kind: 'BList', metadata: { resourceVersion: '5' } };
-    expect(listText(head, [], false)).toBe(
+    expect(listText({ ...listFrame(head, false), items: [] })).toBe(
       '{"apiVersion":"a/v1","items":[],"kind":"BList","metadata":{"continue":"","resourceVersion":"5"}}',
     );
     const page = { ...head, metadata: { resourceVersion: '5', continue: 'abc', remainingItemCount: 3 } };
-    expect(listText(page, [], false)).toContain('"metadata":{"continue":"abc","remainingItemCount":3,"resourceVersion":"5"}');
+    expect(listText({ ...listFrame(page, false), items: [] })).toContain(
+      '"metadata":{"continue":"abc","remainingItemCount":3,"resourceVersion":"5"}',
+    );
   });
 
   it('writes ten thousand objects in no time', () => {
@@ -158,7 +168,10 @@ describe('listText', () => {
     };
     const before = process.cpuUsage();
     const items = Array.from({ length: 10_000 }, () => itemText(object));
-    formatBody(listText({ apiVersion: 'v1', kind: 'List', metadata: {} }, items, false), { mediaType: 'json', pretty: true });
+    formatBody(listText({ ...listFrame({ apiVersion: 'v1', kind: 'List', metadata: {} }, false), items }), {
+      mediaType: 'json',
+      pretty: true,
+    });
     expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
   });
 });

@@ -10,6 +10,7 @@ import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
 const NOBODY = callerOf('nobody');
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 let hub: HandHub;
 let replica: Replica;
@@ -257,6 +258,30 @@ describe('a long list', () => {
     expect(stalled.destroyed).toBe(true);
   });
 
+  it.each([
+    ['YAML', 'application/yaml', ''],
+    ['a table', TABLE, 'includeObject=Object'],
+    ['a table in YAML', TABLE.replace('json', 'yaml'), ''],
+    ['metadata', TABLE.replace('Table', 'PartialObjectMetadataList'), ''],
+  ])('is one of those that are limited, and held by nobody who does not read, as %s', async (_, accept, query) => {
+    const asked = requestOf(query, ADMIN);
+    const request = { ...asked, preferences: { ...asked.preferences, accept } };
+    const replies = await Promise.all(Array.from({ length: 32 }, () => replica.endpoints.list(request)));
+    await expect(replica.endpoints.list(request)).rejects.toMatchObject({ code: 429 });
+    const stalled = new WatchStream(() => {});
+    stalled.isStalled = true;
+    const [reply] = replies;
+    if (reply === undefined || !('write' in reply)) throw new Error('not a stream');
+    expect(reply.headers['content-type']).toBe(accept.split(';')[0]);
+    const written = reply.write(stalled as unknown as ServerResponse);
+    await settled();
+    expect(stalled.writableLength).toBeLessThan(64_000);
+    replica.clock.advance(30_000);
+    await written;
+    expect(stalled.destroyed).toBe(true);
+    expect((await replica.endpoints.list(request)).status).toBe(200);
+  });
+
   it('that is compressed and that nobody reads ends as well', async () => {
     const reply = await replica.endpoints.list({ ...requestOf('', ADMIN), header: () => 'gzip' });
     if (!('write' in reply)) throw new Error('not a stream');
@@ -293,6 +318,27 @@ describe('a long list', () => {
       await expect(listing).rejects.toBe(gone.signal.reason);
     }
     expect(await replica.get('', lister)).toMatchObject({ status: 200 });
+  });
+
+  it('lets others have a turn between its slices, however fast it is taken', async () => {
+    const asked = requestOf('', ADMIN);
+    const reply = await replica.endpoints.list({ ...asked, preferences: { ...asked.preferences, accept: 'application/yaml' } });
+    if (!('write' in reply)) throw new Error('not a stream');
+    const sizes: number[] = [];
+    const turns = new Set<number>();
+    let turn = 0;
+    const fast = {
+      write: (slice: string) => {
+        turns.add(turn);
+        setImmediate(() => {
+          turn += 1;
+        });
+        return sizes.push(slice.length) > 0;
+      },
+    };
+    await reply.write(fast as unknown as ServerResponse);
+    expect(turns.size).toBe(sizes.length);
+    expect(Math.max(...sizes)).toBeLessThan(64_000);
   });
 
   it.each([
