@@ -17,6 +17,7 @@ import { FreshCache } from './fresh-cache.ts';
 import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
 import { overloaded } from './rate-limit.ts';
 import type { Caller, User } from './request.ts';
+import { userKey } from './user-key.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -60,7 +61,8 @@ export class Authenticator {
     const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find(tokenId, token), signal));
     if (user === undefined) throw unauthorized();
     const kept = new Sensitive(token);
-    return { user, tokenId, stillValid: async () => (await this.#find(tokenId, kept.reveal(), STREAM_TTL_MS)) !== undefined };
+    const stillValid = async () => isSame(user, await this.#find(tokenId, kept.reveal(), STREAM_TTL_MS));
+    return { user, tokenId, stillValid };
   }
 
   /** The user; undefined for a token that is not accepted. */
@@ -116,6 +118,11 @@ function isForUs({ audiences }: Fields, demanded: readonly string[]): boolean {
 
 function isSomebody({ username, groups }: User): boolean {
   return username !== '' && username !== 'system:anonymous' && !groups.includes('system:unauthenticated');
+}
+
+/** Whoever has lost a group does not keep what it let them see. */
+function isSame(user: User, found: User | undefined): boolean {
+  return found !== undefined && userKey(found) === userKey(user);
 }
 
 /** Exactly what the hub says; undefined where that is not a user. */

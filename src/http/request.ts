@@ -17,7 +17,7 @@ export interface Caller {
   readonly user: User;
   /** A digest of the bearer token, shared by all requests that carry it. */
   readonly tokenId: string;
-  /** Whether the hub still accepts the token, as of at most four seconds ago. Throws 503 when the hub gives no answer. */
+  /** Whether the hub still accepts the token, and for this very user, as of at most four seconds ago. Throws 503 when the hub gives no answer. */
   stillValid(): Promise<boolean>;
 }
 

@@ -22,7 +22,10 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   'more than one word, or odd characters, behind `Bearer`': [HEADER, '6: something behind the token'],
   'two `Authorization` headers': [HEADER, 'comes once, in case 7'],
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'is refused, and nothing is sent, in case %s'],
-  'the bearer token is revoked during a watch': ['http/clusters/token-checks.test.ts', 'ends within ten seconds, whenever that happens'],
+  'the bearer token is revoked, or its user has other groups, during a watch': [
+    'http/clusters/token-checks.test.ts',
+    'ends within ten seconds, whenever that happens',
+  ],
   'more requests than `--facade-rate`': [ABUSE, 'is cut to the rate that is set'],
   'very many tokens that are not known yet': [ABUSE, 'unknown tokens reaches the hub at a limited rate'],
   'no audiences': [BODY, '73: no audiences'],

@@ -1,7 +1,9 @@
-// Ends streams whose bearer token is no longer good. All streams of one token share one check.
+// Ends streams whose bearer token is no longer good, or no longer for the same user. All streams of one token and user share
+// one check.
 
 import type { Clock } from '../../std/clock.ts';
 import type { Caller } from '../request.ts';
+import { userKey } from '../user-key.ts';
 
 export interface TokenChecksOptions {
   readonly clock: Clock;
@@ -19,6 +21,7 @@ const SPREAD = 0.1;
 const PATIENCE_MS = 30_000;
 
 interface Check {
+  readonly key: string;
   readonly caller: Caller;
   readonly enders: Set<() => void>;
   goodAt: number;
@@ -35,19 +38,20 @@ export class TokenChecks {
 
   /** Calls `end` when the caller's token is no longer good, unless the returned function was called before. */
   join(caller: Caller, end: () => void): () => void {
-    const check = this.#checks.get(caller.tokenId) ?? this.#start(caller);
+    const key = keyOf(caller);
+    const check = this.#checks.get(key) ?? this.#start(key, caller);
     check.enders.add(end);
     return () => {
       check.enders.delete(end);
       if (check.enders.size > 0) return;
       check.cancel();
-      if (this.#checks.get(caller.tokenId) === check) this.#checks.delete(caller.tokenId);
+      if (this.#checks.get(key) === check) this.#checks.delete(key);
     };
   }
 
-  #start(caller: Caller): Check {
-    const check = { caller, enders: new Set<() => void>(), goodAt: this.#options.clock.monotonic(), cancel: () => {} };
-    this.#checks.set(caller.tokenId, check);
+  #start(key: string, caller: Caller): Check {
+    const check = { key, caller, enders: new Set<() => void>(), goodAt: this.#options.clock.monotonic(), cancel: () => {} };
+    this.#checks.set(key, check);
     // The request itself may have been let in by an older answer than streams are content with.
     void this.#look(check);
     return check;
@@ -62,7 +66,7 @@ export class TokenChecks {
     const isGood = await this.#isGood(check);
     if (check.enders.size === 0) return;
     if (isGood) return this.#plan(check);
-    this.#checks.delete(check.caller.tokenId);
+    this.#checks.delete(check.key);
     for (const end of check.enders) end();
   }
 
@@ -76,4 +80,8 @@ export class TokenChecks {
       return clock.monotonic() - check.goodAt < PATIENCE_MS;
     }
   }
+}
+
+function keyOf({ tokenId, user }: Caller): string {
+  return `${tokenId} ${userKey(user)}`;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { assert, asyncProperty, boolean, double, integer } from 'fast-check';
 import { Authenticator } from '../../../src/http/authenticate.ts';
 import { TokenChecks } from '../../../src/http/clusters/token-checks.ts';
+import type { Caller } from '../../../src/http/request.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
@@ -12,6 +13,7 @@ const STEP_MS = 100;
 class World {
   readonly clock = new FakeClock();
   isKnown = true;
+  groups = ['admins', 'staff'];
   reviews = 0;
   #keptAt = Number.NEGATIVE_INFINITY;
   readonly #keeps: boolean;
@@ -33,9 +35,9 @@ class World {
   }
 
   /** Opens a stream; says whether it is open. */
-  async stream(): Promise<() => boolean> {
+  async stream(caller?: Caller): Promise<() => boolean> {
     let isOpen = true;
-    this.#checks.join(await this.caller(), () => (isOpen = false));
+    this.#checks.join(caller ?? (await this.caller()), () => (isOpen = false));
     return () => isOpen;
   }
 
@@ -51,7 +53,7 @@ class World {
     const isKept = this.clock.monotonic() - this.#keptAt < KEPT_MS;
     if (!this.isKnown && !isKept) return { user: {}, error: 'invalid bearer token' };
     if (this.#keeps && !isKept) this.#keptAt = this.clock.monotonic();
-    return { authenticated: true, user: { username: 'alice' } };
+    return { authenticated: true, user: { username: 'alice', groups: this.groups } };
   }
 }
 
@@ -101,5 +103,38 @@ describe('a stream whose token is revoked', () => {
     await Promise.all(Array.from({ length: 50 }, () => world.stream()));
     await world.pass(60_000);
     expect(world.reviews).toBe(12);
+  });
+});
+
+describe('a stream whose caller has come to be in other groups', () => {
+  it('ends within ten seconds, and the caller comes back as who they are now', async () => {
+    const world = new World();
+    const isOpen = await world.stream();
+    await world.pass(3_000);
+    world.groups = ['staff'];
+    await world.pass(10_000);
+    expect(isOpen()).toBe(false);
+    const isBack = await world.stream();
+    await world.pass(10_000);
+    expect(isBack()).toBe(true);
+  });
+
+  it('goes on where the hub names the same groups in another order', async () => {
+    const world = new World();
+    const isOpen = await world.stream();
+    world.groups = ['staff', 'admins'];
+    await world.pass(20_000);
+    expect(isOpen()).toBe(true);
+  });
+
+  it('ends though another stream of the same token knows who they are now', async () => {
+    const world = new World();
+    const before = await world.caller();
+    world.groups = ['staff'];
+    await world.pass(10_000);
+    const isNewOpen = await world.stream();
+    const isOldOpen = await world.stream(before);
+    await world.pass(10_000);
+    expect([isOldOpen(), isNewOpen()]).toEqual([false, true]);
   });
 });
