@@ -49,7 +49,7 @@ export function pageLimit({ resourceVersion, limit }: ListOptions): number {
 }
 
 /** The answer to a version that lies in the future. */
-export function versionTooLarge(wanted: number | bigint, current: number): StatusError {
+export function versionTooLarge(wanted: number | bigint, current: number | string): StatusError {
   return statusError('Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,

@@ -4,6 +4,7 @@ import type { Subscription } from 'rxjs';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { serviceUnavailable } from '../../api/status.ts';
 import { versionTooLarge } from '../../apimachinery/list-revision.ts';
+import { formatVersion, versionOf } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Followed } from './cluster-access.ts';
 import { ClusterHistory, type HistoryOptions } from './history.ts';
@@ -44,11 +45,12 @@ export class ClusterState {
     if (this.history.revision === 0) throw serviceUnavailable('the clusters of the hub are not known yet', 1);
   }
 
-  /** Waits for a revision; 504 when it does not come soon. */
+  /** Waits for the hub's part of a version; 504 when it does not come soon. */
   async reached(
-    revision: number,
+    version: bigint,
     { signal, timeoutMs = WAIT_MS }: { readonly signal: AbortSignal; readonly timeoutMs?: number },
   ): Promise<void> {
+    const { revision, fingerprint } = versionOf(version);
     if (revision <= this.history.revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => revision <= this.history.revision && resolve();
@@ -58,6 +60,6 @@ export class ClusterState {
     await promise;
     this.#waiting.delete(look);
     cancel();
-    if (revision > this.history.revision) throw versionTooLarge(revision, this.history.revision);
+    if (revision > this.history.revision) throw versionTooLarge(version, formatVersion(this.history.revision, fingerprint));
   }
 }

@@ -38,9 +38,10 @@ export interface PageRequest {
 export async function readPage(state: ClusterState, request: PageRequest): Promise<ClusterPage> {
   const { selection, options, signal, visibility, clock } = request;
   const token = continuation(options);
-  const asked = versionOf(token?.revision ?? listedVersion(options));
+  const version = token?.revision ?? listedVersion(options);
+  const asked = versionOf(version);
   const timeLeftMs = timeLeft(options, clock);
-  await state.reached(asked.revision, { signal, timeoutMs: timeLeftMs() });
+  await state.reached(version, { signal, timeoutMs: timeLeftMs() });
   const seen = await inTime(visibility(), clock, timeLeftMs());
   const isPinned = asked.revision > 0 && (token !== undefined || isExact(options, selection));
   const range = { seen, selection, start: token?.start ?? '', limit: pageLimit(options) };

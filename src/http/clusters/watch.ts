@@ -72,8 +72,8 @@ async function serve(deps: WatchDeps, request: FacadeRequest, wanted: Wanted): P
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
-  const asked = versionOf(requestedVersion(options.resourceVersion));
-  const failure = options.sendInitialEvents === true ? await notReached(state, asked.revision, request.signal) : undefined;
+  const asked = requestedVersion(options.resourceVersion);
+  const failure = options.sendInitialEvents === true ? await notReached(state, asked, request.signal) : undefined;
   // From here on nothing awaits until the watcher is among the others, so nothing can be missed.
   const { user } = request.caller;
   const start = failure ?? startOf(state.history, access.visibleNow(user), options);
@@ -103,9 +103,9 @@ async function serve(deps: WatchDeps, request: FacadeRequest, wanted: Wanted): P
   for (const stop of stops) stop();
 }
 
-async function notReached(state: ClusterState, revision: number, signal: AbortSignal): Promise<Status | undefined> {
+async function notReached(state: ClusterState, version: bigint, signal: AbortSignal): Promise<Status | undefined> {
   try {
-    await state.reached(revision, { signal });
+    await state.reached(version, { signal });
     return undefined;
   } catch (error) {
     if (!hasReason(error, 'Timeout')) throw error;

@@ -202,6 +202,16 @@ describe('a version that is asked for', () => {
     expect((await hurried).status).toBe(504);
   });
 
+  it.each([
+    ['that no number of JavaScript can hold', '9007199254740993', 'current: 109$'],
+    ['of some rights', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
+  ])('is repeated as it was asked for: one %s', async (_, version, current) => {
+    const late = replica.get(`resourceVersion=${version}`, ADMIN);
+    await settled();
+    replica.clock.advance(3_000);
+    expect((await late).body.message).toMatch(new RegExp(`Too large resource version: ${version}, ${current}`));
+  });
+
   it('of other rights is as good as one of ours: only the hub’s part counts', async () => {
     const { resourceVersion } = (await replica.get('', ALICE)).body.metadata;
     expect(await namesOf(`resourceVersion=${resourceVersion}`)).toHaveLength(5);
