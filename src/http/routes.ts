@@ -4,6 +4,7 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { noMethod, noRoute } from '../apimachinery/refusals.ts';
 import { errorReply, type Reply } from '../apimachinery/reply.ts';
+import { flag } from '../apimachinery/wire/query.ts';
 import { Abandoned, type Exchange } from './exchange.ts';
 import type { Caller, Endpoint, FacadeReply, FacadeRequest } from './request.ts';
 import { errorAnswer, send } from './send.ts';
@@ -66,7 +67,7 @@ function addAuthenticatedRoutes(scope: FastifyInstance, options: RouteOptions): 
       url: path,
       handler: (request, reply) => {
         const { exchange } = request;
-        if (exchange.method !== method) void answer(request, reply, notAllowed(exchange, method));
+        if (!isServed(method, exchange)) void answer(request, reply, notAllowed(exchange, method));
         else
           endpoint(exchange).then(
             (found) => answer(request, reply, found),
@@ -82,6 +83,11 @@ function addAuthenticatedRoutes(scope: FastifyInstance, options: RouteOptions): 
       throw noRoute();
     },
   });
+}
+
+/** HEAD is GET without a body, of which a watch has nothing else. */
+function isServed(method: Route['method'], { method: asked, query }: Exchange): boolean {
+  return asked === method || (method === 'GET' && asked === 'HEAD' && !flag(query, 'watch'));
 }
 
 /** A path of which no names are known is nobody's. */

@@ -65,6 +65,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`Vary`': [RECORDED_LISTS, 'says what it depends on (case 117)'],
   'path with `//`, `..`, `%2F`, a trailing slash, or names that are none': [PATHS, 'is answered by 404, and nothing is sent'],
   'a method that is not served': [PATHS, 'other than POST is answered by 405'],
+  '`HEAD` with `watch=true`': ['http/server.test.ts', 'is refused where GET would be a watch'],
   'a path that is not served': [ABUSE, 'are not found by those who are known'],
   'headers of more than 16 KiB': [HEADER, 'is not 20 kB long, in case 9'],
   'a request that takes longer than 10 seconds to arrive': [BODY, 'comes within ten seconds, in case 62'],

@@ -1,6 +1,7 @@
 // What callers can do with connections, byte for byte, and what the server makes of it.
 
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect as connectPlain } from 'node:net';
 import { text as wholeText } from 'node:stream/consumers';
 import { connect } from 'node:tls';
@@ -41,7 +42,10 @@ beforeEach(async () => {
   server = await createFacadeServer({
     clock: systemClock,
     certificate: serving,
-    routes: [{ method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) }],
+    routes: [
+      { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
+      { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
+    ],
     documents: [{ path: '/document', reply: () => OK }],
     authenticate: async (rawHeaders) => {
       seen.push(rawHeaders);
@@ -103,6 +107,36 @@ describe('CONNECT', () => {
       secure.write('x');
       expect(secure.destroyed).toBe(true);
     });
+  });
+});
+
+describe('HEAD', () => {
+  const pieces = {
+    status: 200,
+    headers: { 'content-type': 'text/plain', 'content-length': '4' },
+    write: async (response: ServerResponse) => void (response.write('o') && response.write('kay')),
+  };
+
+  it.each([
+    ['at once', OK, '2'],
+    ['in pieces', pieces, '4'],
+  ])('is GET without the body, of what is sent %s', async (_, reply, length) => {
+    endpoint = async () => reply;
+    const { text } = await (await sent(`${request('HEAD /things')}${request('HEAD /things')}`)).read(
+      (so) => so.split('\r\n\r\n').length > 2,
+    );
+    const [first = '', second = '', rest] = text.split('\r\n\r\n');
+    for (const head of [first, second]) {
+      expect(head).toMatch(/^HTTP\/1.1 200 /);
+      expect(head).toContain(`content-length: ${length}`);
+    }
+    expect(rest).toBe('');
+  });
+
+  it('is refused where GET would be a watch', async () => {
+    const answer = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
+    expect(statusOf(answer)).toBe(405);
+    expect(answer.text).toMatch(/\r\nallow: GET\r\n/i);
   });
 });
 
