@@ -35,6 +35,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '3607 seconds for a token bound to a Pod': [BODY, '72: an hour for a Pod that would be a year'],
   'bound to a Node': [BODY, '76: bound to a Node'],
   '`dryRun=All`': [ISSUE, 'warns in a dry run of what Purser may not read'],
+  '`dryRun=All` where there is no such namespace': [ISSUE, 'refuses what it finds missing'],
   '`fieldManager` of exactly 128 characters': [PATHS, "'m'.repeat(128)"],
   '`fieldManager` that is too long and cannot be printed': [
     'apimachinery/wire/options.test.ts',

@@ -98,7 +98,10 @@ describe('the token endpoint', () => {
     expect((await world.post(TOKEN_REQUEST, { path })).headers['warning']).toBeUndefined();
     const missing = refusal(404, 'serviceaccounts "deployer" not found', { reason: 'NotFound', details: { kind: 'serviceaccounts' } });
     world.target.handle(withIdentity((_request, reply) => reply.json(404, missing)));
-    expect((await world.post(TOKEN_REQUEST, { path })).status).toBe(404);
+    expect(await world.post(TOKEN_REQUEST, { path })).toMatchObject({
+      status: 404,
+      body: expect.stringContaining('serviceaccounts \\"deployer\\" not found'),
+    });
     expect(world.tokenRequests).toEqual([]);
   });
 });
