@@ -9,6 +9,7 @@ const objects = objectsOf(contractServer({ controllers: true }));
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = `${NAMESPACES}/default/configmaps`;
 const SECRETS = `${NAMESPACES}/default/secrets`;
+const CLUSTER_ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 const HELD = { finalizers: ['hold.on/please'] };
 
 function ownedBy(...owners: readonly (Body & { readonly blocks?: boolean })[]): object {
@@ -71,6 +72,26 @@ describe('dependents', () => {
       const { body } = await objects.get(`${CONFIG_MAPS}/shared`);
       expect(body.metadata['ownerReferences']).toEqual([expect.objectContaining({ uid: left.metadata.uid })]);
     });
+  });
+
+  it('stay as they are if it cannot be told whether all their owners are there', async () => {
+    const gone = await objects.make(CONFIG_MAPS, configMap('doubtful'));
+    const unserved = { apiVersion: 'v1', kind: 'Zzz', metadata: { ...gone.metadata, name: 'zzz', uid: 'unserved' } };
+    await objects.make(CONFIG_MAPS, configMap('doubting', {}, ownedBy(gone, unserved)));
+    await objects.make(CLUSTER_ROLES, { metadata: { name: 'doubting', ...ownedBy(gone) } });
+    await objects.make(CONFIG_MAPS, configMap('undoubting', {}, ownedBy(gone)));
+    await objects.delete(`${CONFIG_MAPS}/doubtful`);
+    await isGone(`${CONFIG_MAPS}/undoubting`);
+    expect((await objects.get(`${CONFIG_MAPS}/doubting`)).body.metadata['ownerReferences']).toHaveLength(2);
+    expect((await objects.get(`${CLUSTER_ROLES}/doubting`)).body.metadata['ownerReferences']).toHaveLength(1);
+  });
+
+  it('go if their owner has another name or kind', async () => {
+    const owner = await objects.make(CONFIG_MAPS, configMap('named'));
+    const named = { ...owner, metadata: { ...owner.metadata, name: 'misnamed' } };
+    await objects.make(CONFIG_MAPS, configMap('by-name', {}, ownedBy(named)));
+    await objects.make(CONFIG_MAPS, configMap('by-kind', {}, ownedBy({ ...owner, kind: 'Secret' })));
+    for (const name of ['by-name', 'by-kind']) await isGone(`${CONFIG_MAPS}/${name}`);
   });
 
   it('wait for their own finalizers', async () => {

@@ -26,12 +26,13 @@ export function collectGarbage(api: Api): Stop {
 
 class GarbageCollector {
   readonly #api: Api;
-  readonly #graph = new OwnerGraph();
+  readonly #graph: OwnerGraph;
   /** By uid: how to call off the second look at an object whose owner is not there. */
   readonly #suspects = new Map<string, Stop>();
 
   constructor(api: Api) {
     this.#api = api;
+    this.#graph = new OwnerGraph(api.registry);
   }
 
   react({ type, resource, key, object }: Change): void {
@@ -44,9 +45,12 @@ class GarbageCollector {
 
   observe(place: Place, object: KubeObject): void {
     this.#graph.set(place, object);
-    const { uid = '', ownerReferences = [], deletionTimestamp } = object.metadata;
+    const { uid = '', deletionTimestamp } = object.metadata;
     if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#release(uid));
-    if (this.#graph.presentOwners(object).length === ownerReferences.length) return this.#acquit(object);
+    const lost = this.#graph.lostOwners(object);
+    if (lost.length === 0) return this.#acquit(object);
+    // Who is there under another name will not appear under this one.
+    if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#judge(place));
     if (this.#suspects.has(uid)) return;
     this.#suspects.set(
       uid,
@@ -68,9 +72,10 @@ class GarbageCollector {
     const object = this.#api.store.get(place.resource, place.key);
     if (object === undefined) return;
     this.#acquit(object);
-    const { ownerReferences = [] } = object.metadata;
-    const present = this.#graph.presentOwners(object);
-    if (present.length === ownerReferences.length) return;
+    const { ownerReferences = [], deletionTimestamp } = object.metadata;
+    const lost = this.#graph.lostOwners(object);
+    if (lost.length === 0 || deletionTimestamp !== undefined) return;
+    const present = ownerReferences.filter((owner) => !lost.includes(owner));
     if (present.length === 0) this.#delete(place, object);
     else this.#disown(place, object, present);
   }

@@ -1,6 +1,9 @@
 // Who owns whom, kept up to date change by change.
 
 import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
+import { parseGroupVersion } from '../../apimachinery/wire/type-meta.ts';
+import type { Registry } from '../kinds/registry.ts';
+import { resourceOf } from '../storage/kind-store.ts';
 
 /** Where an object is stored. */
 export interface Place {
@@ -9,7 +12,6 @@ export interface Place {
 }
 
 interface Node extends Place {
-  readonly namespace: string;
   readonly owners: readonly OwnerReference[];
 }
 
@@ -18,11 +20,16 @@ export class OwnerGraph {
   readonly #nodes = new Map<string, Node>();
   /** By the uid of the owner, whether that exists or not: the uids of its dependents. */
   readonly #dependents = new Map<string, Set<string>>();
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
 
   set(place: Place, { metadata }: KubeObject): void {
-    const { uid = '', namespace = '', ownerReferences: owners = [] } = metadata;
+    const { uid = '', ownerReferences: owners = [] } = metadata;
     this.#unlink(uid);
-    this.#nodes.set(uid, { ...place, namespace, owners });
+    this.#nodes.set(uid, { ...place, owners });
     for (const owner of owners) {
       const dependents = this.#dependents.get(owner.uid) ?? new Set();
       this.#dependents.set(owner.uid, dependents.add(uid));
@@ -42,13 +49,24 @@ export class OwnerGraph {
     return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
   }
 
-  /** The owners of an object that exist where it can have owners: in its own namespace or at the cluster scope. */
-  presentOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
-    return ownerReferences.filter(({ uid }) => {
-      const owner = this.#nodes.get(uid);
-      // Whether a cluster-scoped object's namespaced owner exists cannot be told from its reference, so it is never collected.
-      return owner !== undefined && (namespace === '' || owner.namespace === '' || owner.namespace === namespace);
-    });
+  /** The owners that an object does not have; none as long as there is one of which that cannot be told. */
+  lostOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
+    const lost: OwnerReference[] = [];
+    for (const owner of ownerReferences) {
+      const expected = this.#placeOf(owner, namespace);
+      if (expected === undefined) return [];
+      const found = this.#nodes.get(owner.uid);
+      if (found?.resource !== expected.resource || found.key !== expected.key) lost.push(owner);
+    }
+    return lost;
+  }
+
+  /** Where an owner has to be: in the namespace of its dependent or at the cluster scope. Its kind may not be known, nor its namespace. */
+  #placeOf({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Place | undefined {
+    const { group, version } = parseGroupVersion(apiVersion);
+    const kind = this.#registry.findKind(group, version, named);
+    if (kind === undefined || (kind.namespaced && namespace === '')) return undefined;
+    return { resource: resourceOf(kind), key: kind.namespaced ? `${namespace}/${name}` : name };
   }
 
   #unlink(uid: string): void {

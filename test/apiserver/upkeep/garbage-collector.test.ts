@@ -47,7 +47,7 @@ describe('the garbage collector', () => {
   });
 
   it('survives an object that cannot be deleted, and reports it', async () => {
-    const unseen = [{ ...ownedBy(owner), uid: 'unknown' }];
+    const unseen = [{ ...ownedBy(owner), kind: 'Namespace', uid: 'unknown' }];
     const system = world.find({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }) as KubeObject;
     await world.update({ ...system, metadata: { ...system.metadata, ownerReferences: unseen } });
     const child = await world.create(configMap('child', unseen));
@@ -67,6 +67,48 @@ describe('the garbage collector', () => {
     const elsewhere = { ...configMap('elsewhere'), metadata: { name: 'elsewhere', namespace: 'kube-public' } };
     const foreign = await world.create(elsewhere);
     const child = await world.create(configMap('child', [ownedBy(foreign)]));
+    await world.advance(30_000);
+    expect(world.find(child)).toBeUndefined();
+  });
+
+  it('keeps for ever what is owned by a kind that it does not know', async () => {
+    const unknown = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: 'tls', uid: 'unknown' };
+    const child = await world.create(configMap('child', [unknown, { ...ownedBy(owner), uid: 'never seen' }]));
+    await world.advance(60_000);
+    expect(world.find(child)?.metadata.ownerReferences).toHaveLength(2);
+  });
+
+  it('deletes what is owned by a kind that goes with its objects', async () => {
+    const names = { plural: 'bins', kind: 'Bin' };
+    const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
+    const definition = await world.create({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'bins.example.dev' },
+      spec: { group: 'example.dev', scope: 'Namespaced', names, versions },
+    });
+    const type = { apiVersion: 'example.dev/v1', kind: 'Bin' };
+    const bin = await world.create({ ...type, metadata: { name: 'bin', namespace: 'default' } });
+    const child = await world.create(configMap('child', [{ ...ownedBy(bin), ...type }]));
+    await world.delete(definition);
+    expect([world.find(definition), world.find(child)]).toEqual([undefined, undefined]);
+  });
+
+  it('keeps an object without a namespace whose owner has one: nobody can say which', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' };
+    const child = await world.create({ ...role, metadata: { name: 'child', ownerReferences: [{ ...ownedBy(owner), uid: 'unknown' }] } });
+    await world.advance(60_000);
+    expect(world.find(child)).toBeDefined();
+  });
+
+  it('waits for owners that were never seen even if another one is there under another name', async () => {
+    const child = await world.create(
+      configMap('child', [
+        { ...ownedBy(owner), name: 'other' },
+        { ...ownedBy(owner), uid: 'unknown' },
+      ]),
+    );
+    expect(world.find(child)).toBeDefined();
     await world.advance(30_000);
     expect(world.find(child)).toBeUndefined();
   });
