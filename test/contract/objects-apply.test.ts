@@ -225,6 +225,23 @@ describe('what an apply says', () => {
     expect((await apply('meant', 'm', configMap('meant', {}, { resourceVersion: '1' }))).status).toBe(201);
   });
 
+  it('may not say null where the schema does not', async () => {
+    const saying = (spec: object) => apply(`${WIDGETS}/nulls`, 'm', widget('nulls', { spec }));
+    expect(outcome(await saying({ size: 1, tags: null }))).toBe(
+      `422 Invalid: Widget.${GROUP} "nulls" is invalid: spec.tags: Invalid value: "null": spec.tags in body must be of type array: "null"`,
+    );
+    expect((await saying({ color: null })).body['spec']).toEqual({ color: 'red' });
+  });
+
+  it('that leaves null of what another manager owns is refused', async () => {
+    const applying = (manager: string, spec: object) => apply(`${WIDGETS}/left`, manager, widget('left', { spec }));
+    await applying('one', { slots: { a: {} } });
+    await applying('two', { slots: { a: { part: 'x' } } });
+    expect(outcome(await applying('two', {}))).toBe(
+      `422 Invalid: Widget.${GROUP} "left" is invalid: spec.slots.a: Invalid value: "null": spec.slots.a in body must be of type object: "null"`,
+    );
+  });
+
   it('must make a valid object', async () => {
     expect(outcome(await apply(`${WIDGETS}/invalid`, 'm', widget('invalid', { spec: { size: 101 } })))).toBe(
       `422 Invalid: Widget.${GROUP} "invalid" is invalid: spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100`,

@@ -142,6 +142,7 @@ const SCHEMA = {
           'x-kubernetes-list-type': 'map',
           'x-kubernetes-list-map-keys': ['name'],
         },
+        slots: { type: 'object', additionalProperties: { type: 'object', properties: { part: { type: 'string' } } } },
         plain: { type: 'array', items: { type: 'string' } },
         free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
         atom: { type: 'object', 'x-kubernetes-map-type': 'atomic', additionalProperties: { type: 'string' } },

@@ -15,11 +15,16 @@ export interface Pruned<T> {
 /** Drops unknown fields of a whole custom resource, and the nulls that its schema neither allows nor has a default for. */
 export function prune<T extends object>(object: T, schema: Schema): Pruned<T>;
 export function prune(object: Fields, schema: Schema): Pruned<Fields> {
+  const { value, unknown } = pruneUnknown(object, schema);
+  return { value: dropNulls(value, schema), unknown };
+}
+
+/** Drops unknown fields of a whole custom resource; nulls stay. */
+export function pruneUnknown(object: Fields, schema: Schema): Pruned<Fields> {
   const found: Found = { fields: [], metadata: [], embedded: [] };
   const root = { ...schema, 'x-kubernetes-embedded-resource': true };
-  const kept = pruneFields(object, root, { path: '', found, metadata: found.metadata });
-  const unknown = [...found.metadata, ...found.fields.sort(compareUtf8), ...found.embedded.sort(compareUtf8)];
-  return { value: dropNulls(kept, schema), unknown };
+  const value = pruneFields(object, root, { path: '', found, metadata: found.metadata });
+  return { value, unknown: [...found.metadata, ...found.fields.sort(compareUtf8), ...found.embedded.sort(compareUtf8)] };
 }
 
 /** The same for a value somewhere in a resource, such as a default; nulls stay. */

@@ -4,7 +4,7 @@ import { internalError, unclassified } from '../../api/status.ts';
 import { conversionProblem } from '../../apimachinery/fields/unstructured.ts';
 import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../../apimachinery/object.ts';
 import { OBJECT_META } from '../../apimachinery/schema/go-struct.ts';
-import { prune } from '../../apimachinery/schema/prune.ts';
+import { prune, pruneUnknown } from '../../apimachinery/schema/prune.ts';
 import type { Schema } from '../../apimachinery/schema/schema.ts';
 import { decodeEmbedded } from '../../apimachinery/wire/decode-embedded.ts';
 import { typeProblem } from '../../apimachinery/wire/decode-error.ts';
@@ -29,7 +29,7 @@ export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegi
   if (kind.builtIn) return decodePatchedBuiltIn(node, withDefaultType(type, kind), { kind, isRegistered });
   if (type.kind === '') throw new Error(missingField('Kind', body));
   if (type.version === '') throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
-  return decodeCustom(toValue(node) as Fields, kind);
+  return decodeCustom(toValue(node) as Fields, kind, prune);
 }
 
 /** Decodes what a strategic merge has produced, whatever type it says it is. */
@@ -40,10 +40,10 @@ export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
   return { object, strictErrors: strictErrors.toSorted() };
 }
 
-/** Decodes what an apply has produced. */
+/** Decodes what an apply has produced. Nulls in custom resources are left for validation to refuse: others may own what was there. */
 export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   const fields = document as unknown as Fields;
-  if (!kind.builtIn) return decodeCustom(fields, kind).object;
+  if (!kind.builtIn) return decodeCustom(fields, kind, pruneUnknown).object;
   const problem = conversionProblem(fields, kind.schema);
   if (problem !== undefined) {
     const { namespace = '', name = '' } = document.metadata;
@@ -70,9 +70,9 @@ function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, strictErrors };
 }
 
-function decodeCustom(fields: Fields, kind: Kind): DecodedDocument {
+function decodeCustom(fields: Fields, kind: Kind, pruned: typeof pruneUnknown): DecodedDocument {
   const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
-  const { value, unknown } = prune(fields, isOtherVersion(fields, kind) ? NOTHING : kind.schema);
+  const { value, unknown } = pruned(fields, isOtherVersion(fields, kind) ? NOTHING : kind.schema);
   const object = { ...decodeEmbedded(value, kind.schema), metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
 }
