@@ -346,6 +346,22 @@ describe('a definition', () => {
     ]);
   });
 
+  it('shows a dry run as what is stored would be read', async () => {
+    const status = struct({ phase: { type: 'string', default: 'New' } }, { default: {} });
+    const parts = { subresources: { status: {} } };
+    const served = version('v1', struct({ spec: struct({ x: text, lost: text }), status }), { ...parts, storage: false });
+    const stored = version('v2', struct({ spec: struct({ x: text }), status }), parts);
+    await define({ plural: 'drafts', kind: 'Draft', group: 'drafts.test', versions: [served, stored] });
+    const path = '/apis/drafts.test/v1/drafts';
+    await eventually(async () => expect((await ask(path)).status).toBe(200));
+    const shown = ({ body }: Answer) => [body.apiVersion, body['spec'], body['status']];
+    const expected = (x: string) => ['drafts.test/v1', { x }, { phase: 'New' }];
+    const body = { apiVersion: 'drafts.test/v1', kind: 'Draft', metadata: { name: 'a' }, spec: { x: 'x', lost: 'l' } };
+    expect(shown(await ask(`${path}?dryRun=All`, { body }))).toEqual(expected('x'));
+    expect(shown(await ask(path, { body }))).toEqual(expected('x'));
+    expect(shown(await change(`${path}/a?dryRun=All`, { spec: { x: 'y', lost: 'm' } }))).toEqual(expected('y'));
+  });
+
   it('lets fields be selected, and columns be shown', async () => {
     const schema = struct({ spec: struct({ color: text, size: { type: 'integer' }, list: { type: 'array', items: text } }) });
     const additionalPrinterColumns = [

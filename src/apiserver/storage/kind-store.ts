@@ -51,8 +51,12 @@ export class KindStore {
   }
 
   put(object: KubeObject): KubeObject {
-    const stored = this.kind.conversion?.toStored(object) ?? object;
-    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), stored));
+    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), this.#toStored(object)));
+  }
+
+  /** The object as it would be read if it were put. */
+  preview(object: KubeObject): KubeObject {
+    return this.#served(this.#toStored(object));
   }
 
   remove(object: KubeObject): KubeObject | undefined {
@@ -75,6 +79,10 @@ export class KindStore {
       object: this.#served(change.object),
       ...(change.previous && { previous: this.#served(change.previous) }),
     };
+  }
+
+  #toStored(object: KubeObject): KubeObject {
+    return this.kind.conversion?.toStored(object) ?? object;
   }
 
   /** Versions of a custom resource differ in nothing but their name: there is no conversion webhook here. */

@@ -34,7 +34,7 @@ export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Write
   if (!writer.dryRun && namesVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
   const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
   if (existing !== undefined) throw exists(kind, existing);
-  return writer.dryRun ? fresh : store.put(fresh);
+  return writer.dryRun ? store.preview(fresh) : store.put(fresh);
 }
 
 /** The object without the version that it is based on: a create that an update or an apply turns into has none. */

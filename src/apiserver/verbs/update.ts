@@ -52,8 +52,8 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
   checkValid(kind, prepared, rules.validateUpdate(prepared, live));
   kind.rules.warnings(prepared, live).forEach(writer.warn);
   if (isSame(kind, prepared, live)) return live;
-  if (writer.dryRun) return prepared;
   const store = storeOf(api, kind);
+  if (writer.dryRun) return store.preview(prepared);
   if (!isFinished(kind, prepared)) return store.put(prepared);
   // The last finalizer is gone: the write is the deletion, and watchers see the state before it.
   store.remove(live);
