@@ -165,6 +165,23 @@ describe('a role', () => {
     await eventually(async () => expect(await rules()).toEqual([rule('pods')]));
   });
 
+  it('that aggregates owns the rules of others as if it had applied them, and leaves its own if there are none', async () => {
+    const rule = (resource: string): Rule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
+    const selecting = (part: string) => ({ clusterRoleSelectors: [{ matchLabels: { part } }] });
+    const role = (name: string, rest: object) => ({ metadata: { name }, ...rest });
+    await make(`${RBAC}/clusterroles`, role('lone', { aggregationRule: selecting('of-nothing'), rules: [rule('nodes')] }));
+    await make(`${RBAC}/clusterroles`, role('shared', { aggregationRule: selecting('of-shared'), rules: [rule('nodes')] }));
+    await make(`${RBAC}/clusterroles`, { metadata: { name: 'part-shared', labels: { part: 'of-shared' } }, rules: [rule('pods')] });
+    const rules = async (name: string) => (await ask(`${RBAC}/clusterroles/${name}`)).body['rules'];
+    await eventually(async () => expect(await rules('shared')).toEqual([rule('pods')]));
+    const applied = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', ...role('shared', { rules: [] }) };
+    const headers = { 'content-type': 'application/apply-patch+yaml' };
+    expect(outcome(await ask(`${RBAC}/clusterroles/shared?fieldManager=m`, { method: 'PATCH', headers, body: applied }))).toBe(
+      '409 Conflict: Apply failed with 1 conflict: conflict with "clusterrole-aggregation-controller": .rules',
+    );
+    expect(await rules('lone')).toEqual([rule('nodes')]);
+  });
+
   it.each([
     [
       'a rule without verbs',

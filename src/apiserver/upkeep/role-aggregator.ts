@@ -5,7 +5,7 @@ import { sameValue } from '../../apimachinery/same-value.ts';
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../domain/label-selector.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Api } from '../verbs/api.ts';
-import { updateObject } from '../verbs/update.ts';
+import { applyObject } from '../verbs/apply.ts';
 import { type Stop, systemWriter, targetOf } from './upkeep.ts';
 
 const RESOURCE = 'rbac.authorization.k8s.io/clusterroles';
@@ -28,7 +28,12 @@ export function aggregateRoles(api: Api): Stop {
 /** Looks at the others as they are by now: roles that aggregate each other would swap their rules for ever otherwise. */
 function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
   const rules = aggregatedRules(role, rolesOf(api));
-  if (!sameValue(rules, role.rules ?? [])) updateObject(api, targetOf(kind, role), { ...role, rules }, WRITER);
+  if (sameValue(rules, role.rules ?? [])) return;
+  const { apiVersion, kind: type, metadata } = role;
+  // Where nothing is selected nothing is claimed, and rules that others have written stay.
+  const applied = { apiVersion, kind: type, metadata: { name: metadata.name }, ...(rules.length > 0 && { rules }) };
+  const body = Buffer.from(JSON.stringify(applied));
+  applyObject(api, targetOf(kind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
 }
 
 function rolesOf({ store }: Api): readonly ClusterRole[] {
