@@ -346,6 +346,16 @@ describe('a definition', () => {
     ]);
   });
 
+  it('shows its rules in one order, wherever they are', async () => {
+    const ruled = struct({}, { 'x-kubernetes-validations': [{ messageExpression: "'a'", message: 'm', rule: 'true' }] });
+    const documented = { type: 'string', externalDocs: { url: 'u', description: '' } };
+    const schema = struct({ spec: struct({ list: { type: 'array', items: ruled }, texts: { type: 'array', items: documented } }) });
+    const { body } = await ask(`${DEFINITIONS}?dryRun=All`, { body: definition({ plural: 'orders', kind: 'Order', schema }) });
+    const shown = JSON.stringify(body['spec']);
+    expect(shown).toContain(`{"type":"object","x-kubernetes-validations":[{"rule":"true","message":"m","messageExpression":"'a'"}]}`);
+    expect(shown).toContain('{"type":"string","externalDocs":{"url":"u"}}');
+  });
+
   it('shows a dry run as what is stored would be read', async () => {
     const status = struct({ phase: { type: 'string', default: 'New' } }, { default: {} });
     const parts = { subresources: { status: {} } };
