@@ -57,6 +57,15 @@ const SPEC = rules(
         },
       },
       'with-dash': text,
+      homes: rules(
+        { type: 'array', maxItems: 3, items: { type: 'object', properties: { street: text, 'post-code': text } } },
+        { rule: 'self.size() == 0 || has(self[0].street)' },
+        { rule: 'self.all(home, !has([home][0].post__dash__code))', message: 'no post codes' },
+      ),
+      places: rules(
+        { type: 'object', maxProperties: 3, additionalProperties: { type: 'object', properties: { street: text } } },
+        { rule: 'has(self["home"].street)' },
+      ),
     },
   },
   { rule: '!has(self.plain) || !has(self.said) || self.plain != self.said', message: 'plain and said differ', fieldPath: '.said' },
@@ -107,9 +116,17 @@ describe('a rule', () => {
     [{ portion: 'some' }, 'spec.portion: Invalid value: "some": a number or all'],
     [{ plain: 'x', said: 'x' }, 'spec.said: Invalid value: plain and said differ'],
     [{ 'with-dash': 'x' }, 'spec: Invalid value: no x'],
+    [{ homes: [{}] }, 'spec.homes: Invalid value: failed rule: self.size() == 0 || has(self[0].street)'],
+    [{ homes: [{ street: 's' }, { 'post-code': '1' }] }, 'spec.homes: Invalid value: no post codes'],
+    [{ places: { home: {} } }, 'spec.places: Invalid value: failed rule: has(self["home"].street)'],
+    [{ places: {} }, 'spec.places: Invalid value: "object": no such key: home evaluating rule: has(self["home"].street)'],
   ])('refuses %j', async (spec, problem) => {
     const { name, said } = await make(spec);
     expect(said).toBe(`422 Invalid: Ruled.rules.test "${name}" is invalid: ${problem}`);
+  });
+
+  it('finds fields of what is in lists and maps', async () => {
+    expect((await make({ homes: [{ street: 's' }, {}], places: { home: { street: 's' } } })).said).toBe('201');
   });
 
   it('of the whole object sees its name', async () => {

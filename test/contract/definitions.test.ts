@@ -161,6 +161,7 @@ describe('a definition is refused for', () => {
     ],
     ['zap(self.a)', {}, drawn("undeclared reference to 'zap' (in container '')", 'zap(self.a)', 4)],
     ['has(self.b)', {}, drawn("undefined field 'b'", 'has(self.b)', 4)],
+    ['has([self][0].b)', {}, drawn("undefined field 'b'", 'has([self][0].b)', 4)],
     ['has(self)', {}, drawn('invalid argument to has() macro', 'has(self)', 5)],
     ['self.a', {}, 'cel expression must evaluate to a bool'],
     ['self.a', { message: 'x' }, 'cel expression must evaluate to a bool'],

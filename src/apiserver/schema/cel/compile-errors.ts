@@ -2,17 +2,20 @@
 
 import type { Environment } from '@marcbachmann/cel-js';
 import { described } from './errors.ts';
+import { WIDE_HAS, withWideHas } from './has.ts';
 import { type CelNode, nodeAt, nodesIn, offsetOf, type Range } from './nodes.ts';
 
 /** What is wrong with an expression and where; undefined if nothing is. */
 export function compilationProblem(expression: string, environment: Environment): string | undefined {
-  const { valid, error } = environment.check(expression);
-  if (!valid) return problemText(error, { expression, environment });
-  return absentField({ expression, environment });
+  const compilation = { expression, text: withWideHas(expression, environment), environment };
+  const { valid, error } = environment.check(compilation.text);
+  return valid ? absentField(compilation) : problemText(error, compilation);
 }
 
 interface Compilation {
   readonly expression: string;
+  /** The same as the library reads it. */
+  readonly text: string;
   readonly environment: Environment;
 }
 
@@ -61,24 +64,24 @@ const FAULTS: Readonly<Record<string, (text: string, node: CelNode, compilation:
 
 /** `has` takes any field for the checker at hand; Kubernetes wants one that is declared. */
 function absentField(compilation: Compilation): string | undefined {
-  const { expression, environment } = compilation;
+  const { expression, text: read, environment } = compilation;
   for (const node of nodesIn(syntaxTree(compilation))) {
     const [name, fields] = Array.isArray(node.args) ? (node.args as readonly unknown[]) : [];
-    const [field] = node.op === 'call' && name === 'has' ? nodesIn(fields) : [];
-    const { error } = field === undefined ? {} : environment.check(expression.slice(field.start, field.end));
+    const [field] = node.op === 'call' && (name === 'has' || name === WIDE_HAS) ? nodesIn(fields) : [];
+    const { error } = field === undefined ? {} : environment.check(read.slice(field.start, field.end));
     const { code, text } = described(error);
     if (code === 'no_such_key') return drawn(`undefined field '${/[^ ]+$/.exec(text)?.[0] ?? ''}'`, expression, offsetOf(node, expression));
   }
   return undefined;
 }
 
-function typeOf({ start, end }: CelNode, { expression, environment }: Compilation): string | undefined {
-  return environment.check(expression.slice(start, end)).type;
+function typeOf({ start, end }: CelNode, { text, environment }: Compilation): string | undefined {
+  return environment.check(text.slice(start, end)).type;
 }
 
-function syntaxTree({ expression, environment }: Compilation): unknown {
+function syntaxTree({ text, environment }: Compilation): unknown {
   try {
-    return environment.parse(expression).ast;
+    return environment.parse(text).ast;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@
 import type { Schema, ValidationRule } from '../../../apimachinery/schema/schema.ts';
 import { compilationProblem } from './compile-errors.ts';
 import { CEL, SAFE_MATCHES } from './environment.ts';
+import { withWideHas } from './has.ts';
 import { typedEnvironment } from './types.ts';
 
 export interface CompiledRule {
@@ -38,7 +39,7 @@ function compile(rule: ValidationRule): CompiledRule {
 }
 
 function parsed(expression: string): { program: Program; usesOldSelf: boolean } {
-  const expressionProgram = UNTYPED.parse(expression);
+  const expressionProgram = UNTYPED.parse(withWideHas(expression, UNTYPED));
   const usesOldSelf = prepare(expressionProgram.ast);
   return { program: (self, oldSelf): unknown => expressionProgram({ self, oldSelf }), usesOldSelf };
 }
@@ -75,7 +76,7 @@ export function expressionProblem(expression: string, schema: Schema, { wanted, 
   if (environment === undefined) return 'compilation failed: rules cannot see values of this schema';
   const problem = compilationProblem(expression, environment);
   if (problem !== undefined) return `compilation failed: ${problem}`;
-  const { type } = environment.check(expression);
+  const { type } = environment.check(withWideHas(expression, environment));
   const isWanted = type === wanted || type === 'dyn';
   return isWanted ? undefined : wanted === 'bool' ? 'cel expression must evaluate to a bool' : 'must evaluate to a string';
 }

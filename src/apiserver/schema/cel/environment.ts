@@ -3,6 +3,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { isRequestUri } from '../format-checks.ts';
 import { matchesPattern, patternMatches } from '../pattern.ts';
+import { WIDE_HAS, wideHas } from './has.ts';
 
 /** Under this name `matches` runs in linear time; the library's own cannot be replaced. */
 export const SAFE_MATCHES = 'matchesPattern';
@@ -34,6 +35,7 @@ const LISTS = {
 /** What every rule may call; `self` and `oldSelf` are added per use. */
 export const CEL: Environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false });
 for (const [signature, handler] of Object.entries({ ...STRINGS, ...LISTS })) CEL.registerFunction(signature, handler, { async: false });
+CEL.registerFunction(`${WIDE_HAS}(ast): bool`, wideHas);
 
 const DURATION = new Environment().registerVariable('text', 'string');
 
