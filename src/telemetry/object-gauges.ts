@@ -51,9 +51,10 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_condition',
     help: 'The conditions of a Cluster: 1 for the status that each has, 0 for the others.',
-    // A Cluster that nobody has looked at must not go unnoticed because it has no series.
-    samplesOf: ({ metadata, status }) =>
+    // A Cluster that nobody has looked at must not go unnoticed because it has no series; one that is only to be listed must.
+    samplesOf: ({ metadata, spec, status }) =>
       CLUSTER_TYPES.flatMap((type) => {
+        if (spec.authInfo?.controller === undefined) return [];
         const present = status?.conditions?.find((condition) => condition.type === type)?.status ?? 'Unknown';
         return STATUSES.map((each) => [{ cluster: metadata.name ?? '', type, status: each }, each === present ? 1 : 0] as const);
       }),

@@ -131,7 +131,9 @@ describe('Metrics', () => {
   });
 
   it('tell each status of each condition that is ours, Unknown of those that nobody has found out', async () => {
-    const { metrics } = world({ clusters: [probed('prod-eu', 'True'), cluster('new')] });
+    const { spec, ...listed } = cluster('only-listed');
+    const onlyListed = { ...listed, spec: { ...spec, authInfo: {} } };
+    const { metrics } = world({ clusters: [probed('prod-eu', 'True'), cluster('new'), onlyListed] });
     const scraped = await scrape(metrics);
     const known = new Map([['prod-eu/Ready', 'True']]);
     const expected = ['prod-eu', 'new'].flatMap((name) =>
@@ -203,6 +205,7 @@ function probed(name: string, status: 'True' | 'Unknown'): Cluster {
 }
 
 function cluster(name: string): Cluster {
-  const { metadata, ...rest } = aCluster();
-  return { ...rest, metadata: { ...metadata, name } };
+  const { metadata, spec, ...rest } = aCluster();
+  const controller = { kind: 'Secret', namespace: 'purser-system', name } as const;
+  return { ...rest, metadata: { ...metadata, name }, spec: { ...spec, authInfo: { controller } } };
 }
