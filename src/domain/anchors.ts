@@ -54,10 +54,8 @@ export function anchorNote({ metadata }: ManagedToken, places: readonly AnchorPl
 /** The note that must be there before the next token is issued; undefined when it is. */
 export function missingNote(token: ManagedToken, record: TokenRecord | undefined): AnchorNote | undefined {
   const wanted = wantedAnchor(token);
-  const places = anchorsOf(token, record);
-  const isNoted = (token.metadata.annotations?.[Annotation.anchors] ?? '').split(' ').includes(placeText(wanted));
-  if (isNoted && token.metadata.finalizers?.includes(AnchorFinalizer)) return undefined;
-  return anchorNote(token, [wanted, ...places.filter((place) => !isSame(place, wanted))]);
+  if (isAnchored(token) && writtenPlaces(token).some((place) => isSame(place, wanted))) return undefined;
+  return anchorNote(token, [wanted, ...anchorsOf(token, record).filter((place) => !isSame(place, wanted))]);
 }
 
 export interface AnchorNote {
@@ -70,10 +68,17 @@ const MAX_PLACES = 16;
 
 /** Whoever has the finalizer and no note has an anchor where the spec says. */
 function notedAnchors(token: ManagedToken): readonly AnchorPlace[] {
-  const { finalizers = [], annotations = {} } = token.metadata;
-  if (!finalizers.includes(AnchorFinalizer)) return [];
-  const places = (annotations[Annotation.anchors] ?? '').split(' ').flatMap(placesIn);
+  if (!isAnchored(token)) return [];
+  const places = writtenPlaces(token);
   return places.length > 0 ? places : [wantedAnchor(token)];
+}
+
+function isAnchored({ metadata }: ManagedToken): boolean {
+  return metadata.finalizers?.includes(AnchorFinalizer) === true;
+}
+
+function writtenPlaces({ metadata }: ManagedToken): readonly AnchorPlace[] {
+  return (metadata.annotations?.[Annotation.anchors] ?? '').split(' ').flatMap(placesIn);
 }
 
 function placesIn(text: string): readonly AnchorPlace[] {

@@ -163,7 +163,8 @@ function writeOf(secret: StoredSecret | undefined): SecretWrite {
   return secret.immutable || secret.type !== 'Opaque' ? 'replace' : 'update';
 }
 
-function nextLookAt(now: number, candidates: readonly (number | undefined)[]): number {
+/** The first of these instants that lies ahead; a day from now at the latest. */
+export function nextLookAt(now: number, candidates: readonly (number | undefined)[]): number {
   const ahead = candidates.filter((at) => at !== undefined && at > now) as number[];
   return Math.min(now + LONGEST_WAIT_MS, ...ahead);
 }

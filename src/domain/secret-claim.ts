@@ -5,6 +5,7 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
+import { compareUtf8 } from '../std/go-text.ts';
 import { isOwnedBy } from './token-metadata.ts';
 import type { TokenObservation } from './token-observation.ts';
 import { secretNameOf } from './token-secret.ts';
@@ -34,10 +35,5 @@ function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {
 }
 
 function byAge({ metadata: a }: ManagedToken, { metadata: b }: ManagedToken): number {
-  return compared(a.creationTimestamp ?? '', b.creationTimestamp ?? '') || compared(a.uid ?? '', b.uid ?? '');
-}
-
-function compared(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return compareUtf8(a.creationTimestamp ?? '', b.creationTimestamp ?? '') || compareUtf8(a.uid ?? '', b.uid ?? '');
 }

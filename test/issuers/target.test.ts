@@ -56,6 +56,17 @@ describe('a target', () => {
     for (let time = 0; time < times; time++) await expect(scripts.call(timeout)).rejects.toMatchObject({ reason: 'ClusterTimeout' });
   }
 
+  /** One that five requests had no answer from, and that was then probed. */
+  async function probedAfterFive(ask: Ask<unknown>): Promise<Target> {
+    const scripts = scripted();
+    await failing(5, scripts);
+    await scripts
+      .prober(5_000)
+      .call(ask)
+      .catch(() => undefined);
+    return scripts;
+  }
+
   it('keeps its address when a request is called off', async () => {
     const scripts = scripted();
     const calling = new AbortController();
@@ -77,12 +88,7 @@ describe('a target', () => {
     ['an answer', async () => 'ok'],
     ['a refusal', () => Promise.reject(unauthorized())],
   ])('is asked again once a probe had %s', async (_name, ask: Ask<string>) => {
-    const scripts = scripted();
-    await failing(5, scripts);
-    await scripts
-      .prober(5_000)
-      .call(ask)
-      .catch(() => undefined);
+    const scripts = await probedAfterFive(ask);
     expect(() => scripts.rejectIfOpen()).not.toThrow();
   });
 
@@ -90,12 +96,7 @@ describe('a target', () => {
     ['no answer', timeout],
     ['word of an outage', () => Promise.reject(serviceUnavailable('nobody is behind this', 1))],
   ])('is left alone still when a probe had %s', async (_name, ask: Ask<never>) => {
-    const scripts = scripted();
-    await failing(5, scripts);
-    await scripts
-      .prober(5_000)
-      .call(ask)
-      .catch(() => undefined);
+    const scripts = await probedAfterFive(ask);
     expect(() => scripts.rejectIfOpen()).toThrow('failed so often');
   });
 

@@ -1,6 +1,7 @@
 // One look at a cluster over the wire: whether it answers as ready, and now and then its version and what we may do there.
 
 import { StatusError } from '../../api/status.ts';
+import { accessDecision } from '../../domain/access-decision.ts';
 import type { Fault } from '../../domain/cluster-reading.ts';
 import { versionText } from '../../domain/cluster-version.ts';
 import { type IssuingRights, narrowRights } from '../../domain/issuing-rights.ts';
@@ -101,6 +102,5 @@ async function accessOf(asker: Asker, namespaces: () => readonly string[], signa
 async function mayIssue(asker: Asker, where: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
   const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...where } };
   const review: unknown = await asker.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
-  const { status } = (review ?? {}) as { readonly status?: { readonly allowed?: unknown } | null };
-  return status?.allowed === true;
+  return accessDecision(review)?.allowed === true;
 }

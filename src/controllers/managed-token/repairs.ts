@@ -3,6 +3,7 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
+import { nextLookAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { IssuePlan, RewritePlan } from '../../domain/token-plan.ts';
@@ -19,8 +20,7 @@ export function pausedStep(deps: TokenDeps, plan: IssuePlan | RewritePlan, obser
   const undoneMs = isRepair(deps, plan, observation) ? repairPauseMs(deps, observation.token) : 0;
   if (unwrittenMs === 0 && undoneMs === 0) return undefined;
   const { failure } = deps.memory.of(observation.token.metadata.uid ?? '');
-  const dueAt = [state.renewAt, state.record?.expiresAt].filter((at) => at !== undefined && at > now) as number[];
-  const requeueAt = Math.min(now + Math.max(unwrittenMs, undoneMs), ...dueAt);
+  const requeueAt = nextLookAt(now, [now + Math.max(unwrittenMs, undoneMs), state.renewAt, state.record?.expiresAt]);
   return { observation, isDone: true, failure: undoneMs > 0 ? failureOf(UNDONE) : failure, requeueAt };
 }
 

@@ -37,7 +37,8 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   // Anchors go first, while it is known where they are; a target that does not answer must not keep the Secret.
   const { left, notes } = await dropAnchors(deps, observation.token, places, signal);
   const removed = await deleteSecrets(deps, observation, names, signal);
-  auditWithdrawal(deps, observation);
+  // What could not be deleted the last time, and cannot be now, is no news.
+  if (names.length > 0 || left.length < places.length) auditWithdrawal(deps, observation);
   // One that is removed no longer waits: the brake counts each once.
   recollection.forgetRefusals();
   withdrawals.removed(now);

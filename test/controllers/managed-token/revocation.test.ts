@@ -207,8 +207,8 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
   });
 
-  it('dies with the permission as soon as its cluster answers again', async () => {
-    await world.run();
+  it('dies with the permission as soon as its cluster answers again, and is called withdrawn once', async () => {
+    const controller = await world.run();
     const token = await withoutSecret(() => world.forbid());
     await world.target.stop();
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
@@ -217,6 +217,8 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     await world.target.restart();
     await world.pass(6 * MINUTE, 1_000);
     await world.until(() => isRejected(token));
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect(controller.logged.filter((line) => line.includes('"decision":"withdrawn"'))).toHaveLength(1);
   });
 
   it.each([

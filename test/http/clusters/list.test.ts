@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { indentJson } from '../../../src/apimachinery/wire/ordered-json.ts';
 import { versionOf } from '../../../src/domain/facade-version.ts';
+import type { FacadeReply } from '../../../src/http/request.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream, withToken } from './replica.ts';
 
@@ -25,6 +26,14 @@ beforeEach(() => {
 
 async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]> {
   return (await replica.get(query, caller)).body.items.map(({ metadata }) => metadata.name);
+}
+
+/** A reply on its way to a reader who takes nothing of it. */
+function readByNobody(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
+  if (!('write' in reply)) throw new Error('not a stream');
+  const stalled = new WatchStream(() => {});
+  stalled.isStalled = true;
+  return { stalled, written: reply.write(stalled as unknown as ServerResponse) };
 }
 
 describe('a list', () => {
@@ -256,11 +265,8 @@ describe('a long list', () => {
     );
     await replica.catchUp();
     const reply = await replica.endpoints.list(requestOf(query, caller));
-    if (!('write' in reply)) throw new Error('not a stream');
+    const { stalled, written } = readByNobody(reply);
     expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
-    const stalled = new WatchStream(() => {});
-    stalled.isStalled = true;
-    const written = reply.write(stalled as unknown as ServerResponse);
     await settled();
     expect(stalled.writableLength).toBeLessThan(600_000);
     replica.clock.advance(30_000);
@@ -278,12 +284,9 @@ describe('a long list', () => {
     const request = { ...asked, preferences: { ...asked.preferences, accept } };
     const replies = await Promise.all(Array.from({ length: 32 }, () => replica.endpoints.list(request)));
     await expect(replica.endpoints.list(request)).rejects.toMatchObject({ code: 429 });
-    const stalled = new WatchStream(() => {});
-    stalled.isStalled = true;
-    const [reply] = replies;
-    if (reply === undefined || !('write' in reply)) throw new Error('not a stream');
+    const [reply] = replies as [FacadeReply];
+    const { stalled, written } = readByNobody(reply);
     expect(reply.headers['content-type']).toBe(accept.split(';')[0]);
-    const written = reply.write(stalled as unknown as ServerResponse);
     await settled();
     expect(stalled.writableLength).toBeLessThan(64_000);
     replica.clock.advance(30_000);
@@ -294,10 +297,7 @@ describe('a long list', () => {
 
   it('that is compressed and that nobody reads ends as well', async () => {
     const reply = await replica.endpoints.list({ ...requestOf('', ADMIN), header: () => 'gzip' });
-    if (!('write' in reply)) throw new Error('not a stream');
-    const stalled = new WatchStream(() => {});
-    stalled.isStalled = true;
-    const written = reply.write(stalled as unknown as ServerResponse);
+    const { stalled, written } = readByNobody(reply);
     await eventually(() => expect(replica.clock.pending).toBe(1));
     replica.clock.advance(30_000);
     await written;
