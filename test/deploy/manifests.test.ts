@@ -60,7 +60,6 @@ describe('the Deployment', () => {
     ['spec.template.spec.securityContext.runAsUser', 65_532],
     ['spec.template.spec.securityContext.runAsGroup', 65_532],
     ['spec.template.spec.securityContext.seccompProfile.type', 'RuntimeDefault'],
-    ['spec.template.spec.securityContext.appArmorProfile.type', 'RuntimeDefault'],
     ['spec.template.spec.containers.0.securityContext.allowPrivilegeEscalation', false],
     ['spec.template.spec.containers.0.securityContext.readOnlyRootFilesystem', true],
     ['spec.template.spec.containers.0.securityContext.capabilities', { drop: ['ALL'] }],
@@ -71,6 +70,11 @@ describe('the Deployment', () => {
     ['spec.template.spec.volumes.0.projected.sources.0.serviceAccountToken.expirationSeconds', 3_600],
   ])('has %s = %j', (path, value) => {
     expect(deployment).toHaveProperty(path, value);
+  });
+
+  it('sets no AppArmor profile, because a node without AppArmor rejects such a pod', () => {
+    expect(deployment).not.toHaveProperty('spec.template.spec.securityContext.appArmorProfile');
+    expect(deployment).not.toHaveProperty('spec.template.spec.containers.0.securityContext.appArmorProfile');
   });
 
   it('is given longer to stop than Purser takes', () => {
