@@ -37,7 +37,7 @@ export const FailureReason = {
   EndpointNotPinned: 'the credential does not name this address among those that it may be sent to',
   AddressRefused: 'the address is one that Purser never connects to',
   IdentityUnknown: 'Purser could not find out who it is on the cluster',
-  OwnAccount: 'the service account is the one that Purser itself uses',
+  OwnAccount: "the service account is in the namespace of Purser's own service account on the cluster",
   TargetForbidden: "Purser's credential may not issue tokens for this service account",
   ServiceAccountNotFound: 'the service account is not there',
   BoundObjectNotFound: 'the object to bind the token to is not there, or is another one of the same name',

@@ -62,6 +62,11 @@ export function subjectOf({ namespace, name }: { readonly namespace: string; rea
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
+/** Returns the namespace of the service account that a user name stands for; undefined for other users. */
+export function serviceAccountNamespace(username: string): string | undefined {
+  return /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];
+}
+
 /** The Secret beside the account that tokens with revocation BoundSecret are bound to. */
 export function anchorName(tokenUID: string): string {
   return `purser-${tokenUID}`;

@@ -6,7 +6,7 @@ import type { Grant } from '../domain/grant.ts';
 import { checkGrant, grantedLifetimeMs, maxTokenLength } from '../domain/grant-check.ts';
 import { instantOf } from '../domain/instant.ts';
 import { type TokenClaims, tokenClaims } from '../domain/token-claims.ts';
-import { subjectOf, type TokenRequest } from '../domain/token-request.ts';
+import { serviceAccountNamespace, type TokenRequest } from '../domain/token-request.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../domain/untrusted.ts';
 import { objectPath } from '../kube/paths.ts';
 import type { Reply } from '../kube/reply.ts';
@@ -43,14 +43,18 @@ export async function exchangeToken(target: TokenSource, request: TokenRequest, 
   return { ...issued, warnings: warningTexts(reply.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
 }
 
-/** Throws an IssueError if the account is the one that we are on the target, or as long as that is not known. */
+/**
+ * Throws an IssueError if the service account is in the namespace of the account that Purser uses on the target, or while that
+ * account is unknown: an account beside it can often create tokens of it.
+ */
 export async function rejectOwnAccount(
   target: TokenSource,
   request: Pick<TokenRequest, 'namespace' | 'name'>,
   signal: AbortSignal,
 ): Promise<void> {
   const username = await ownUsername(target, signal);
-  if (username === subjectOf(request) || target.ownNamespace === request.namespace) throw new IssueError('OwnAccount', username);
+  const ownNamespaces = [target.ownNamespace, serviceAccountNamespace(username)];
+  if (ownNamespaces.includes(request.namespace)) throw new IssueError('OwnAccount');
 }
 
 interface Answered {

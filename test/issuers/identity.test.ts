@@ -37,6 +37,12 @@ describe('our own account', () => {
     expect(tokenRequests(server)).toEqual([]);
   });
 
+  it("gets no token for another service account in its own account's namespace", async () => {
+    const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(tokenRequests(server)).toEqual([]);
+  });
+
   it.each<[string, WireHandler, string]>([
     ['the answer names nobody', (_, reply) => reply.json(201, selfSubjectReview('')), 'IdentityUnknown'],
     ['the answer is nonsense', (_, reply) => reply.json(201, { status: [] }), 'IdentityUnknown'],
