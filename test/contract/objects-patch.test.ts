@@ -169,6 +169,30 @@ describe('a JSON patch', () => {
   });
 });
 
+describe('JSON patch copies', () => {
+  const LIMIT = 3 * 1024 * 1024;
+
+  it.each([
+    [LIMIT, '200'],
+    [LIMIT + 1, REJECTED],
+  ])('may copy %i bytes of JSON: %s', async (bytes, expected) => {
+    // The quotes of a string are copied, too.
+    const rest = bytes - 6 * 500_000;
+    const patch = [...Array.from({ length: 6 }, () => 'large'), 'rest'].flatMap((key) => [
+      { op: 'copy', from: `/data/${key}`, path: '/data/copy' },
+      { op: 'remove', path: '/data/copy' },
+    ]);
+    await objects.make(CONFIG_MAPS, configMap(`copied-${bytes}`, { data: { large: 'x'.repeat(500_000 - 2), rest: 'x'.repeat(rest - 2) } }));
+    expect(outcome(await objects.json(`${CONFIG_MAPS}/copied-${bytes}`, patch))).toBe(expected);
+  });
+
+  it('are rejected when each operation doubles the object', async () => {
+    await objects.post(CONFIG_MAPS, configMap('doubled', { data: { a: 'x' } }));
+    const patch = Array.from({ length: 28 }, (_, index) => ({ op: 'copy', from: '/data', path: `/data/k${index}` }));
+    expect(outcome(await objects.json(`${CONFIG_MAPS}/doubled`, patch))).toBe(REJECTED);
+  });
+});
+
 describe('a strategic merge patch', () => {
   it('merges lists by their key', async () => {
     const containers = [{ name: 'a', image: 'x:1' }];

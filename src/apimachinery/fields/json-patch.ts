@@ -1,13 +1,15 @@
 // JSON patches (RFC 6902) as Kubernetes applies them: replacing a missing member adds it, indexes may count from the end.
 
 import { badRequest, statusError } from '../../api/status.ts';
-import { goQuote } from '../../std/go-text.ts';
+import { goQuote, goStructJson } from '../../std/go-text.ts';
 import { type Fields, isFields } from '../object.ts';
 import { type JsonObject, sameValue } from '../same-value.ts';
 import { duplicateFields, type JsonEntry, type JsonNode } from '../wire/json-node.ts';
 import { jsonTypeName } from './json-type.ts';
 
 const MAX_OPERATIONS = 10_000;
+/** The limit of kube-apiserver on the JSON of all values that one patch copies, in bytes. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** What the server says of unknown fields: nothing, or it reads the patch strictly and reports them. */
 export type PatchReading = 'lax' | 'strict';
@@ -19,7 +21,9 @@ export function jsonPatch(document: unknown, patch: unknown, reading: PatchReadi
     const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`;
     throw statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
   }
-  return operations.reduce<unknown>((patched, operation) => applied(patched, operation), document);
+  const draft = new Draft(document);
+  operations.forEach((operation) => draft.apply(operation));
+  return draft.document;
 }
 
 /** What a strict reading objects to, in the order of the patch: `json patch unknown field "[0].extra"`. */
@@ -57,32 +61,94 @@ function parseOperations(patch: unknown, reading: PatchReading): readonly JsonOb
   });
 }
 
-function applied(document: unknown, operation: JsonObject): unknown {
-  const { value = null } = operation;
-  switch (operation['op']) {
-    case 'add':
-      return edit(document, pointer(operation['path']), added(value));
-    case 'remove':
-      return edit(document, pointer(operation['path']), removed);
-    case 'replace':
-      return operation['path'] === '' ? wholeDocument(value) : edit(document, pointer(operation['path']), replaced(value));
-    case 'move': {
-      const from = pointer(operation['from']);
-      return edit(edit(document, from, removed), pointer(operation['path']), added(valueAt(document, from)));
-    }
-    case 'copy':
-      return edit(document, pointer(operation['path']), added(valueAt(document, pointer(operation['from'])) ?? null));
-    case 'test':
-      return tested(document, operation['path'], value);
-    default:
-      throw rejected();
-  }
-}
+/** A document under a patch. It copies a container before its first change, and changes its own copies in place. */
+class Draft {
+  #document: unknown;
+  /** The containers made by this patch; no other document refers to them. */
+  readonly #own = new Set<unknown>();
+  /** The JSON of all copied values, in bytes. */
+  #copiedBytes = 0;
 
-function tested(document: unknown, path: unknown, value: unknown): unknown {
-  const found = path === '' ? document : valueAt(document, pointer(path));
-  if (!sameValue(found ?? null, value)) throw rejected();
-  return document;
+  constructor(document: unknown) {
+    this.#document = document;
+  }
+
+  get document(): unknown {
+    return this.#document;
+  }
+
+  apply(operation: JsonObject): void {
+    const { op, path, from, value = null } = operation;
+    switch (op) {
+      case 'add':
+        return this.#edit(pointer(path), add(value));
+      case 'remove':
+        return this.#edit(pointer(path), remove);
+      case 'replace':
+        return path === '' ? this.#replaceAll(value) : this.#edit(pointer(path), replace(value));
+      case 'move':
+        return this.#move(pointer(from), path);
+      case 'copy':
+        return this.#copy(pointer(from), pointer(path));
+      case 'test':
+        return this.#test(path, value);
+      default:
+        throw rejected();
+    }
+  }
+
+  #move(from: readonly string[], path: unknown): void {
+    const value = valueAt(this.#document, from);
+    this.#edit(from, remove);
+    this.#edit(pointer(path), add(value));
+  }
+
+  #copy(from: readonly string[], path: readonly string[]): void {
+    const value = valueAt(this.#document, from) ?? null;
+    this.#copiedBytes += Buffer.byteLength(goStructJson(value));
+    if (this.#copiedBytes > MAX_COPIED_BYTES) throw rejected();
+    this.#edit(path, add(this.#clone(value)));
+  }
+
+  #test(path: unknown, value: unknown): void {
+    const found = path === '' ? this.#document : valueAt(this.#document, pointer(path));
+    if (!sameValue(found ?? null, value)) throw rejected();
+  }
+
+  #replaceAll(value: unknown): void {
+    if (!isContainer(value)) throw rejected();
+    this.#document = value;
+  }
+
+  #edit(steps: readonly string[], change: Change): void {
+    this.#document = this.#ownCopy(this.#document);
+    let container = this.#document as Container;
+    for (const step of steps.slice(0, -1)) {
+      const inner = this.#ownCopy(member(container, step));
+      replace(inner)(container, step);
+      container = inner;
+    }
+    change(container, steps.at(-1) ?? '');
+  }
+
+  /** The container itself if this patch made it, otherwise a copy that shares its members. */
+  #ownCopy(value: unknown): Container {
+    if (!isContainer(value)) throw rejected();
+    if (this.#own.has(value)) return value;
+    const copy = Array.isArray(value) ? [...value] : { ...value };
+    this.#own.add(copy);
+    return copy;
+  }
+
+  /** A value that later changes of the original do not reach. Containers that never change are shared. */
+  #clone(value: unknown): unknown {
+    if (!this.#own.has(value)) return value;
+    const copy: unknown = Array.isArray(value)
+      ? value.map((item) => this.#clone(item))
+      : Object.fromEntries(Object.entries(value as Fields).map(([name, member]) => [name, this.#clone(member)]));
+    this.#own.add(copy);
+    return copy;
+  }
 }
 
 /** One failure for everything that does not apply; Kubernetes does not say which. */
@@ -97,13 +163,10 @@ function pointer(path: unknown): readonly string[] {
   return steps.map((step) => step.replaceAll(/~[01]/g, (escaped) => (escaped === '~1' ? '/' : '~')));
 }
 
-type Change = (container: Fields | readonly unknown[], step: string) => unknown;
+type Container = Record<string, unknown> | unknown[];
 
-function edit(container: unknown, [step = '', ...rest]: readonly string[], change: Change): unknown {
-  if (!isContainer(container)) throw rejected();
-  if (rest.length === 0) return change(container, step);
-  return replaced(edit(member(container, step), rest, change))(container, step);
-}
+/** Changes a member of a container in place. */
+type Change = (container: Container, step: string) => void;
 
 function valueAt(document: unknown, steps: readonly string[]): unknown {
   return steps.reduce<unknown>((container, step) => {
@@ -112,35 +175,37 @@ function valueAt(document: unknown, steps: readonly string[]): unknown {
   }, document);
 }
 
-function member(container: Fields | readonly unknown[], step: string): unknown {
-  if (isFields(container)) return Object.hasOwn(container, step) ? container[step] : undefined;
+function member(container: Container, step: string): unknown {
+  if (!Array.isArray(container)) return Object.hasOwn(container, step) ? container[step] : undefined;
   return container[position(step, container.length, container.length - 1)];
 }
 
-function added(value: unknown): Change {
+function add(value: unknown): Change {
   return (container, step) => {
-    if (isFields(container)) return { ...container, [step]: value };
+    if (!Array.isArray(container)) return setMember(container, step, value);
     const index = step === '-' ? container.length : position(step, container.length + 1, container.length);
-    return container.toSpliced(index, 0, value);
+    container.splice(index, 0, value);
   };
 }
 
-const removed: Change = (container, step) => {
-  if (!isFields(container)) return container.toSpliced(position(step, container.length, container.length - 1), 1);
-  if (!Object.hasOwn(container, step)) throw rejected();
-  return Object.fromEntries(Object.entries(container).filter(([name]) => name !== step));
+const remove: Change = (container, step) => {
+  if (Array.isArray(container)) {
+    container.splice(position(step, container.length, container.length - 1), 1);
+  } else if (!Object.hasOwn(container, step) || !Reflect.deleteProperty(container, step)) {
+    throw rejected();
+  }
 };
 
-function replaced(value: unknown): Change {
+function replace(value: unknown): Change {
   return (container, step) => {
-    if (isFields(container)) return { ...container, [step]: value };
-    return container.with(position(step, container.length, container.length - 1), value);
+    if (!Array.isArray(container)) return setMember(container, step, value);
+    container[position(step, container.length, container.length - 1)] = value;
   };
 }
 
-function wholeDocument(value: unknown): unknown {
-  if (!isContainer(value)) throw rejected();
-  return value;
+/** Sets a member, also one named `__proto__`. */
+function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** An index up to `last`; a negative one counts from `end`. */
@@ -151,6 +216,6 @@ function position(step: string, end: number, last: number): number {
   return index;
 }
 
-function isContainer(value: unknown): value is Fields | readonly unknown[] {
+function isContainer(value: unknown): value is Container {
   return Array.isArray(value) || isFields(value);
 }

@@ -93,6 +93,20 @@ describe('jsonPatch', () => {
     });
   });
 
+  it('keeps a copy apart from later changes of the original', () => {
+    const patch = [
+      { op: 'add', path: '/data/b', value: { c: 1 } },
+      { op: 'copy', from: '/data', path: '/copy' },
+      { op: 'add', path: '/data/b/d', value: 2 },
+      { op: 'add', path: '/copy/b/e', value: 3 },
+    ];
+    expect(jsonPatch({ data: { a: '1' } }, patch)).toEqual({
+      data: { a: '1', b: { c: 1, d: 2 } },
+      copy: { a: '1', b: { c: 1, e: 3 } },
+    });
+    expect(patch[0]?.value).toEqual({ c: 1 });
+  });
+
   it('reports unknown fields', () => {
     expect(jsonPatchProblems(parseJson(Buffer.from('[{"op":"test","path":"/a","extra":1},5,{"more":1}]')))).toEqual([
       'json patch unknown field "[0].extra"',
