@@ -1,7 +1,9 @@
 // What callers of the cluster list may read of a Cluster: what is named here, and nothing else.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { RegistryGroup, Version } from '../api/names.ts';
+import { ClusterConditionType, RegistryGroup, Version } from '../api/names.ts';
+import { ClusterReason } from '../api/reasons.ts';
+import { sentence } from './sentence.ts';
 import { type Fields, fieldsOf, isFields } from './untrusted.ts';
 
 /** A Cluster without everything that is not public. Annotations are public only under one of the prefixes. */
@@ -35,7 +37,10 @@ const METADATA = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimes
 const ENDPOINTS = ['caBundle'];
 const SERVER_ENDPOINT = ['clientCIDR', 'serverAddress'];
 const STATUS = ['type', 'version'];
-const CONDITION = ['type', 'status', 'reason', 'message', 'lastHeartbeatTime', 'lastTransitionTime'];
+const CONDITION_TYPES = new Set<unknown>(Object.values(ClusterConditionType));
+const CONDITION_STATUSES = new Set<unknown>(['True', 'False', 'Unknown']);
+const CONDITION_TIMES = ['lastHeartbeatTime', 'lastTransitionTime'];
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
 function publicEndpoints(endpoints: Fields): Fields {
   const { serverEndpoints } = endpoints;
@@ -46,7 +51,27 @@ function publicEndpoints(endpoints: Fields): Fields {
 }
 
 function conditionsOf({ conditions }: Fields): Fields {
-  return Array.isArray(conditions) ? { conditions: each(conditions, CONDITION) } : {};
+  if (!Array.isArray(conditions)) return {};
+  return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(publicCondition) };
+}
+
+/** Whether Purser writes conditions of this type; any other is not published. */
+function isKnownCondition({ type, status }: Fields): boolean {
+  return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
+}
+
+/** A condition whose texts come from the closed set of reasons. The stored message names Secrets, namespaces and addresses. */
+function publicCondition(condition: Fields): Fields {
+  const { type, status } = condition;
+  const times = Object.entries(picked(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
+  return { type, status, ...publicReason(condition['reason']), ...Object.fromEntries(times) };
+}
+
+function publicReason(reason: unknown): Fields {
+  if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
+    return { reason, message: sentence(ClusterReason[reason as ClusterReason]) };
+  }
+  return { reason: 'Unknown', message: 'Purser did not write this condition.' };
 }
 
 function each(items: readonly unknown[], names: readonly string[]): readonly Fields[] {

@@ -55,6 +55,10 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`Cache-Control` of an answer with a token': [ISSUE, 'lets nobody keep a token on its way'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
   'fields of a Cluster': ['http/clusters/public.property.test.ts', 'never leaves, whatever a Cluster holds'],
+  "`reason` and `message` of a Cluster's conditions": [
+    'domain/public-cluster.test.ts',
+    'replaces the stored message with the sentence of the reason',
+  ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   '`remainingItemCount`': [LIST, 'count what the caller may see'],
   '`resourceVersion`': [LIST, 'carries the hub’s numbers for those who see everything'],

@@ -145,7 +145,7 @@ class Draft {
     if (!this.#own.has(value)) return value;
     const copy: unknown = Array.isArray(value)
       ? value.map((item) => this.#clone(item))
-      : Object.fromEntries(Object.entries(value as Fields).map(([name, member]) => [name, this.#clone(member)]));
+      : Object.fromEntries(Object.entries(value as Fields).map(([name, field]) => [name, this.#clone(field)]));
     this.#own.add(copy);
     return copy;
   }

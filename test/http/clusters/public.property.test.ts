@@ -78,7 +78,12 @@ const cluster = fc
       type: 'K3s',
       version: 'v1',
       activeEndpoint: SECRET,
-      conditions: [{ ...condition, type: 'Ready', status: 'True', reason: 'R', message: 'm' }],
+      conditions: [
+        { ...condition, type: 'Ready', status: 'True', reason: 'ClusterReady', message: SECRET },
+        { ...condition, type: 'Authorized', status: 'False', reason: SECRET, message: SECRET, lastHeartbeatTime: SECRET },
+        { ...condition, type: SECRET, status: 'True', reason: 'ClusterReady', message: 'm', lastTransitionTime: SECRET },
+        { ...condition, type: 'Reachable', status: SECRET, reason: 'Answering', message: 'm' },
+      ],
     },
   }));
 
