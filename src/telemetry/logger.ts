@@ -43,6 +43,17 @@ function readableLine(line: string): string {
   const { level, time, msg, error, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const details = Object.entries(rest).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const { message = '', stack = '' } = (error ?? {}) as Record<string, string>;
-  const cause = `${message && `: ${message}`}${stack && `\n${stack}`}`;
-  return `${String(time).slice(11, 19)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${cause}${details.join('')}\n`;
+  const cause = message && `: ${message}`;
+  const text = `${String(time).slice(11, 19)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${cause}${details.join('')}`;
+  return [text, ...framesOf(stack)].map((each) => `${printable(each)}\n`).join('');
+}
+
+/** The lines of a stack that name calls, without the message before them. */
+function framesOf(stack: string): readonly string[] {
+  return stack.split('\n').filter((line) => /^ +at /.test(line));
+}
+
+/** Escapes characters that a terminal obeys or hides; a value must not look like a line of its own. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
 }

@@ -20,7 +20,19 @@ describe('createLogger', () => {
     const { lines, log } = logger({ readable: true });
     log.warn({ error: new Error('too late'), server: 'hub', count: 2 }, 'failed');
 
-    expect(lines.join('')).toMatch(/^\d\d:\d\d:\d\d WARN {2}failed: too late\n[^]+ server=hub count=2\n$/);
+    expect(lines.join('')).toMatch(/^\d\d:\d\d:\d\d WARN {2}failed: too late server=hub count=2\n( {4}at .+\n)+$/);
+  });
+
+  it('escapes control characters of keys, values and messages in a readable line', () => {
+    const { lines, log } = logger({ readable: true });
+    const forged = '\n12:00:00 INFO  token issued\r\u001b[2K\u009b2K\u2028\u202e';
+    log.warn({ error: new Error(forged), [`key${forged}`]: 1, boundObject: forged, list: [forged] }, `failed${forged}`);
+
+    const [first = '', ...frames] = lines.join('').trimEnd().split('\n');
+    expect(first).toMatch(/^\d\d:\d\d:\d\d WARN {2}failed\\u000a12:00:00 INFO /);
+    expect(first).toContain('boundObject=\\u000a12:00:00 INFO  token issued\\u000d\\u001b[2K\\u009b2K\\u2028\\u202e');
+    expect(first).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+    expect(frames.filter((line) => !line.startsWith('    at '))).toEqual([]);
   });
 
   it('leaves out what is below its level', () => {
