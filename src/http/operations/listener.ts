@@ -15,6 +15,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { type Health, healthReply } from './health.ts';
+import { isLoopback, isLoopbackHost } from './loopback-host.ts';
 
 export interface OperationsOptions {
   /** The address to listen on; all by default. */
@@ -56,6 +57,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
 const MAX_CONNECTIONS = 200;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const WRONG_HOST = 'This listener serves its own machine only. Request it as localhost or 127.0.0.1.\n';
 /** A scrape is work: those who come while so many are under way come again. */
 const MAX_SCRAPES = 4;
 
@@ -83,7 +85,9 @@ class Requests {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2);
-      if (request.method !== 'GET' && request.method !== 'HEAD') send(response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
+      if (isLoopback(this.#options.host ?? '') && !isLoopbackHost(request.headers.host)) send(response, plainText(421, WRONG_HOST));
+      else if (request.method !== 'GET' && request.method !== 'HEAD')
+        send(response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
       else if (path === '/metrics') await this.#scrape(request, response);
       else send(response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? plainText(404, '404 page not found\n'));
     } catch (error) {

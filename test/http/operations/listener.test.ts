@@ -56,6 +56,33 @@ describe('listenForOperations', () => {
     expect((encoding === undefined ? bytes : gunzipSync(bytes)).toString()).toBe('a 1\nb 2\n');
   });
 
+  it.each([
+    ['localhost:9464', 200],
+    ['LOCALHOST', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]:9464', 200],
+    ['rebound.example:9464', 421],
+    ['127.0.0.1.example', 421],
+    ['localhost:9464:1', 421],
+    ['', 421],
+  ])('on loopback, returns for the Host %j the code %i', async (host, code) => {
+    const url = await listen();
+    for (const path of ['/metrics', '/livez', '/other']) {
+      const { statusCode, body } = await request(`${url}${path}`, { headers: { host } });
+      expect([path, statusCode, (await body.text()).includes('own machine only')]).toEqual([
+        path,
+        code === 200 && path === '/other' ? 404 : code,
+        code === 421,
+      ]);
+    }
+  });
+
+  it('on all addresses, serves every Host', async () => {
+    const { port } = new URL(await listen({ host: undefined }));
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/livez`, { headers: { host: 'purser.example' } });
+    expect([statusCode, await body.text()]).toEqual([200, 'ok']);
+  });
+
   it('shows a certificate where there is one', async () => {
     const certificate = selfMadeCertificate([], Date.now());
     const url = await listen({ certificate });
