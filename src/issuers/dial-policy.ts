@@ -27,8 +27,15 @@ const LOOPBACK = blockList(OWN_MACHINE);
 const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
 /** IPv4 inside of IPv6, in forms long given up. */
 const EMBEDDED = ['::/96', '::ffff:0:0:0/96'];
-/** Where clouds tell their machines what is theirs, credentials among it. */
-const METADATA = ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::/32', 'fd20:ce::254/128'];
+/** Metadata services of clouds outside of link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
+export const METADATA = [
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
+  'fd00:ec2::/32',
+  'fd20:ce::254/128',
+  'fd00:42::42/128',
+];
 
 const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(roundabout)]);
 

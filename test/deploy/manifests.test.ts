@@ -1,11 +1,13 @@
 // What the manifests say, read from their files; a server has its say in test/real/deploy.test.ts.
 
 import { readdirSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { schemaWithOptions } from '../../deploy/generate-schema.ts';
 import { parseConfig } from '../../src/config/config.ts';
+import { METADATA } from '../../src/issuers/dial-policy.ts';
 import { readText } from '../support/repository.ts';
 
 interface Role {
@@ -97,9 +99,10 @@ describe('the NetworkPolicy', () => {
     expect(policy).not.toHaveProperty('spec.ingress.2');
   });
 
-  it('keeps Purser from the metadata of cloud machines', () => {
-    expect(policy).toHaveProperty('spec.egress.1.to.0.ipBlock', { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] });
-    expect(policy).toHaveProperty('spec.egress.1.to.1.ipBlock', { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] });
+  it('excludes the metadata services that Purser never dials', () => {
+    const ofFamily = (family: number) => METADATA.filter((block) => isIP(block.split('/')[0] ?? '') === family);
+    expect(policy).toHaveProperty('spec.egress.1.to.0.ipBlock', { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...ofFamily(4)] });
+    expect(policy).toHaveProperty('spec.egress.1.to.1.ipBlock', { cidr: '::/0', except: ['fe80::/10', ...ofFamily(6)] });
   });
 });
 

@@ -12,6 +12,8 @@ describe('dial policy', () => {
     ['the same, through NAT64', '64:ff9b::a9fe:a9fe'],
     ['the same, through 6to4', '2002:a9fe:a9fe::1'],
     ['the metadata of EC2 on IPv6', 'fd00:ec2::254'],
+    ['the metadata of Scaleway on IPv6', 'fd00:42::42'],
+    ['the metadata of Google on IPv6', 'fd20:ce::254'],
     ['the metadata of another cloud', '100.100.100.200'],
     ['the metadata of another cloud, through NAT64', '64:ff9b::6464:64c8'],
     ['the host of Azure', '168.63.129.16'],
