@@ -145,4 +145,5 @@ const API_VERSION = 'authentication.k8s.io/v1';
 export const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
-const MAX_SECONDS = 2 ** 32;
+/** Longest lifetime that a server takes in a request, in seconds. */
+export const MAX_SECONDS = 2 ** 32;

@@ -55,8 +55,8 @@ export interface Config {
   readonly credentialNamespaces: readonly string[];
   /** Namespaces whose accounts must be named in a rule. */
   readonly protectedNamespaces: readonly string[];
-  /** The longest lifetime that a ManagedToken may ask for. */
-  readonly maxExpirationSeconds: number | undefined;
+  /** Longest lifetime of a token; longer requests are shortened. */
+  readonly maxExpirationSeconds: number;
   /** The audiences that a ManagedToken may name; undefined for all. */
   readonly allowedAudiences: readonly string[] | undefined;
   /** The proxy by which clusters are reached, and those that are reached without. */

@@ -132,9 +132,9 @@ export const OPTIONS = {
   },
   'max-token-lifetime': {
     value: 'TIME',
-    otherwise: 'any',
+    initial: '24h',
     read: tokenLifetime,
-    text: 'the longest lifetime that a ManagedToken may ask for',
+    text: 'longest lifetime of a token; longer requests are shortened',
   },
   'allowed-audiences': { value: 'AUD,AUD', otherwise: 'all', read: texts, text: 'the audiences that a ManagedToken may name' },
   'verify-interval': {

@@ -31,7 +31,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   'no audiences': [BODY, '73: no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'in case 75'],
   'an audience outside of `--allowed-audiences`': [ISSUE, 'refuses audiences that the installation does not allow'],
-  'longer than `--max-token-lifetime`': [ISSUE, 'shortens what exceeds the ceiling'],
+  'longer than `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens what exceeds the ceiling'],
   '3607 seconds for a token bound to a Pod': [BODY, '72: an hour for a Pod that would be a year'],
   'bound to a Node': [BODY, '76: bound to a Node'],
   '`dryRun=All`': [ISSUE, 'warns in a dry run of what Purser may not read'],

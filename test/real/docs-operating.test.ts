@@ -179,7 +179,7 @@ describe('A manifest of the manual', () => {
 
     expect(complaints).toBe('');
     expect(textOf('Deployment')).toContain('"registry.example.com/purser:0.1.0"');
-    expect(textOf('Deployment')).toContain('"--max-token-lifetime=24h"');
+    expect(textOf('Deployment')).toContain('"--max-token-lifetime=8h"');
     expect(textOf('Deployment')).toContain('{"name":"HTTPS_PROXY","value":"http://proxy.example.com:8443"}');
     expect(textOf('NetworkPolicy')).toContain('"ports":[{"port":443},{"port":6443},{"port":8443}]');
     expect(textOf('NetworkPolicy')).toContain('"kubernetes.io/metadata.name":"observability"');

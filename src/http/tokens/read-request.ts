@@ -8,6 +8,7 @@ import {
   checkNamespace,
   defaultedTokenRequest,
   KIND,
+  MAX_SECONDS,
   type PostedAccount,
   TOKEN_REQUEST_KIND,
   type TokenRequest,
@@ -117,7 +118,7 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
   checkOwners(request);
   checkAudiences(audiences, account, rules);
   checkBinding(request);
-  const expirationSeconds = shortened(request.spec.expirationSeconds, rules.limits, warn);
+  const expirationSeconds = shortened(request, rules.limits, warn);
   const outgoing = outgoingOf(request, account, { audiences, expirationSeconds });
   const manager = fieldManagerName(fieldManager, incoming.userAgent);
   return { request, expirationSeconds, audiences, manager, dryRun, outgoing, warnings };
@@ -165,9 +166,13 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
   throw invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 
-/** As a server shortens what exceeds its own limit. */
-function shortened(seconds: number | bigint, { maxExpirationSeconds: max }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
-  if (max === undefined || seconds <= max) return seconds;
+/** Shortens as a server shortens a lifetime beyond its own limit. A lifetime that no server grants is left for the target to reject. */
+function shortened({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
+  const { expirationSeconds: seconds, boundObjectRef } = spec;
+  if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_SECONDS) return seconds;
+  const kind = BOUND_KINDS.find((each) => each === boundObjectRef?.kind);
+  const isExtended = isSilentlyExtended({ expirationSeconds: maxExpirationSeconds, ...(kind && { boundObject: { kind, name: '' } }) });
+  const max = isExtended ? maxExpirationSeconds - 1 : maxExpirationSeconds;
   warn(`requested expiration of ${seconds} seconds shortened to ${max} seconds`);
   return max;
 }

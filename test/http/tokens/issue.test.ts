@@ -56,6 +56,21 @@ describe('the token endpoint', () => {
     ).toBeUndefined();
   });
 
+  it('shortens a lifetime for a Pod by one more second where Kubernetes would issue a token for a year', async () => {
+    world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 3607 } });
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'pod' };
+    const { headers } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 7200, boundObjectRef } });
+    expect(headers['warning']).toBe('299 - "requested expiration of 7200 seconds shortened to 3606 seconds"');
+    expect(world.tokenRequests).toMatchObject([{ body: expect.stringContaining('"expirationSeconds":3606') }]);
+  });
+
+  it('leaves a lifetime of more than 2^32 seconds for the target to reject', async () => {
+    world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 900 } });
+    const { headers } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 2 ** 32 + 1 } });
+    expect(headers['warning']).toBeUndefined();
+    expect(world.tokenRequests).toMatchObject([{ body: expect.stringContaining(`"expirationSeconds":${2 ** 32 + 1}`) }]);
+  });
+
   it('refuses audiences that the installation does not allow', async () => {
     world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
     const { status, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api', 'other'] } });
