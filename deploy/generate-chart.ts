@@ -53,6 +53,11 @@ const VARIANTS = [
 
 /** What only comes on top. */
 const ADDITIONS = [
+  {
+    path: 'components/admission',
+    condition:
+      'and $.Values.admission.enabled ($.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")',
+  },
   { path: 'components/cert-manager', condition: '$.Values.certManager.enabled' },
   { path: 'components/monitoring', condition: '$.Values.monitoring.enabled' },
 ] as const;

@@ -10,6 +10,7 @@ jest.setTimeout(240_000);
 
 const CHART = join(import.meta.dirname, '../../deploy/chart');
 const OURS = ['-l', 'app.kubernetes.io/name=purser', '-o', 'name'];
+const CLUSTER_WIDE = 'clusterroles,clusterrolebindings,priorityclasses,validatingadmissionpolicies,validatingadmissionpolicybindings';
 let world: DeployWorld;
 
 beforeAll(async () => {
@@ -41,6 +42,9 @@ it('is installed, and Purser runs from what it made', async () => {
   const program = await world.startDeployed(await deployment('purser'));
   await eventually(async () => (await program.output()).includes('this process leads'));
   await program.stop();
+  expect(await names('validatingadmissionpolicies', ...OURS)).toEqual(
+    ['record', 'repoint'].map((name) => `validatingadmissionpolicy.admissionregistration.k8s.io/purser-${name}`),
+  );
   expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
 });
 
@@ -69,6 +73,6 @@ it('goes, and leaves the custom resources and what is in them', async () => {
   expect(await helm('uninstall', 'purser')).toMatchObject({ code: 0 });
 
   expect(await names('deployments,services,serviceaccounts,roles,rolebindings', '-n', 'purser-system', ...OURS)).toEqual([]);
-  expect(await names('clusterroles,clusterrolebindings,priorityclasses', ...OURS)).toEqual([]);
+  expect(await names(CLUSTER_WIDE, ...OURS)).toEqual([]);
   expect(await names('managedtokens', '-n', 'team-a', '-o', 'name')).toEqual(['managedtoken.tokens.purser.dev/ci-deployer']);
 });

@@ -15,28 +15,40 @@ import { isDeployment } from './deploy-world.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const CHART = join(DEPLOY, 'chart');
 
+const POLICIES = 'components/admission';
+/** Kind that `helm template` knows only if it is named; `helm install` finds it on the hub. */
+const SERVED = 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy';
 const VARIANTS = [
-  ['no choice', {}, { resources: ['base'] }],
-  ['the parts apart', { apart: true }, { resources: ['overlays/apart'] }],
-  ['named namespaces', { namespaces: ['team-a'] }, { resources: ['overlays/namespaces'] }],
-  ['a certificate of cert-manager', { certManager: { enabled: true } }, { resources: ['base'], components: ['components/cert-manager'] }],
-  ['custom resources by Purser', { options: { 'install-crds': true } }, { resources: ['base'], components: ['components/install-crds'] }],
+  ['no choice', {}, { resources: ['base'], components: [POLICIES] }],
+  ['no admission policies', { admission: { enabled: false } }, { resources: ['base'] }],
+  ['the parts apart', { apart: true }, { resources: ['overlays/apart'], components: [POLICIES] }],
+  ['named namespaces', { namespaces: ['team-a'] }, { resources: ['overlays/namespaces'], components: [POLICIES] }],
+  [
+    'a certificate of cert-manager',
+    { certManager: { enabled: true } },
+    { resources: ['base'], components: [POLICIES, 'components/cert-manager'] },
+  ],
+  [
+    'custom resources by Purser',
+    { options: { 'install-crds': true } },
+    { resources: ['base'], components: [POLICIES, 'components/install-crds'] },
+  ],
   [
     'credentials in another namespace',
     { options: { 'credential-namespaces': 'purser-system,fleet' } },
-    { resources: ['base'], components: ['components/credential-namespaces'] },
+    { resources: ['base'], components: [POLICIES, 'components/credential-namespaces'] },
   ],
   [
     'credentials in another namespace for parts that are apart',
     { apart: true, options: { 'credential-namespaces': 'purser-system,fleet' } },
-    { resources: ['overlays/apart'], components: ['components/credential-namespaces'] },
+    { resources: ['overlays/apart'], components: [POLICIES, 'components/credential-namespaces'] },
   ],
   [
     'custom resources by a Purser whose parts are apart',
     { apart: true, options: { 'install-crds': true } },
-    { resources: ['overlays/apart'], components: ['components/install-crds'] },
+    { resources: ['overlays/apart'], components: [POLICIES, 'components/install-crds'] },
   ],
-  ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: ['components/monitoring'] }],
+  ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: [POLICIES, 'components/monitoring'] }],
 ] as const;
 
 /** Options that would be at odds with ports, probes, roles or values of the chart, and those of the local run. */
@@ -69,6 +81,7 @@ describe('the Helm chart', () => {
       'overlays/namespaces',
       'overlays/credential-namespaces',
       'overlays/install-crds',
+      POLICIES,
       'components/cert-manager',
       'components/monitoring',
     ])
@@ -89,6 +102,12 @@ describe('the Helm chart', () => {
     // Helm keeps its records in the namespace: it has to be there before any template.
     const expected = new Map([...(await kustomized(kustomization))].filter(([, { kind }]) => kind !== 'Namespace'));
     expect(await charted(values)).toEqual(expected);
+  });
+
+  it('leaves out the admission policies for a hub that does not serve them', async () => {
+    const { output } = await run(helm(), ['template', 'purser', CHART]);
+    const kinds = [...objectsOf(output).values()].map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind.startsWith('ValidatingAdmissionPolicy'))).toEqual([]);
   });
 
   it('grants nothing outside of named namespaces where the parts run apart, too', async () => {
@@ -245,7 +264,7 @@ async function charted(values: object, namespace = 'purser-system'): Promise<Obj
 async function template(values: object, namespace: string) {
   const file = join(await newFolder(), 'values.json');
   await writeFile(file, JSON.stringify(values));
-  return await run(helm(), ['template', 'purser', CHART, '--namespace', namespace, '--values', file]);
+  return await run(helm(), ['template', 'purser', CHART, '--namespace', namespace, '--values', file, '--api-versions', SERVED]);
 }
 
 async function kustomized({ resources, components = [] }: Readonly<Record<string, readonly string[]>>): Promise<Objects> {

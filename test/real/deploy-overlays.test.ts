@@ -17,9 +17,10 @@ afterEach(() => world?.stop());
 
 const account = (name: string) => `system:serviceaccount:purser-system:${name}`;
 
-/** Purser started as an overlay says, with a target registered. */
-async function deployed(path: string): Promise<readonly Program[]> {
+/** Starts Purser from an overlay, with or without the admission policies, and registers a target. */
+async function deployed(path: string, policies: 'with policies' | 'without policies'): Promise<readonly Program[]> {
   world = await DeployWorld.start(path);
+  if (policies === 'with policies') await world.enforcePolicies();
   await world.register('target-1');
   const programs: Program[] = [];
   for (const deployment of (await kustomized(path)).filter(isDeployment)) programs.push(await world.startDeployed(deployment));
@@ -82,13 +83,14 @@ async function scraped(name: string): Promise<void> {
 /** What is granted for cases that do not come up here, as in the tests of the base. */
 const notUsed = (...ofEvents: readonly string[]): readonly string[] => [
   ...ofEvents.map((place) => `patch events ${place}`),
+  `record managedtokens ${ofEvents.at(-1)}`,
   'update configmaps purser-facade-ca in purser-system (purser-controller)',
   'update secrets purser-facade-tls in purser-system (purser-controller)',
 ];
 
 describe('the overlay', () => {
   it('apart: the façade issues what it may, the controller keeps the rest, and neither is refused anything', async () => {
-    await deployed('overlays/apart');
+    await deployed('overlays/apart', 'with policies');
     await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
     await exercised();
     await scraped('purser-controller');
@@ -107,7 +109,7 @@ describe('the overlay', () => {
 
   it('namespaces upon apart, with credentials in another namespace: neither part is refused anything', async () => {
     const path = await stacked();
-    await deployed(path);
+    await deployed(path, 'without policies');
     await movedCredential('target-1', 'fleet');
     await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
     await exercised();
@@ -125,7 +127,7 @@ describe('the overlay', () => {
   });
 
   it('namespaces: tokens of those that are named are kept, the others are not even seen', async () => {
-    const [program] = await deployed('overlays/namespaces');
+    const [program] = await deployed('overlays/namespaces', 'with policies');
     for (const name of ['ci-deployer', 'flux']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
     await exercised();
     await scraped('purser');

@@ -32,6 +32,8 @@ describe('The manual for Helm', () => {
 
   it('leaves nothing behind', async () => {
     expect(await failures(uninstall, place.shell)).toEqual([]);
-    expect(await place.world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns,priorityclass', '-o', 'name')).not.toContain('purser');
+    expect(
+      await place.world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns,priorityclass,validatingadmissionpolicy', '-o', 'name'),
+    ).not.toContain('purser');
   });
 });
