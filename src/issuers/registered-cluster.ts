@@ -1,7 +1,9 @@
 // What the hub says of a cluster: the Cluster itself, and our credential for it.
 
 import type { Cluster } from '../api/cluster.gen.ts';
+import { CredentialSecretKey } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
+import { serverUrl } from '../domain/server-url.ts';
 import type { Store } from '../kube/store.ts';
 
 /** A Cluster and our credential for it; issuers never read the hub themselves. */
@@ -28,6 +30,31 @@ export function registeredCluster(
 export function credentialKeys({ spec }: Cluster): readonly string[] {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? [`${controller.namespace}/${controller.name}`] : [];
+}
+
+/**
+ * Returns a name for the cluster that is dialled, the same for all Clusters that lead to one server: the first address that the credential
+ * is pinned to. Undefined if nothing can be dialled, because the Cluster has no credential.
+ */
+export function dialedServer({ cluster, credential }: RegisteredCluster): string | undefined {
+  if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';
+  return credential && firstPin(credential);
+}
+
+const firstPins = new WeakMap<Secret, string>();
+
+/** Read for every key that becomes ready, and the same until the Secret changes. */
+function firstPin(credential: Secret): string {
+  const known = firstPins.get(credential);
+  if (known !== undefined) return known;
+  const { data = {}, metadata } = credential;
+  const [address = ''] = Buffer.from(data[CredentialSecretKey.server] ?? '', 'base64')
+    .toString('utf8')
+    .trim()
+    .split(/[\s,]+/, 1);
+  const pin = serverUrl(address) ?? `${metadata.namespace}/${metadata.name}`;
+  firstPins.set(credential, pin);
+  return pin;
 }
 
 /** What tells one registration from the next: another Cluster or spec, another credential. */

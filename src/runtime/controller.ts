@@ -19,10 +19,20 @@ export interface ControllerOptions<K> {
   readonly concurrency: number;
   /** How many keys of one lane may run at once; all by default. */
   readonly concurrencyPerLane?: number;
-  /** The lane and the deadline of a key when it becomes ready; the same for all by default. */
+  /** See `Limits`; Infinity by default. */
+  readonly tenantShare?: number;
+  /** The place of a key when it becomes ready; the same for all by default. */
   readonly placeOf?: (key: K) => Place;
-  /** Told at the start how to ask how many keys are due and wait. */
-  readonly onQueue?: (depth: () => number) => void;
+  /** Called at the start with functions that read the state of the queue. */
+  readonly onQueue?: (queue: QueueState) => void;
+}
+
+/** State of a controller's queue at the time of each call. */
+export interface QueueState {
+  /** Returns the number of keys that are due and wait for a slot. */
+  readonly depth: () => number;
+  /** Returns the tenants with a running key and the slots that each holds. */
+  readonly held: () => Iterable<readonly [tenant: string, slots: number]>;
 }
 
 interface Run<K> {
@@ -85,11 +95,14 @@ class Pump<K> {
   #isDraining = false;
 
   constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
-    const { concurrency, concurrencyPerLane = concurrency, placeOf = () => SOLE_PLACE } = options;
+    const { concurrency, concurrencyPerLane = concurrency, tenantShare = Infinity, placeOf = () => SOLE_PLACE } = options;
     this.#options = options;
     this.#outcomes = outcomes;
-    this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, placeOf });
-    options.onQueue?.(() => (this.#isEnding ? 0 : this.#queue.depth(options.clock.now())));
+    this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, tenantShare, placeOf });
+    options.onQueue?.({
+      depth: () => (this.#isEnding ? 0 : this.#queue.depth(options.clock.now())),
+      held: () => this.#queue.held(),
+    });
   }
 
   /** Starts nothing before the caller has finished, so that of many requests made together the most urgent runs first. */

@@ -1,45 +1,93 @@
-// Which of the keys that are ready may run next: the most urgent one whose lane has room. What hangs in one lane, such as
-// the keys of a cluster that is gone, takes up no more than that lane's share.
+// The ready keys, and the choice of the next one to run. Keys are grouped twice: by lane, such as a target cluster, and by tenant, such
+// as a namespace. A flow holds the ready keys of one tenant in one lane.
+//
+//   tenants ──fewest running first──▶ tenant ──most urgent first──▶ flow ──most urgent first──▶ key
+//
+// Keys that hang in one lane take no slot of another lane. Tenants choose how urgent their keys are, so urgency orders only the
+// keys of one tenant; between tenants the one with the fewest running keys goes first.
 
 import { KeyHeap } from './key-heap.ts';
 
 export interface Limits {
-  /** How many keys may run at once. */
+  /** Maximum number of running keys. */
   readonly concurrency: number;
-  /** How many of one lane; less than `concurrency`, or one lane can stop the others. */
+  /** Maximum number of running keys in one lane; less than `concurrency`, or one lane can block the others. */
   readonly concurrencyPerLane: number;
+  /**
+   * Maximum ratio between the slots that one tenant holds and the slots that are free, in a lane and in total. With 8 a single tenant
+   * holds at most 8/9 of the slots, so a newcomer never waits for a tenant whose keys hang. Infinity: no such limit.
+   */
+  readonly tenantShare: number;
 }
 
-/** When a key's turn comes: by its deadline, then by when it was due, then in the order of requests. */
+/** Group of a key: its lane and its tenant. */
+export interface Group {
+  readonly lane: string;
+  readonly tenant: string;
+}
+
+/** Position of a key within its flow: by deadline, then by due time, then in the order of requests. */
 export interface Turn {
   readonly deadlineAt: number;
   readonly dueAt: number;
   readonly order: number;
 }
 
-/** What hangs together. */
-export interface Lane<K> {
+interface Lane<K> {
   readonly name: string;
-  readonly ready: KeyHeap<K, Turn>;
+  readonly flows: Map<string, Flow<K>>;
+  /** Flows with ready keys that have to wait for a slot of this lane. */
+  readonly parked: KeyHeap<Flow<K>, Rank>;
   running: number;
+  /** Start tag of the flow that was served last; flows that become busy start here. */
+  virtualTime: number;
 }
 
-/** A key that was given its turn, and the lane in which it runs. */
+interface Tenant<K> {
+  readonly name: string;
+  /** Flows with ready keys whose lanes had a slot for them when last checked. */
+  readonly open: KeyHeap<Flow<K>, Turn>;
+  /** Number of flows, idle ones excluded. */
+  flows: number;
+  running: number;
+  served: number;
+}
+
+/** The ready keys of one tenant in one lane. */
+export interface Flow<K> {
+  readonly lane: Lane<K>;
+  readonly tenant: Tenant<K>;
+  readonly ready: KeyHeap<K, Turn>;
+  running: number;
+  served: number;
+}
+
+/** A key that was given a slot, and the flow that holds the slot. */
 export interface Taken<K> {
   readonly key: K;
-  readonly lane: Lane<K>;
+  readonly flow: Flow<K>;
   readonly turn: Turn;
 }
 
-/** Ready keys in lanes, and how many of each lane run. A lane with neither is forgotten. Finding the next key looks at no other. */
+/** Order between tenants: fewest running keys, then round robin, then urgency. */
+interface Rank {
+  readonly running: number;
+  readonly served: number;
+  readonly turn: Turn;
+}
+
+/** Holds ready keys and counts running ones. Every operation takes logarithmic time, amortized. Forgets idle lanes and tenants. */
 export class Lanes<K> {
   readonly #limits: Limits;
   readonly #lanes = new Map<string, Lane<K>>();
-  /** The lane of each ready key. */
-  readonly #laneOf = new Map<K, Lane<K>>();
-  /** Lanes with a ready key and room for it, by the turn of their first. */
-  readonly #open = new KeyHeap<Lane<K>, Turn>(compareTurns);
+  readonly #tenants = new Map<string, Tenant<K>>();
+  /** Flow of each ready key. */
+  readonly #flowOf = new Map<K, Flow<K>>();
+  /** Tenants with an open flow. */
+  readonly #open = new KeyHeap<Tenant<K>, Rank>(compareRanks);
   #running = 0;
+  /** Start tag of the tenant that was served last. */
+  #virtualTime = 0;
 
   /** Throws for limits under which nothing would ever run. */
   constructor(limits: Limits) {
@@ -49,66 +97,181 @@ export class Lanes<K> {
     this.#limits = limits;
   }
 
-  /** Whether as many keys run as may. */
+  /** Whether all slots are taken. */
   get isFull(): boolean {
     return this.#running >= this.#limits.concurrency;
   }
 
-  /** How many keys are ready. */
+  /** Number of ready keys. */
   get waiting(): number {
-    return this.#laneOf.size;
+    return this.#flowOf.size;
   }
 
-  /** How many lanes are remembered. */
+  /** Number of lanes with a ready or running key. */
   get size(): number {
     return this.#lanes.size;
   }
 
-  /** Makes a key ready that is not. */
-  add(key: K, name: string, turn: Turn): void {
-    const lane = this.#lanes.get(name) ?? { name, ready: new KeyHeap(compareTurns), running: 0 };
-    this.#lanes.set(name, lane);
-    this.#laneOf.set(key, lane);
-    lane.ready.set(key, turn);
-    this.#review(lane);
+  /** Tenants with a running key and the slots that each holds. */
+  *held(): Generator<readonly [tenant: string, slots: number]> {
+    for (const { name, running } of this.#tenants.values()) if (running > 0) yield [name, running];
   }
 
-  /** Takes a ready key back and returns its turn; undefined if it was not ready. */
+  /** Makes a key ready. The key must not be ready. */
+  add(key: K, group: Group, turn: Turn): void {
+    const flow = this.#flow(group);
+    if (flow.ready.size === 0) flow.served = Math.max(flow.served, flow.lane.virtualTime);
+    if (flow.tenant.open.size === 0) flow.tenant.served = Math.max(flow.tenant.served, this.#virtualTime);
+    this.#flowOf.set(key, flow);
+    flow.ready.set(key, turn);
+    this.#settle(flow);
+  }
+
+  /** Removes a ready key and returns its turn; undefined if the key was not ready. */
   remove(key: K): Turn | undefined {
-    const lane = this.#laneOf.get(key);
-    if (lane === undefined) return undefined;
-    this.#laneOf.delete(key);
-    const turn = lane.ready.remove(key);
-    this.#review(lane);
+    const flow = this.#flowOf.get(key);
+    if (flow === undefined) return undefined;
+    this.#flowOf.delete(key);
+    const turn = flow.ready.remove(key);
+    this.#settle(flow);
+    // The flow may have been the one that the free slot of the lane was meant for.
+    this.#unpark(flow.lane);
     return turn;
   }
 
-  /** Lets the next key run, until `release`; undefined while no ready key may. */
+  /** Gives the next key a slot, until `release`; undefined while no ready key may run. */
   take(): Taken<K> | undefined {
-    const lane = this.isFull ? undefined : this.#open.first?.key;
-    const first = lane?.ready.first;
-    if (lane === undefined || first === undefined) return undefined;
-    this.#running += 1;
-    lane.running += 1;
-    this.remove(first.key);
-    return { key: first.key, lane, turn: first.priority };
+    for (let tenant = this.#open.first?.key; tenant !== undefined; tenant = this.#open.first?.key) {
+      // The first tenant has the fewest running keys: if it is over its share, all are.
+      if (this.isFull || this.#isOverShare(tenant)) return undefined;
+      const flow = tenant.open.first?.key;
+      const first = flow?.ready.first;
+      if (flow === undefined || first === undefined) return undefined;
+      if (this.#hasSlot(flow)) return this.#start(flow, first.key, first.priority);
+      this.#park(flow);
+    }
+    return undefined;
   }
 
-  /** Frees the place of a key that ran in this lane. */
-  release(lane: Lane<K>): void {
-    this.#running -= 1;
-    lane.running -= 1;
-    this.#review(lane);
+  /** Frees the slot of a key that ran in this flow. */
+  release(flow: Flow<K>): void {
+    this.#count(flow, -1);
+    this.#settle(flow);
+    this.#unpark(flow.lane);
   }
 
-  /** To be called after every change of a lane. */
-  #review(lane: Lane<K>): void {
-    const { name, ready, running } = lane;
-    const hasRoom = running < this.#limits.concurrencyPerLane;
-    if (ready.first !== undefined && hasRoom) this.#open.set(lane, ready.first.priority);
-    else this.#open.remove(lane);
-    if (ready.size === 0 && running === 0) this.#lanes.delete(name);
+  #start(flow: Flow<K>, key: K, turn: Turn): Taken<K> {
+    const { lane, tenant } = flow;
+    this.#virtualTime = tenant.served;
+    tenant.served += 1;
+    lane.virtualTime = flow.served;
+    flow.served += 1;
+    this.#count(flow, 1);
+    this.#flowOf.delete(key);
+    flow.ready.remove(key);
+    this.#settle(flow);
+    return { key, flow, turn };
   }
+
+  #count(flow: Flow<K>, by: 1 | -1): void {
+    this.#running += by;
+    flow.running += by;
+    flow.lane.running += by;
+    flow.tenant.running += by;
+  }
+
+  #isOverShare({ running }: Tenant<K>): boolean {
+    const { concurrency, tenantShare } = this.#limits;
+    return running > 0 && running >= tenantShare * (concurrency - this.#running);
+  }
+
+  #hasSlot({ lane, running }: Flow<K>): boolean {
+    const { concurrencyPerLane, tenantShare } = this.#limits;
+    const free = concurrencyPerLane - lane.running;
+    return free > 0 && (running === 0 || running < tenantShare * free);
+  }
+
+  /** To be called after every change of a flow. */
+  #settle(flow: Flow<K>): void {
+    const { lane, tenant } = flow;
+    const first = flow.ready.first?.priority;
+    const isParked = lane.parked.get(flow) !== undefined;
+    if (first === undefined) {
+      lane.parked.remove(flow);
+      tenant.open.remove(flow);
+    } else if (isParked) lane.parked.set(flow, rankOf(flow, first));
+    else if (this.#hasSlot(flow)) tenant.open.set(flow, first);
+    else {
+      tenant.open.remove(flow);
+      lane.parked.set(flow, rankOf(flow, first));
+    }
+    this.#settleTenant(tenant);
+    if (first === undefined && flow.running === 0) this.#forget(flow);
+  }
+
+  #settleTenant(tenant: Tenant<K>): void {
+    const first = tenant.open.first?.priority;
+    if (first === undefined) this.#open.remove(tenant);
+    else this.#open.set(tenant, rankOf(tenant, first));
+  }
+
+  #park(flow: Flow<K>): void {
+    const { lane, tenant } = flow;
+    const turn = tenant.open.remove(flow);
+    if (turn !== undefined) lane.parked.set(flow, rankOf(flow, turn));
+    this.#settleTenant(tenant);
+  }
+
+  /** Opens the flow that a free slot of the lane is meant for; further ones while that tenant may not use the slot. */
+  #unpark(lane: Lane<K>): void {
+    for (let first = lane.parked.first; first !== undefined && this.#hasSlot(first.key); first = lane.parked.first) {
+      const { key: flow, priority } = first;
+      lane.parked.remove(flow);
+      flow.tenant.open.set(flow, priority.turn);
+      this.#settleTenant(flow.tenant);
+      if (!this.#isOverShare(flow.tenant)) return;
+    }
+  }
+
+  #flow({ lane: laneName, tenant: tenantName }: Group): Flow<K> {
+    const lane: Lane<K> = this.#lanes.get(laneName) ?? {
+      name: laneName,
+      flows: new Map(),
+      parked: new KeyHeap(compareRanks),
+      running: 0,
+      virtualTime: 0,
+    };
+    const known = lane.flows.get(tenantName);
+    if (known !== undefined) return known;
+    const tenant: Tenant<K> = this.#tenants.get(tenantName) ?? {
+      name: tenantName,
+      open: new KeyHeap(compareTurns),
+      flows: 0,
+      running: 0,
+      served: this.#virtualTime,
+    };
+    const flow: Flow<K> = { lane, tenant, ready: new KeyHeap(compareTurns), running: 0, served: lane.virtualTime };
+    this.#lanes.set(laneName, lane);
+    this.#tenants.set(tenantName, tenant);
+    lane.flows.set(tenantName, flow);
+    tenant.flows += 1;
+    return flow;
+  }
+
+  #forget({ lane, tenant }: Flow<K>): void {
+    lane.flows.delete(tenant.name);
+    tenant.flows -= 1;
+    if (lane.flows.size === 0) this.#lanes.delete(lane.name);
+    if (tenant.flows === 0) this.#tenants.delete(tenant.name);
+  }
+}
+
+function rankOf({ running, served }: { readonly running: number; readonly served: number }, turn: Turn): Rank {
+  return { running, served, turn };
+}
+
+function compareRanks(a: Rank, b: Rank): number {
+  return a.running - b.running || a.served - b.served || compareTurns(a.turn, b.turn);
 }
 
 function compareTurns(a: Turn, b: Turn): number {

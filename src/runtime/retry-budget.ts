@@ -1,17 +1,30 @@
 // How often a lane may try again. What fails in part trips no circuit breaker; the more of it fails, the longer each of
 // its keys waits, so that retries do not become the load that keeps it failing.
 
+export interface RetryRate {
+  /** Number of retries that a lane may make at once. */
+  readonly free: number;
+  /** Time between further retries of a lane, in milliseconds. */
+  readonly gapMs: number;
+}
+
 /** Counts the retries of each lane. Instants are on the monotonic clock. */
 export class RetryBudget {
-  /** When everything is paid for that each lane has spent. */
+  readonly #rate: RetryRate;
+  /** Instant at which each lane has made up for its retries. */
   readonly #paidAt = new Map<string, number>();
 
-  /** Spends one retry: how much later than planned it comes. A lane that fails seldom does not notice. */
+  constructor(rate: RetryRate = RETRY_RATE) {
+    this.#rate = rate;
+  }
+
+  /** Spends one retry and returns its additional delay in milliseconds: 0 for a lane that fails seldom. */
   spend(lane: string, now: number): number {
+    const { free, gapMs } = this.#rate;
     if (!this.#paidAt.has(lane)) this.#forgetPaid(now);
-    const paidAt = Math.max(this.#paidAt.get(lane) ?? now, now) + GAP_MS;
+    const paidAt = Math.max(this.#paidAt.get(lane) ?? now, now) + gapMs;
     this.#paidAt.set(lane, paidAt);
-    return Math.min(Math.max(0, paidAt - now - FREE * GAP_MS), LONGEST_MS);
+    return Math.min(Math.max(0, paidAt - now - free * gapMs), LONGEST_MS);
   }
 
   /** How many lanes are remembered. */
@@ -24,8 +37,6 @@ export class RetryBudget {
   }
 }
 
-/** After as many at once, one retry in each gap. */
-const FREE = 500;
-const GAP_MS = 20;
+const RETRY_RATE: RetryRate = { free: 500, gapMs: 20 };
 /** What recovers should not be left waiting for long. */
 const LONGEST_MS = 60_000;

@@ -1,7 +1,7 @@
 // Which key may run next, and when. Holds no timers and starts no work.
 
 import { KeyHeap } from './key-heap.ts';
-import { type Lane, Lanes, type Limits } from './lanes.ts';
+import { type Flow, Lanes, type Limits } from './lanes.ts';
 
 /** Asks for a key to be looked at, at an instant. */
 export interface Request<K> {
@@ -11,14 +11,18 @@ export interface Request<K> {
 
 /** Where a key stands among all that are ready. */
 export interface Place {
-  /** What hangs together, such as the keys of one cluster. */
+  /** Group of keys that share a dependency, such as a target cluster. */
   readonly lane: string;
-  /** Of all ready keys the one with the earliest deadline goes first; Infinity for none. */
+  /** Group of keys that share an owner, such as a namespace; tenants are served in turn. One tenant for all keys by default. */
+  readonly tenant?: string;
+  /** Deadline of the key: of a tenant's ready keys the one with the earliest deadline goes first; Infinity for none. */
   readonly deadlineAt: number;
 }
 
-export interface QueueOptions<K> extends Limits {
-  /** Asked each time a key becomes ready, so that its lane and its deadline may change between runs. */
+export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
+  /** Infinity by default. */
+  readonly tenantShare?: number;
+  /** Called each time a key becomes ready, so that its place may change between runs. */
   readonly placeOf: (key: K) => Place;
 }
 
@@ -36,9 +40,9 @@ export class WorkQueue<K> {
   readonly #running = new Map<K, Running<K>>();
   #requests = 0;
 
-  constructor({ placeOf, concurrency, concurrencyPerLane }: QueueOptions<K>) {
+  constructor({ placeOf, concurrency, concurrencyPerLane, tenantShare = Infinity }: QueueOptions<K>) {
     this.#placeOf = placeOf;
-    this.#ready = new Lanes({ concurrency, concurrencyPerLane });
+    this.#ready = new Lanes({ concurrency, concurrencyPerLane, tenantShare });
   }
 
   /** How many keys run. */
@@ -49,6 +53,11 @@ export class WorkQueue<K> {
   /** How many lanes are remembered: those with a key that is ready or runs. */
   get lanes(): number {
     return this.#ready.size;
+  }
+
+  /** Tenants with a running key and the slots that each holds. */
+  held(): Iterable<readonly [tenant: string, slots: number]> {
+    return this.#ready.held();
   }
 
   /** How many keys are due and do not run. */
@@ -82,7 +91,7 @@ export class WorkQueue<K> {
     this.#advance(now);
     const taken = this.#ready.take();
     if (taken === undefined) return undefined;
-    this.#running.set(taken.key, { lane: taken.lane, againAt: undefined });
+    this.#running.set(taken.key, { flow: taken.flow, againAt: undefined });
     return { key: taken.key, dueAt: taken.turn.dueAt };
   }
 
@@ -91,7 +100,7 @@ export class WorkQueue<K> {
     const running = this.#running.get(key);
     if (running === undefined) return;
     this.#running.delete(key);
-    this.#ready.release(running.lane);
+    this.#ready.release(running.flow);
     if (running.againAt !== undefined) this.add(key, running.againAt);
   }
 
@@ -103,10 +112,10 @@ export class WorkQueue<K> {
   #advance(now: number): void {
     for (let first = this.#waiting.first; first !== undefined && first.priority.dueAt <= now; first = this.#waiting.first) {
       const { key, priority } = first;
-      const { lane, deadlineAt } = this.#placeOf(key);
+      const { lane, tenant = '', deadlineAt } = this.#placeOf(key);
       this.#waiting.remove(key);
       // A deadline that could not be read must not put the others out of order.
-      this.#ready.add(key, lane, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
+      this.#ready.add(key, { lane, tenant }, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
     }
   }
 }
@@ -118,7 +127,7 @@ interface Requested {
 }
 
 interface Running<K> {
-  readonly lane: Lane<K>;
+  readonly flow: Flow<K>;
   /** The earliest request made since it was taken. */
   againAt: number | undefined;
 }

@@ -230,6 +230,125 @@ describe('lanes of a WorkQueue', () => {
   });
 });
 
+describe('tenants of a WorkQueue', () => {
+  /** A queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
+  const tenantQueue = (options: Partial<QueueOptions<string>> = {}) =>
+    queueOf({
+      placeOf: (key) => ({ lane: laneOf(key), tenant: key.split('/')[1] ?? '', deadlineAt: Number(key.split('/')[2]) }),
+      ...options,
+    });
+  const tenantsOf = (keys: readonly string[]) => keys.map((key) => key.split('/')[1]);
+
+  it('serves tenants in turn, however urgent one of them makes its keys', () => {
+    const queue = tenantQueue({ concurrency: 1 });
+    for (let index = 0; index < 1_000; index++) queue.add(`eu/crowd/${index}`, 0);
+    for (let index = 0; index < 3; index++) queue.add(`eu/calm/${1_000_000 + index}`, 0);
+    const order = runAll(queue, 0);
+    expect(
+      tenantsOf(order)
+        .slice(0, 6)
+        .filter((tenant) => tenant === 'calm'),
+    ).toHaveLength(3);
+    expect(order).toHaveLength(1_003);
+  });
+
+  it('serves the most urgent key of each tenant first, and the most urgent tenant where all had as many turns', () => {
+    const queue = tenantQueue({ concurrency: 1 });
+    for (const key of ['eu/a/5', 'eu/a/1', 'us/b/2', 'eu/b/4', 'us/c/3']) queue.add(key, 0);
+    expect(runAll(queue, 0)).toEqual(['eu/a/1', 'us/b/2', 'us/c/3', 'eu/b/4', 'eu/a/5']);
+  });
+
+  it('gives the slots that become free in a lane to the tenant with the fewest', () => {
+    const queue = tenantQueue({ concurrencyPerLane: 4 });
+    for (let index = 0; index < 9; index++) queue.add(`eu/crowd/${index}`, 0);
+    const crowd = takeAll(queue, 0);
+    for (let index = 0; index < 9; index++) queue.add(`eu/calm/${index}`, 1);
+    expect([crowd.length, takeAll(queue, 1)]).toEqual([4, []]);
+    for (const key of crowd.slice(0, 2)) queue.done(key);
+    expect(tenantsOf(takeAll(queue, 1))).toEqual(['calm', 'calm']);
+    queue.done(crowd[2] ?? '');
+    expect(tenantsOf(takeAll(queue, 1))).toEqual(['crowd']);
+  });
+
+  it('leaves a slot of a lane, and of all lanes, to tenants that have none', () => {
+    const queue = tenantQueue({ concurrency: 18, concurrencyPerLane: 9, tenantShare: 2 });
+    for (let index = 0; index < 20; index++) for (const lane of ['eu', 'us', 'asia']) queue.add(`${lane}/crowd/${index}`, 0);
+    expect(takeAll(queue, 0)).toHaveLength(12);
+    expect([...queue.held()]).toEqual([['crowd', 12]]);
+    for (const lane of ['eu', 'us', 'asia']) queue.add(`${lane}/calm/1`, 0);
+    expect(tenantsOf(takeAll(queue, 0))).toEqual(['calm', 'calm', 'calm']);
+  });
+
+  it('gives the slot that a withdrawn key waited for to the next tenant', () => {
+    let lane = 'eu';
+    const placeOf = (key: string) => ({ lane: key === 'moves' ? lane : 'eu', tenant: key, deadlineAt: key === 'moves' ? 0 : 1 });
+    const queue = queueOf({ concurrency: 2, concurrencyPerLane: 1, placeOf });
+    queue.add('runs', 0);
+    takeAll(queue, 0);
+    queue.add('moves', 0);
+    queue.add('waits', 0);
+    expect(takeAll(queue, 0)).toEqual([]);
+    queue.done('runs');
+    lane = 'us';
+    queue.add('moves', 0);
+    expect(takeAll(queue, 0).toSorted()).toEqual(['moves', 'waits']);
+  });
+
+  it('respects its bounds, wastes no slot and loses no key, whatever tenants ask for: 3,000 steps', () => {
+    const [lane, tenant] = [fc.nat(3), fc.nat(5)];
+    const step = fc.oneof(
+      { weight: 5, arbitrary: fc.record({ type: fc.constant('add' as const), lane, tenant, deadlineAt: fc.nat(30) }) },
+      { weight: 3, arbitrary: fc.record({ type: fc.constant('take' as const) }) },
+      { weight: 4, arbitrary: fc.record({ type: fc.constant('done' as const), which: fc.nat() }) },
+    );
+    const limits = fc.record({
+      concurrency: fc.integer({ min: 1, max: 12 }),
+      concurrencyPerLane: fc.integer({ min: 1, max: 5 }),
+      tenantShare: fc.constantFrom(1, 2, 8, Infinity),
+    });
+    fc.assert(
+      fc.property(limits, fc.array(step, { minLength: 3_000, maxLength: 3_000, size: 'max' }), (bounds, steps) => {
+        const queue = tenantQueue(bounds);
+        const ready = new Set<string>();
+        const running = new Set<string>();
+        const inLane = (keys: ReadonlySet<string>, wanted: string) => [...keys].filter((key) => laneOf(key) === wanted).length;
+        const take = () => {
+          const key = queue.take(0)?.key;
+          if (key === undefined) {
+            // With a share, slots may be left for others; nothing may wait while nothing runs at all.
+            const couldRun = [...ready].some((each) => inLane(running, laneOf(each)) < bounds.concurrencyPerLane);
+            if (bounds.tenantShare === Infinity) expect(couldRun && running.size < bounds.concurrency).toBe(false);
+            expect(running.size === 0 && ready.size > 0).toBe(false);
+            return undefined;
+          }
+          expect([ready.delete(key), running.has(key)]).toEqual([true, false]);
+          running.add(key);
+          expect(running.size).toBeLessThanOrEqual(bounds.concurrency);
+          expect(inLane(running, laneOf(key))).toBeLessThanOrEqual(bounds.concurrencyPerLane);
+          return key;
+        };
+        const done = (key: string) => {
+          running.delete(key);
+          queue.done(key);
+        };
+        for (const move of steps) {
+          const key = move.type === 'add' ? `${move.lane}/${move.tenant}/${move.deadlineAt}` : '';
+          if (move.type === 'take') take();
+          else if (move.type === 'done') done([...running][move.which % Math.max(running.size, 1)] ?? '');
+          else if (!running.has(key)) {
+            ready.add(key);
+            queue.add(key, 0);
+          }
+        }
+        for (const key of running) done(key);
+        for (let key = take(); key !== undefined; key = take()) done(key);
+        expect([ready.size, queue.running, queue.lanes, [...queue.held()]]).toEqual([0, 0, 0, []]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
 describe('a WorkQueue in the long run', () => {
   const key = fc.nat(24).map(String);
   const step = fc.oneof(

@@ -7,7 +7,9 @@ import { latestRetryAt } from '../../domain/rotation.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import { CONNECTIONS } from '../../issuers/target.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import { startDeadline } from '../../kube/deadline.ts';
 import type { Recorder } from '../../kube/recorder.ts';
+import { TransportError } from '../../kube/transport-error.ts';
 import { type Outcome, runController } from '../../runtime/controller.ts';
 import { whenAborted } from '../../runtime/leadership.ts';
 import { RetryBudget } from '../../runtime/retry-budget.ts';
@@ -19,7 +21,7 @@ import { Authority } from './authority.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
-import { expiresAt, placeOf } from './place.ts';
+import { expiresAt, laneOf, namespaceOf, placeOf } from './place.ts';
 import { RecentWithdrawals } from './recent-withdrawals.ts';
 import { createReconcile } from './reconcile.ts';
 import { wakes } from './triggers.ts';
@@ -42,27 +44,33 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
   return (stopping) => defer(() => term(options, view, stopping));
 }
 
-/** Enough for thirty clusters that hang at once: what they hold up, others need not wait for. */
+/** Enough for nearly thirty clusters that hang at once. */
 const CONCURRENCY = 512;
-/** More would wait for a connection. A cluster that hangs holds up no more than this. */
-const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests;
+/** One slot per connection for a single namespace, and two more that it leaves to others. A cluster that hangs holds no more slots. */
+const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
+const TENANT_SHARE = 8;
+/** Retries that one namespace may make at a cluster; a fifth of the cluster's own budget. */
+const TENANT_RETRIES = { free: 100, gapMs: 100 };
+/** Maximum duration of one reconcile; a ManagedToken with anchors on several clusters may have to wait for each of them. */
+const RECONCILE_MS = 60_000;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock } = options;
   const deps = depsOf(options, view);
-  const budget = new RetryBudget();
+  const budgets = { lanes: new RetryBudget(), tenants: new RetryBudget(TENANT_RETRIES) };
   const live$ = wakes(informers, view, deps.memory);
   const { credentials, ...others } = informers;
   const all = [...Object.values(others), ...credentials];
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
-    reconcile: createReconcile(deps),
-    retryPolicy: (failure) => retryOf(failure, deps, { budget, random: options.random() }),
+    reconcile: inTime(createReconcile(deps), clock),
+    retryPolicy: (failure) => retryOf(failure, deps, { budgets, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
+    tenantShare: TENANT_SHARE,
     placeOf: (key) => placeOf(key, deps),
-    onQueue: (depth) => options.metrics?.queue('managed-token', depth),
+    onQueue: ({ depth }) => options.metrics?.queue('managed-token', depth),
   });
 }
 
@@ -74,8 +82,24 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
   return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
 }
 
-/** A cluster that fails in part is tried again within its budget, but every token in time. */
-function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { budget, random }: RetryMeans): Retry {
+type Reconcile = ReturnType<typeof createReconcile>;
+
+/** Aborts a reconcile that takes too long: its slot is needed. */
+function inTime(reconcile: Reconcile, clock: Clock): Reconcile {
+  return async (key, signal) => {
+    const deadline = startDeadline(clock, RECONCILE_MS, signal);
+    try {
+      return await reconcile(key, deadline.signal);
+    } catch (error) {
+      throw deadline.hasPassed ? new TransportError('ETIMEDOUT', `the reconcile took longer than ${RECONCILE_MS / 1_000} s`) : error;
+    } finally {
+      deadline.clear();
+    }
+  };
+}
+
+/** Retries stay within the budgets of cluster and namespace, but no retry comes too late for the token. */
+function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { budgets, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const endsAt = expiresAt(token, view);
   const gaveUpAt = (token && giveUpAt(token)) ?? 0;
@@ -83,11 +107,16 @@ function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { budget,
     endsAt === undefined ? Infinity : latestRetryAt(endsAt, failure.now),
     gaveUpAt > failure.now ? gaveUpAt : Infinity,
   );
-  const spend = () => budget.spend(token?.spec.clusterName ?? '', clock.monotonic());
+  const spend = () => {
+    const lane = token === undefined ? '' : laneOf(token, view);
+    const now = clock.monotonic();
+    // A namespace over its own budget does not use up that of its cluster.
+    return budgets.tenants.spend(`${lane} ${namespaceOf(failure.key)}`, now) || budgets.lanes.spend(lane, now);
+  };
   return planRetry(failure, { random, resource: ManagedTokens, latestAt, spend });
 }
 
 interface RetryMeans {
-  readonly budget: RetryBudget;
+  readonly budgets: { readonly lanes: RetryBudget; readonly tenants: RetryBudget };
   readonly random: number;
 }

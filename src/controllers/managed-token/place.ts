@@ -1,21 +1,43 @@
-// Where a ManagedToken stands among those that are ready to be looked at: which lane, and how urgent it is.
+// The place of a ManagedToken in the queue: its lane, its tenant and its deadline.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
+import { formerAnchors } from '../../domain/anchors.ts';
 import { instantOf } from '../../domain/instant.ts';
 import { parseRecord, requestOf, type TokenRecord } from '../../domain/token-record.ts';
+import { dialedServer } from '../../issuers/registered-cluster.ts';
 import type { Place } from '../../runtime/work-queue.ts';
 import type { TokenDeps } from './deps.ts';
 import { type HubView, secretKeyOf } from './hub-view.ts';
 
 /**
- * Each cluster has a lane of its own. In it a permission in doubt goes first, then what expires first, then what is due or
- * wanted at all; looks without a known cause come last. First tokens of a crowded namespace hold nobody up.
+ * Each cluster that is dialed has its own lane, and each namespace is a tenant. Among the ManagedTokens of one namespace, permissions in
+ * doubt go first, then tokens that expire first, then renewals and requests; reconciles without a known cause come last.
  */
 export function placeOf(key: string, deps: PlaceDeps): Place {
   const token = deps.view.tokens.get(key);
-  return { lane: token?.spec.clusterName ?? '', deadlineAt: token === undefined ? Infinity : deadlineOf(token, deps) };
+  const tenant = namespaceOf(key);
+  if (token === undefined) return { lane: SHARED_LANE, tenant, deadlineAt: Infinity };
+  const isDoubtful = deps.authority.isDoubtful(token);
+  return { lane: isDoubtful ? SHARED_LANE : laneOf(token, deps.view), tenant, deadlineAt: deadlineOf(token, isDoubtful, deps) };
 }
+
+/** Returns the namespace in the key of a ManagedToken. */
+export function namespaceOf(key: string): string {
+  return key.slice(0, Math.max(key.indexOf('/'), 0));
+}
+
+/**
+ * Returns the lane of a ManagedToken: the server that issues its token. ManagedTokens that dial no server, or another one than their spec
+ * names, share one lane; otherwise a tenant could open a lane with every name that it makes up.
+ */
+export function laneOf(token: ManagedToken, view: HubView): string {
+  const registered = view.registered(token.spec.clusterName);
+  if (registered === undefined || formerAnchors(token).length > 0) return SHARED_LANE;
+  return dialedServer(registered) ?? SHARED_LANE;
+}
+
+const SHARED_LANE = '';
 
 /** When the token in the Secret of a ManagedToken expires; undefined when there is none. */
 export function expiresAt(token: ManagedToken | undefined, view: HubView): number | undefined {
@@ -32,14 +54,14 @@ const DUE_MS = 60_000;
 /** By when everything else is looked at: late, but some time. */
 const LOOK_MS = 600_000;
 
-function deadlineOf(token: ManagedToken, { view, clock, authority }: PlaceDeps): number {
+function deadlineOf(token: ManagedToken, isDoubtful: boolean, { view, clock }: PlaceDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace = '' } = token.metadata;
   const holding = held(token, view);
   if (deletionTimestamp !== undefined) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
-  if (requestOf(token, Annotation.revoke) !== record.revokeRequest || authority.isDoubtful(token)) return now;
+  if (requestOf(token, Annotation.revoke) !== record.revokeRequest || isDoubtful) return now;
   // Whatever wakes a ManagedToken, it may wait until its renewal is due, and must not stand behind all others then.
   const dueAt = isWanted(token, record) ? now : Math.max(renewAt, now);
   return Math.min(record.expiresAt, dueAt + DUE_MS, now + LOOK_MS);

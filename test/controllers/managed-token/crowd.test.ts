@@ -18,9 +18,9 @@ import { runController } from '../../../src/runtime/controller.ts';
 import { planRetry } from '../../../src/runtime/retry-policy.ts';
 import type { Request } from '../../../src/runtime/work-queue.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { settings } from '../../issuers/registration.ts';
+import { registered, settings } from '../../issuers/registration.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
-import { aCluster, aGrant, aScene, aToken, NOON } from '../../support/builders.ts';
+import { aCluster, aGrant, aScene, aToken, NOON, SERVER } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
 
 jest.setTimeout(180_000);
@@ -51,8 +51,14 @@ class Crowd {
   readonly #informers: TokenInformers;
   readonly #stopping = new AbortController();
 
-  constructor(now: number, held: readonly Held[]) {
+  readonly #hangs: (what: string) => boolean;
+
+  /** Requests that `hangs` names are never answered. */
+  constructor(now: number, held: readonly Held[], hangs: (what: string) => boolean = () => false) {
     this.clock = new FakeClock(now);
+    this.#hangs = hangs;
+    const { cluster: dialed, credential } = registered({ servers: [SERVER] });
+    const cluster = { ...aCluster(), spec: { ...dialed.spec, ...aCluster().spec } };
     const rule = { apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issue' };
     const subjects = [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:serviceaccounts' }];
@@ -60,8 +66,8 @@ class Crowd {
     this.#informers = {
       tokens: fed<ManagedToken>(held.map(({ token }) => token)),
       secrets: fed<StoredSecret & ApiObject>(held.flatMap(({ secret }) => secret ?? [])),
-      clusters: fed<Cluster>([aCluster()]),
-      credentials: [fed<Secret>([])],
+      clusters: fed<Cluster>([cluster]),
+      credentials: [fed<Secret>(credential === undefined ? [] : [credential])],
       requesters: fed<ServiceAccount>(namespaces.map((namespace) => ({ metadata: { namespace, name: 'default' } }))),
       roles: fed<ClusterRole>([{ metadata: { name: 'issue' }, rules: [rule] }]),
       bindings: fed<ClusterRoleBinding>([{ metadata: { name: 'issue' }, roleRef, subjects }]),
@@ -69,10 +75,14 @@ class Crowd {
   }
 
   run(): void {
-    const refuse = (what: string) => async (_: unknown, object: { readonly spec?: { readonly user?: string } }) => {
-      this.sent.push(`${what} ${object.spec?.user ?? ''}`);
-      throw statusError('InternalError', 'nobody is there');
-    };
+    const refuse =
+      (what: string) =>
+      async (_: unknown, object: { readonly spec?: { readonly user?: string }; readonly metadata?: ApiObject['metadata'] }) => {
+        const sent = `${what} ${object.spec?.user ?? object.metadata?.namespace ?? ''}`;
+        this.sent.push(sent);
+        if (this.#hangs(sent)) await new Promise(() => {});
+        throw statusError('InternalError', 'nobody is there');
+      };
     const hub = { createReview: refuse('review'), updateStatus: refuse('status'), get: refuse('get') } as unknown as KubeClient;
     createTokenController({
       informers: this.#informers,
@@ -133,19 +143,36 @@ describe('a namespace with very many ManagedTokens (M-19)', () => {
   });
 });
 
+describe('544 ManagedTokens with made-up cluster names whose reconciles hang', () => {
+  it('take a few slots and delay no other namespace', async () => {
+    const crowd = Array.from({ length: 544 }, (_, index) => {
+      const { token } = managedToken('crowded', index, false);
+      return { token: { ...token, spec: { ...token.spec, clusterName: `made-up-${index}`, requesterServiceAccountName: 'missing' } } };
+    });
+    const world = new Crowd(NOON + 50 * MINUTE, [...crowd, managedToken('team-due', 0, true)], (what) => what.includes('crowded'));
+    world.run();
+    await world.settle(1);
+    world.stop();
+
+    expect(world.looked).toEqual(['team-due/t-0']);
+    expect(world.sent.filter((what) => what.includes('crowded')).length).toBeLessThanOrEqual(18);
+  });
+});
+
 const CLUSTERS = 20;
-const LIMITS = { concurrency: 512, concurrencyPerLane: 16 };
+const LIMITS = { concurrency: 512, concurrencyPerLane: 16, tenantShare: Infinity };
 const TAKES_MS = 50;
 
 interface Due {
   readonly key: string;
   readonly dueAt: number;
   readonly lane: string;
+  readonly tenant?: string;
   readonly deadlineAt: number;
 }
 
-/** Runs of 50 ms each, by a controller with the limits of ours. */
-async function rush(all: readonly Due[]) {
+/** Runs of 50 ms each, by a controller with these limits. */
+async function rush(all: readonly Due[], limits = LIMITS) {
   const clock = new FakeClock(NOON);
   const byKey = new Map(all.map((due) => [due.key, due]));
   const running = new Map<string, number>();
@@ -175,7 +202,7 @@ async function rush(all: readonly Due[]) {
     retryPolicy,
     clock,
     placeOf,
-    ...LIMITS,
+    ...limits,
   }).subscribe(({ key }) => done.push(key));
   while (done.length < all.length) {
     clock.advance(TAKES_MS);
@@ -184,6 +211,27 @@ async function rush(all: readonly Due[]) {
   subscription.unsubscribe();
   return { runs, peak, lanePeak };
 }
+
+describe('10,000 due tokens of one namespace, all more urgent than those of another on the same cluster', () => {
+  const limits = { concurrency: 512, concurrencyPerLane: 18, tenantShare: 8 };
+  const crowd = Array.from({ length: 10_000 }, (_, index) => due('crowd', index, NOON, NOON + 1));
+  const lastRun = async (all: readonly Due[]) => {
+    const { runs } = await rush(all, limits);
+    return Math.max(...runs.filter(({ key }) => key.startsWith('calm/')).map(({ at }) => at)) + TAKES_MS - NOON - MINUTE / 60;
+  };
+
+  function due(tenant: string, index: number, dueAt: number, deadlineAt: number): Due {
+    return { key: `${tenant}/${index}`, tenant, lane: 'prod', dueAt, deadlineAt };
+  }
+
+  it.each([1, 160])('delay %i tokens of the other by no more than twice the time that these need alone', async (count) => {
+    // They become due while the crowd holds all the slots that it may.
+    const calm = Array.from({ length: count }, (_, index) => due('calm', index, NOON + MINUTE / 60, NOON + 60 * MINUTE));
+    const [alone, crowded] = [await lastRun(calm), await lastRun([...crowd, ...calm])];
+
+    expect(crowded).toBeLessThanOrEqual(2 * alone);
+  });
+});
 
 describe('50,000 tokens with the same expiry (F40)', () => {
   it('are renewed spread out, within the limits, and all in time', async () => {

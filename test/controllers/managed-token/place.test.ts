@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { Annotation } from '../../../src/api/names.ts';
-import { placeOf } from '../../../src/controllers/managed-token/place.ts';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
+import type { HubView } from '../../../src/controllers/managed-token/hub-view.ts';
+import { laneOf, placeOf } from '../../../src/controllers/managed-token/place.ts';
+import type { RegisteredCluster } from '../../../src/issuers/registered-cluster.ts';
+import { aCredential, registered } from '../../issuers/registration.ts';
+import { aToken } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -31,12 +36,51 @@ function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata 
     [Annotation.issuedFor]: JSON.stringify(issuedFor),
   };
   const secret = expiresInMs === undefined ? undefined : { metadata: { annotations }, tokenDigest: 'a digest' };
-  const view = { tokens: { get: () => token }, secrets: { get: () => secret }, countInNamespace: () => crowd };
+  const { cluster, credential } = registered({ servers: ['https://one.example.com'] });
+  const view = {
+    tokens: { get: () => token },
+    secrets: { get: () => secret },
+    countInNamespace: () => crowd,
+    registered: () => ({ cluster, credential }),
+  };
   const deps = { view, clock: new FakeClock(NOW), authority: { isDoubtful: () => isDoubtful } };
-  const { lane, deadlineAt } = placeOf('team/ci', deps as unknown as Parameters<typeof placeOf>[1]);
-  expect(lane).toBe('one');
+  const { lane, tenant, deadlineAt } = placeOf('team/ci', deps as unknown as Parameters<typeof placeOf>[1]);
+  expect([lane, tenant]).toEqual([isDoubtful ? '' : 'https://one.example.com', 'team']);
   return deadlineAt - NOW;
 }
+
+function laneWith(token: ManagedToken, ...clusters: readonly RegisteredCluster[]): string {
+  const view = { registered: (name: string) => clusters.find(({ cluster }) => cluster.metadata.name === name) };
+  return laneOf(token, view as unknown as HubView);
+}
+
+describe('the lane of a ManagedToken', () => {
+  const server = 'https://one.example.com';
+
+  it('is the server that is dialed, whatever its Clusters are called', () => {
+    const credential = aCredential({ token: 't', server: `${server}\nhttps://two.example.com` });
+    const clusters = ['a', 'b'].map((name) => registered({ name, servers: [server], credential }));
+    const lanes = ['a', 'b'].map((clusterName) => laneWith(aToken().with({ clusterName }).build(), ...clusters));
+    expect(lanes).toEqual([server, server]);
+  });
+
+  it('is shared by ManagedTokens that dial nothing, or another server than their spec names', () => {
+    const one = registered({ name: 'one', servers: [server] });
+    const bare = registered({ name: 'bare', controller: null, credential: null });
+    const madeUp = Array.from({ length: 500 }, (_, index) =>
+      aToken()
+        .with({ clusterName: `made-up-${index}` })
+        .build(),
+    );
+    const moved = aToken()
+      .with({ clusterName: 'one', revocation: 'BoundSecret' })
+      .withMetadata({ finalizers: [AnchorFinalizer] })
+      .annotated(Annotation.anchors, 'elsewhere/deploy')
+      .build();
+    const lanes = [...madeUp, aToken().with({ clusterName: 'bare' }).build(), moved].map((token) => laneWith(token, one, bare));
+    expect([new Set(lanes).size, lanes.includes(server)]).toEqual([1, false]);
+  });
+});
 
 describe('the place of a ManagedToken', () => {
   it.each<[string, Case, number]>([
