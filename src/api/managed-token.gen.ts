@@ -124,7 +124,7 @@ export interface ManagedTokenSecret {
   readonly server?: string;
 }
 /**
- * What Purser did. It is a report; the Secret is the record.
+ * What Purser did. It is a report; the Secret is the record of the token, and anchors is a record, too.
  */
 export interface ManagedTokenStatus {
   /**
@@ -173,6 +173,12 @@ export interface ManagedTokenStatus {
    * The value of the annotation tokens.purser.dev/revoke that was acted on last.
    */
   readonly lastRevokeRequest?: string;
+  /**
+   * Places on target clusters where Purser may have created the Secret that tokens with revocation BoundSecret are bound to. Purser adds a place before it creates the Secret, and removes the place after it has deleted the Secret.
+   *
+   * @maxItems 16
+   */
+  readonly anchors?: readonly ManagedTokenAnchor[];
 }
 export interface ManagedTokenCondition {
   /**
@@ -199,4 +205,14 @@ export interface ManagedTokenCondition {
    * Why the status is what it is, in a sentence for people.
    */
   readonly message: string;
+}
+export interface ManagedTokenAnchor {
+  /**
+   * Name of the Cluster.
+   */
+  readonly cluster: string;
+  /**
+   * Namespace of the service account on that cluster.
+   */
+  readonly namespace: string;
 }

@@ -35,8 +35,6 @@ export const Annotation = {
   rotate: `${TokensGroup}/rotate`,
   /** On a ManagedToken, by people: a new value withdraws the current token. */
   revoke: `${TokensGroup}/revoke`,
-  /** On a ManagedToken: `cluster/namespace` of every place in which there may be an anchor, parted by spaces. */
-  anchors: `${TokensGroup}/anchors`,
   /** On the Secret: when the token expires. */
   expiresAt: `${TokensGroup}/expires-at`,
   /** On the Secret: when the token will be renewed. */

@@ -1,19 +1,21 @@
-// Where a ManagedToken may have anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound
-// to. The Secret that holds the token says where its anchor is; since people may delete that one, the ManagedToken itself
-// keeps a note of every place, written together with the finalizer and before there is an anchor.
+// Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the places
+// where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { AnchorFinalizer, Annotation } from '../api/names.ts';
+import { AnchorFinalizer } from '../api/names.ts';
 import type { TokenRecord } from './token-record.ts';
 import { anchorName } from './token-request.ts';
 
-/** Beside which accounts an anchor is; its name is always the same. */
+/** Cluster and namespace of an anchor; its name is always the same. */
 export interface AnchorPlace {
   readonly cluster: string;
   readonly namespace: string;
 }
 
-/** The anchor that a token is bound to by its record, with its UID, which an opaque token does not tell; undefined when it has none. */
+/** Maximum number of places in status.anchors. */
+export const MAX_ANCHORS = 16;
+
+/** Returns the anchor that the Secret's record names, with the UID that an opaque token does not show; undefined without one. */
 export function recordedAnchor(
   { metadata }: ManagedToken,
   record: TokenRecord | undefined,
@@ -24,74 +26,62 @@ export function recordedAnchor(
   return { cluster: record.issuedFor.cluster, namespace, ...(uid && { uid }) };
 }
 
-/** Where tokens of this spec have their anchor. */
+/** Returns the place of the anchor for tokens of this spec. */
 export function wantedAnchor({ spec }: ManagedToken): AnchorPlace {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace };
 }
 
-/** Every place in which there may be an anchor, the present token's first. */
-export function anchorsOf(token: ManagedToken, record: TokenRecord | undefined): readonly AnchorPlace[] {
-  const recorded = recordedAnchor(token, record);
-  const noted = notedAnchors(token);
-  if (recorded === undefined) return noted;
-  const { cluster, namespace } = recorded;
-  return [{ cluster, namespace }, ...noted.filter((place) => !isSame(place, recorded))];
+/** Returns the listed places: valid names only, each once, at most 16. */
+export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
+  const places = new Map<string, AnchorPlace>();
+  for (const { cluster, namespace } of status?.anchors ?? []) {
+    if (CLUSTER.test(cluster) && NAMESPACE.test(namespace)) places.set(`${cluster}/${namespace}`, { cluster, namespace });
+  }
+  return [...places.values()].slice(0, MAX_ANCHORS);
 }
 
-/** Where anchors are left that tokens of this spec no longer need. */
+/** Returns the listed places that tokens of this spec do not need. */
 export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
-  return notedAnchors(token).filter((place) => !isSame(place, wantedAnchor(token)));
+  const places = anchorsOf(token);
+  return token.spec.revocation === 'BoundSecret' ? without(places, [wantedAnchor(token)]) : places;
 }
 
-/** Finalizer and note, as metadata to be merged; without any place, neither. */
-export function anchorNote({ metadata }: ManagedToken, places: readonly AnchorPlace[]): AnchorNote {
-  const others = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
-  if (places.length === 0) return { finalizers: others, annotations: { [Annotation.anchors]: null } };
-  const text = places.slice(0, MAX_PLACES).map(placeText).join(' ');
-  return { finalizers: [...others, AnchorFinalizer], annotations: { [Annotation.anchors]: text } };
-}
-
-/** The note that must be there before the next token is issued; undefined when it is. */
-export function missingNote(token: ManagedToken, record: TokenRecord | undefined): AnchorNote | undefined {
+/** Returns the list with the place that tokens of this spec need; undefined if there is no room for it. */
+export function withWantedAnchor(token: ManagedToken): readonly AnchorPlace[] | undefined {
+  const places = anchorsOf(token);
   const wanted = wantedAnchor(token);
-  if (isAnchored(token) && writtenPlaces(token).some((place) => isSame(place, wanted))) return undefined;
-  return anchorNote(token, [wanted, ...anchorsOf(token, record).filter((place) => !isSame(place, wanted))]);
+  if (places.some((place) => isSamePlace(place, wanted))) return places;
+  return places.length < MAX_ANCHORS ? [...places, wanted] : undefined;
 }
 
-export interface AnchorNote {
-  readonly finalizers: readonly string[];
-  readonly annotations: Readonly<Record<string, string | null>>;
+/**
+ * Returns the anchor that the Secret's record names and status.anchors does not. Tenants can write the record, so Purser reports
+ * such an anchor and sends nothing to its cluster.
+ */
+export function unlistedAnchor(token: ManagedToken, record: TokenRecord | undefined): AnchorPlace | undefined {
+  const recorded = recordedAnchor(token, record);
+  if (recorded === undefined || anchorsOf(token).some((place) => isSamePlace(place, recorded))) return undefined;
+  const { cluster, namespace } = recorded;
+  return CLUSTER.test(cluster) && NAMESPACE.test(namespace) ? { cluster, namespace } : undefined;
 }
 
-/** Who moves more often, and never gets a token, has no token bound to the first ones either. */
-const MAX_PLACES = 16;
-
-/** Whoever has the finalizer and no note has an anchor where the spec says. */
-function notedAnchors(token: ManagedToken): readonly AnchorPlace[] {
-  if (!isAnchored(token)) return [];
-  const places = writtenPlaces(token);
-  return places.length > 0 ? places : [wantedAnchor(token)];
+/** Returns the places of a list that another list does not have. */
+export function without(places: readonly AnchorPlace[], others: readonly AnchorPlace[]): readonly AnchorPlace[] {
+  return places.filter((place) => !others.some((other) => isSamePlace(place, other)));
 }
 
-function isAnchored({ metadata }: ManagedToken): boolean {
+export function hasAnchorFinalizer({ metadata }: ManagedToken): boolean {
   return metadata.finalizers?.includes(AnchorFinalizer) === true;
 }
 
-function writtenPlaces({ metadata }: ManagedToken): readonly AnchorPlace[] {
-  return (metadata.annotations?.[Annotation.anchors] ?? '').split(' ').flatMap(placesIn);
+/** Returns the finalizers of other controllers. */
+export function otherFinalizers({ metadata }: ManagedToken): readonly string[] {
+  return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
 }
 
-function placesIn(text: string): readonly AnchorPlace[] {
-  const [, cluster, namespace] = PLACE.exec(text) ?? [];
-  return cluster === undefined || namespace === undefined ? [] : [{ cluster, namespace }];
-}
-
-const PLACE = /^([a-z\d][a-z\d.-]{0,252})\/([a-z\d][a-z\d-]{0,62})$/;
-
-function placeText({ cluster, namespace }: AnchorPlace): string {
-  return `${cluster}/${namespace}`;
-}
-
-function isSame(a: AnchorPlace, b: AnchorPlace): boolean {
+export function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
+
+const CLUSTER = /^[a-z\d][a-z\d.-]{0,252}$/;
+const NAMESPACE = /^[a-z\d][a-z\d-]{0,62}$/;

@@ -2,9 +2,8 @@
 
 import { fieldErrorText } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { AnchorFinalizer } from '../api/names.ts';
 import { ReadyReason } from '../api/reasons.ts';
-import { anchorsOf, formerAnchors, recordedAnchor } from './anchors.ts';
+import { anchorsOf, formerAnchors, hasAnchorFinalizer, recordedAnchor, without, withWantedAnchor } from './anchors.ts';
 import { instantOf } from './instant.ts';
 import { conflictOf } from './secret-claim.ts';
 import { desiredMetadata, hasMetadata } from './token-metadata.ts';
@@ -22,7 +21,7 @@ export function planToken(observation: TokenObservation, now: number, limits: To
     const plan = decide(scene);
     if (plan !== undefined) return plan;
   }
-  return { type: 'wait', until: nextLookAt(now, [scene.state.renewAt, observation.verifyAt]) };
+  return { type: 'wait', until: nextLookAt(now, [scene.state.renewAt, observation.verifyAt, observation.anchorsAt]) };
 }
 
 /** Until when a ManagedToken that is being deleted waits for its anchors to go. */
@@ -45,16 +44,17 @@ const LONGEST_WAIT_MS = 86_400_000;
 const GIVE_UP_MS = 600_000;
 
 const beingDeleted: Decision = ({ observation, state, now }) => {
-  const { metadata } = observation.token;
-  if (metadata.deletionTimestamp === undefined) return undefined;
-  if (!metadata.finalizers?.includes(AnchorFinalizer)) return { type: 'none' };
-  if (state.expired && formerAnchors(observation.token).length === 0) return { type: 'release', anchor: 'gone' };
-  return { type: 'release', anchor: now < (giveUpAt(observation.token) ?? 0) ? 'delete' : 'orphaned' };
+  const { token } = observation;
+  if (token.metadata.deletionTimestamp === undefined) return undefined;
+  const isAnchored = anchorsOf(token).length > 0;
+  if (!isAnchored) return hasAnchorFinalizer(token) ? { type: 'release', anchor: 'none' } : { type: 'none' };
+  if (state.expired && formerAnchors(token).length === 0) return { type: 'release', anchor: 'expired' };
+  return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
-/** A token that is bound to no anchor cannot be revoked; whatever stands in the way of the next one, others can. */
-const revoked: Decision = ({ observation, state: { record, revokeRequest } }) => {
-  if (revokeRequest === undefined || anchorsOf(observation.token, record).length === 0) return undefined;
+/** A token without an anchor cannot be revoked; a failure of the next token does not prevent a revocation. */
+const revoked: Decision = ({ observation, state: { revokeRequest } }) => {
+  if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
 };
 
@@ -117,15 +117,22 @@ const formerSecrets: Decision = ({ observation }) => {
   return secrets.length > 0 ? { type: 'remove', secrets } : undefined;
 };
 
-const anchorUnused: Decision = ({ observation: { token }, state: { record } }) => {
-  const { metadata, spec } = token;
-  if (spec.revocation === 'BoundSecret' || !metadata.finalizers?.includes(AnchorFinalizer)) return undefined;
-  return recordedAnchor(token, record) === undefined ? { type: 'release', anchor: 'delete' } : undefined;
+/** Makes room in status.anchors for the place of the next token; the anchor of the present token goes last. */
+const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
+  if (token.spec.revocation !== 'BoundSecret' || withWantedAnchor(token) !== undefined || anchorsAt > now) return undefined;
+  const recorded = recordedAnchor(token, record);
+  return { type: 'leave', places: without(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
-const anchorsLeft: Decision = ({ observation: { token } }) => {
-  const places = token.spec.revocation === 'BoundSecret' ? formerAnchors(token) : [];
+const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
+  const isStillBound = token.spec.revocation !== 'BoundSecret' && recordedAnchor(token, record) !== undefined;
+  const places = isStillBound || anchorsAt > now ? [] : formerAnchors(token);
   return places.length > 0 ? { type: 'leave', places } : undefined;
+};
+
+const finalizerUnused: Decision = ({ observation: { token } }) => {
+  const isUnused = token.spec.revocation !== 'BoundSecret' && hasAnchorFinalizer(token) && anchorsOf(token).length === 0;
+  return isUnused ? { type: 'release', anchor: 'none' } : undefined;
 };
 
 const verificationDue: Decision = ({ observation: { verifyAt }, now }) =>
@@ -139,11 +146,12 @@ const DECISIONS: readonly Decision[] = [
   suspended,
   invalid,
   clusterMissing,
+  anchorsFull,
   issuanceNeeded,
   secretDiffers,
   formerSecrets,
-  anchorUnused,
   anchorsLeft,
+  finalizerUnused,
   verificationDue,
 ];
 

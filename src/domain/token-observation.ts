@@ -39,6 +39,8 @@ export interface TokenObservation {
   readonly verdict?: Verdict;
   /** When the token is next put to TokenReview; absent when it never is. */
   readonly verifyAt?: number;
+  /** Earliest time of the next attempt to delete former anchors; undefined for now. */
+  readonly anchorsAt?: number;
   /** The request to revoke that was acted on just now. */
   readonly revoked?: string;
   /** When a token was last issued, as far as whoever looks remembers: it may not have been written. */

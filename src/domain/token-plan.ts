@@ -64,7 +64,10 @@ export type TokenPlan =
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
   /** Anchors are deleted where tokens of this spec no longer have them. */
   | { readonly type: 'leave'; readonly places: readonly AnchorPlace[] }
-  /** The anchor is deleted, unless it is gone or given up, and then the finalizer dropped. */
-  | { readonly type: 'release'; readonly anchor: 'delete' | 'gone' | 'orphaned' }
+  /**
+   * The finalizer is removed after the anchors: `delete` retries until each is gone, `orphaned` tries once and reports the rest,
+   * `expired` tries once, `none` sends nothing to any cluster.
+   */
+  | { readonly type: 'release'; readonly anchor: 'delete' | 'orphaned' | 'expired' | 'none' }
   /** The token is put to TokenReview. */
   | { readonly type: 'verify' };

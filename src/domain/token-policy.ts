@@ -2,6 +2,7 @@
 
 import { Annotation } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
+import { unlistedAnchor } from './anchors.ts';
 import { earliestRenewAt } from './rotation.ts';
 import type { TokenObservation } from './token-observation.ts';
 import { requestOf } from './token-record.ts';
@@ -42,8 +43,11 @@ const PROMPT: ReadonlySet<IssueReason> = new Set([
   'RevocationRequested',
 ]);
 
-const revocationUnderWay: Check = ({ secret, revokeRequest }) =>
-  secret === undefined && revokeRequest !== undefined ? 'RevocationRequested' : undefined;
+/** A bound token whose anchor is not listed is revoked by its successor, which replaces the anchor. */
+const revocationUnderWay: Check = ({ secret, record, revokeRequest }, { token }) => {
+  if (revokeRequest === undefined) return undefined;
+  return secret === undefined || unlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;
+};
 
 const secretMissing: Check = ({ secret }) => (secret === undefined ? 'SecretMissing' : undefined);
 

@@ -30,6 +30,7 @@ export function desiredStatus(observation: TokenObservation, outcome: Outcome, n
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
     lastRevokeRequest: handledRevocation(token, state, outcome) ?? previous.lastRevokeRequest,
+    anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;
 }

@@ -11,11 +11,11 @@ export const generationChanged: Predicate<ApiObject> = onUpdate(
   (object, previous) => object.metadata.generation !== previous.metadata.generation,
 );
 
-/** An annotation whose name begins with `prefix` was set, changed or removed; those that we write ourselves do not count. */
-export function annotationsChanged(prefix: string, ...ours: readonly string[]): Predicate<ApiObject> {
-  const isTheirs = (name: string) => name.startsWith(prefix) && !ours.includes(name);
+/** An annotation whose name begins with `prefix` was set, changed or removed. */
+export function annotationsChanged(prefix: string): Predicate<ApiObject> {
+  const isMeant = (name: string) => name.startsWith(prefix);
   return onUpdate(({ metadata }, { metadata: previous }) =>
-    differ(named(metadata.annotations, isTheirs), named(previous.annotations, isTheirs)),
+    differ(named(metadata.annotations, isMeant), named(previous.annotations, isMeant)),
   );
 }
 

@@ -1,59 +1,92 @@
 import { describe, expect, it } from '@jest/globals';
-import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
-import { anchorNote, anchorsOf, formerAnchors, missingNote } from '../../src/domain/anchors.ts';
+import { Annotation } from '../../src/api/names.ts';
+import { anchorsOf, formerAnchors, unlistedAnchor, withWantedAnchor } from '../../src/domain/anchors.ts';
+import { parseRecord } from '../../src/domain/token-record.ts';
 import { aToken } from '../support/builders.ts';
 
-const revocable = aToken().with({ revocation: 'BoundSecret' });
-const anchored = revocable.withMetadata({ finalizers: ['example.com/other', AnchorFinalizer] });
-const noted = (text: string) => anchored.annotated(Annotation.anchors, text).build();
 const HERE = { cluster: 'prod-eu', namespace: 'deploy' };
 const THERE = { cluster: 'prod-us', namespace: 'other' };
+const revocable = aToken().with({ revocation: 'BoundSecret' });
+const listed = (...anchors: readonly unknown[]) => revocable.withStatus({ anchors: anchors as (typeof HERE)[] }).build();
+const many = Array.from({ length: 40 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}` }));
 
 describe('anchorsOf', () => {
-  it('are none without the finalizer, whatever is noted', () => {
-    expect(anchorsOf(revocable.annotated(Annotation.anchors, 'prod-us/other').build(), undefined)).toEqual([]);
+  it('ignores annotations and finalizers, which tenants write', () => {
+    const forged = revocable
+      .withMetadata({ finalizers: ['tokens.purser.dev/anchor'] })
+      .annotated('tokens.purser.dev/anchors', 'prod-us/other');
+    expect(anchorsOf(forged.build())).toEqual([]);
   });
 
-  it('are where the note says', () => {
-    expect(anchorsOf(noted('prod-us/other prod-eu/deploy'), undefined)).toEqual([THERE, HERE]);
+  it('returns each valid place once', () => {
+    expect(anchorsOf(listed(THERE, HERE, THERE))).toEqual([THERE, HERE]);
   });
 
-  it.each(['', ' ', 'prod-us', '/', '../x', 'a/b/c', 'A/B', 'prod-us/o.ther'])('are where the spec says when the note is %j', (text) => {
-    expect(anchorsOf(noted(text), undefined)).toEqual([HERE]);
+  it.each(['', '..', 'A', 'a/b', 'x'.repeat(64)])('skips a place with the namespace %j', (namespace) => {
+    expect(anchorsOf(listed({ cluster: 'prod-us', namespace }, HERE))).toEqual([HERE]);
+  });
+
+  it('returns at most 16 places', () => {
+    expect(anchorsOf(listed(...many))).toHaveLength(16);
   });
 });
 
 describe('formerAnchors', () => {
-  it('are all that are not where the spec says', () => {
-    expect([formerAnchors(noted('prod-us/other prod-eu/deploy')), formerAnchors(anchored.build())]).toEqual([[THERE], []]);
+  it('returns the listed places other than that of the spec', () => {
+    expect(formerAnchors(listed(THERE, HERE))).toEqual([THERE]);
+  });
+
+  it('returns every listed place of a token without revocation', () => {
+    expect(
+      formerAnchors(
+        aToken()
+          .withStatus({ anchors: [THERE, HERE] })
+          .build(),
+      ),
+    ).toEqual([THERE, HERE]);
   });
 });
 
-describe('missingNote', () => {
-  it('is none once it is made', () => {
-    expect(missingNote(noted('prod-eu/deploy prod-us/other'), undefined)).toBeUndefined();
+describe('withWantedAnchor', () => {
+  it('keeps the list once it has the place of the spec', () => {
+    expect(withWantedAnchor(listed(THERE, HERE))).toEqual([THERE, HERE]);
+  });
+
+  it('adds the place of the spec to the listed ones', () => {
+    expect(withWantedAnchor(listed(THERE))).toEqual([THERE, HERE]);
+  });
+
+  it('returns undefined when 16 other places are listed', () => {
+    expect(withWantedAnchor(listed(...many.slice(0, 16)))).toBeUndefined();
+  });
+});
+
+describe('unlistedAnchor', () => {
+  const uid = aToken().build().metadata.uid ?? '';
+  const record = (cluster: string, name = `purser-${uid}`) =>
+    parseRecord({
+      [Annotation.issuedAt]: '2026-01-01T00:00:00Z',
+      [Annotation.expiresAt]: '2026-01-01T01:00:00Z',
+      [Annotation.issuedFor]: JSON.stringify({
+        cluster,
+        clusterUID: '',
+        subject: 'system:serviceaccount:deploy:deployer',
+        accountUID: '',
+        audiences: ['api'],
+        boundTo: `Secret/${name}/anchor-uid`,
+      }),
+    });
+
+  it('returns the place that only the record of the Secret names', () => {
+    expect(unlistedAnchor(listed(THERE), record('prod-eu'))).toEqual(HERE);
   });
 
   it.each([
-    ['of a ManagedToken without any', revocable.build(), [AnchorFinalizer], 'prod-eu/deploy'],
-    ['of one that has moved', noted('prod-us/other'), ['example.com/other', AnchorFinalizer], 'prod-eu/deploy prod-us/other'],
-    ['of one that has the finalizer alone', anchored.build(), ['example.com/other', AnchorFinalizer], 'prod-eu/deploy'],
-  ])('%s has the finalizer and every place', (_, token, finalizers, text) => {
-    expect(missingNote(token, undefined)).toEqual({ finalizers, annotations: { [Annotation.anchors]: text } });
-  });
-
-  it('does not grow without end', () => {
-    const places = Array.from({ length: 40 }, (_, index) => `prod-us/ns-${index}`);
-    const text = missingNote(noted(places.join(' ')), undefined)?.annotations[Annotation.anchors] ?? '';
-    expect([text.split(' ').length, text.startsWith('prod-eu/deploy ')]).toEqual([16, true]);
-  });
-});
-
-describe('anchorNote', () => {
-  it('of no place is no note, and no finalizer of ours', () => {
-    expect(anchorNote(noted('prod-eu/deploy'), [])).toEqual({
-      finalizers: ['example.com/other'],
-      annotations: { [Annotation.anchors]: null },
-    });
+    ['a listed place', record('prod-eu')],
+    ['the anchor of another object', record('prod-us', 'purser-other')],
+    ['a cluster whose name is invalid', record('../x')],
+    ['no record', undefined],
+  ])('returns undefined for %s', (_, each) => {
+    expect(unlistedAnchor(listed(HERE), each)).toBeUndefined();
   });
 });

@@ -314,9 +314,9 @@ describe('planToken holds', () => {
   });
 
   it('off a Secret of others, but revokes all the same what is in the former one', () => {
-    const anchored = { finalizers: [AnchorFinalizer] };
+    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy' }];
     const scene = ontoForeign((token) =>
-      token.with({ revocation: 'BoundSecret' }).withMetadata(anchored).annotated(Annotation.revoke, 'leaked'),
+      token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
     );
     expect(planToken(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leaked', secrets: ['ci'] });
   });
@@ -365,9 +365,11 @@ describe('planToken holds', () => {
 });
 
 describe('planToken with revocation BoundSecret', () => {
+  const HERE = { cluster: 'prod-eu', namespace: 'deploy' };
   const token = aToken()
     .with({ revocation: 'BoundSecret' })
-    .withMetadata({ finalizers: [AnchorFinalizer] });
+    .withMetadata({ finalizers: [AnchorFinalizer] })
+    .withStatus({ anchors: [HERE] });
   const kubernetes = { serviceaccount: { uid: '9d6a0f52-0000-4000-8000-00000000000a' }, secret: { name: 'purser-x', uid: 'anchor-uid' } };
   const grant = aGrant().claiming({ 'kubernetes.io': kubernetes });
   const bound = aScene(token).holding(grant);
@@ -414,14 +416,34 @@ describe('planToken with revocation BoundSecret', () => {
     expect(planToken(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
   });
 
-  it('leaves the anchors of former places, once there is a token in the present one', () => {
-    const moved = bound.changing((each) => each.annotated(Annotation.anchors, 'prod-eu/deploy prod-us/deploy prod-eu/other'));
-    const places = [
+  it('revokes a bound token whose anchor is not listed by issuing the next token at once', () => {
+    const unlisted = asked.changing((each) => each.withStatus({}));
+    expect(planToken(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+  });
+
+  describe('after a move', () => {
+    const former = [
       { cluster: 'prod-us', namespace: 'deploy' },
       { cluster: 'prod-eu', namespace: 'other' },
     ];
-    expect(planToken(moved.build(), at('12:20:00'))).toEqual({ type: 'leave', places });
-    expect(planToken(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
+    const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
+
+    it('deletes the anchors of former places once the Secret holds a token for the present place', () => {
+      expect(planToken(moved.build(), at('12:20:00'))).toEqual({ type: 'leave', places: former });
+      expect(planToken(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
+    });
+
+    it('waits before it tries again to delete former anchors', () => {
+      const tried = moved.with({ anchorsAt: at('12:21:00') }).build();
+      expect(planToken(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
+    });
+
+    it('deletes former anchors before it issues when 16 are listed, that of the present token last', () => {
+      const anchors = Array.from({ length: 16 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}` }));
+      const full = bound.changing((each) => each.withStatus({ anchors }));
+      expect(planToken(full.build(), at('12:20:00'))).toEqual({ type: 'leave', places: anchors });
+      expect(planToken(full.with({ secret: undefined, anchorsAt: at('12:21:00') }).build(), at('12:20:00')).type).toBe('issue');
+    });
   });
 
   it('stays off while suspended', () => {
@@ -433,15 +455,29 @@ describe('planToken with revocation BoundSecret', () => {
     expect(planToken(HELD.changing((each) => each.annotated(Annotation.revoke, 'leak')).build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('releases the anchor once tokens are no longer bound to it', () => {
+  it('deletes every anchor once tokens are no longer bound to one, then removes the finalizer', () => {
     const unbound = aScene(aToken().withMetadata({ finalizers: [AnchorFinalizer] })).holding(aGrant());
-    expect(planToken(unbound.build(), at('12:20:00'))).toEqual({ type: 'release', anchor: 'delete' });
+    const listed = unbound.changing((each) => each.withStatus({ anchors: [HERE] }));
+    expect(planToken(listed.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [HERE] });
+    expect(planToken(unbound.build(), at('12:20:00'))).toEqual({ type: 'release', anchor: 'none' });
   });
 
   it.each([
     ['deletes the anchor', bound, '12:20:00', 'delete'],
     ['gives up after ten minutes', bound, '12:30:00', 'orphaned'],
-    ['has nothing to delete after the expiry', bound, '13:00:00', 'gone'],
+    ['tries once after the expiry', bound, '13:00:00', 'expired'],
+    [
+      'sends nothing to a cluster for a finalizer without a listed anchor',
+      bound.changing((each) => each.withStatus({})),
+      '12:20:00',
+      'none',
+    ],
+    [
+      'deletes a listed anchor without the finalizer',
+      bound.changing((each) => each.withMetadata({ finalizers: [] })),
+      '12:20:00',
+      'delete',
+    ],
   ])('and being deleted %s', (_, scene, time, anchor) => {
     const deleted = scene.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:20:00Z' }));
     expect(planToken(deleted.build(), at(time))).toEqual({ type: 'release', anchor });

@@ -4,7 +4,7 @@ import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from '../../domain/token-plan.ts';
 import { recordOf } from '../../domain/token-record.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
-import { leave, release, revoke, withAnchorNote } from './anchors.ts';
+import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
 import { unrevokedNotes } from './notes.ts';
@@ -92,7 +92,7 @@ async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: Tok
 }
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  const token = await withAnchorNote(deps, observation.token, plan.previous, signal);
+  const token = await recordAnchor(deps, observation.token, signal);
   const { grant, isAccountNew } = await requestToken(deps, plan, { ...observation, token }, signal);
   deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
   const cluster = observation.cluster;
@@ -105,5 +105,6 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   if (isUndone) repaired(deps, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.
-  return { observation: written, isDone: false, issued, notes: unrevokedNotes(plan, token), failure: undefined, error: undefined };
+  const notes = [...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
+  return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
 }

@@ -1,11 +1,24 @@
-// Anchors from the hub's side: the finalizer that keeps a ManagedToken until its anchor is gone, revocation, and giving up.
+// Anchors from the hub's side: the finalizer and status.anchors, which come before an anchor and go after it; revocation, and giving up.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { AnchorFinalizer } from '../../api/names.ts';
 import { AlertReason } from '../../api/reasons.ts';
 import { ManagedTokens } from '../../api/resources.ts';
 import { hasReason } from '../../api/status.ts';
-import { type AnchorNote, type AnchorPlace, anchorNote, anchorsOf, missingNote, wantedAnchor } from '../../domain/anchors.ts';
+import {
+  type AnchorPlace,
+  anchorsOf,
+  hasAnchorFinalizer,
+  isSamePlace,
+  otherFinalizers,
+  recordedAnchor,
+  unlistedAnchor,
+  wantedAnchor,
+  without,
+  withWantedAnchor,
+} from '../../domain/anchors.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { TokenPlan } from '../../domain/token-plan.ts';
 import type { TokenRecord } from '../../domain/token-record.ts';
 import { anchorName } from '../../domain/token-request.ts';
 import { tokenState } from '../../domain/token-state.ts';
@@ -17,18 +30,23 @@ import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
 import type { Step } from './step.ts';
 
-/** The ManagedToken with our finalizer and a note of its anchor: before there is one, something must remember it. */
-export async function withAnchorNote(
-  deps: TokenDeps,
-  token: ManagedToken,
-  previous: TokenRecord | undefined,
-  signal: AbortSignal,
-): Promise<ManagedToken> {
-  const note = token.spec.revocation === 'BoundSecret' ? missingNote(token, previous) : undefined;
-  return note === undefined ? token : await patchNote(deps, token, note, signal);
+/** Pause between attempts to delete former anchors. */
+const RETRY_MS = 300_000;
+
+/**
+ * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
+ * Throws an IssueError if status.anchors is full.
+ */
+export async function recordAnchor(deps: TokenDeps, token: ManagedToken, signal: AbortSignal): Promise<ManagedToken> {
+  if (token.spec.revocation !== 'BoundSecret') return token;
+  const places = withWantedAnchor(token);
+  if (places === undefined) throw new IssueError('TooManyAnchors');
+  const finalizers = [...otherFinalizers(token), AnchorFinalizer];
+  const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(deps, token, finalizers, signal);
+  return await writeAnchors(deps, kept, places, signal);
 }
 
-/** Kills the token: first the anchor, then the Secrets. */
+/** Revokes the token: deletes first its anchor, then the Secrets. */
 export async function revoke(
   deps: TokenDeps,
   observation: TokenObservation,
@@ -36,34 +54,37 @@ export async function revoke(
   signal: AbortSignal,
 ): Promise<Step> {
   const { token } = observation;
-  const [present, ...former] = placesOf(deps, observation);
-  if (present !== undefined) await deleteAt(deps, token, present, signal);
-  // One that was left behind must not keep the present token alive.
-  const { notes } = await dropAnchors(deps, token, former, signal);
+  const places = anchorsOf(token);
+  const present = presentAnchor(deps, observation);
+  await Promise.all(places.filter((place) => isSamePlace(place, present)).map((place) => deleteAt(deps, token, place, signal)));
+  // A former anchor on a cluster that fails does not delay the revocation.
+  const { notes } = await dropAnchors(deps, token, without(places, [present]), signal);
   const rest = await deleteSecrets(deps, observation, secrets, signal);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, notes };
 }
 
-/** Lets a ManagedToken go that needs no anchor any more. */
+/** Removes the finalizer from a ManagedToken that needs no anchor any more. */
 export async function release(
   deps: TokenDeps,
   observation: TokenObservation,
-  anchor: 'delete' | 'gone' | 'orphaned',
+  anchor: Extract<TokenPlan, { readonly type: 'release' }>['anchor'],
   signal: AbortSignal,
 ): Promise<Step> {
   const { token } = observation;
-  const places = placesOf(deps, observation);
-  if (anchor === 'delete') for (const place of places) await deleteAt(deps, token, place, signal);
-  const { notes } = await dropAnchors(deps, token, anchor === 'orphaned' ? places : [], signal);
-  const note = anchorNote(token, []);
-  const released = await patchNote(deps, token, note, signal).catch((error: unknown) => {
-    if (hasReason(error, 'NotFound')) return { ...token, metadata: { ...token.metadata, finalizers: note.finalizers } };
+  const places = anchor === 'none' ? [] : anchorsOf(token);
+  if (anchor === 'delete') await Promise.all(places.map((place) => deleteAt(deps, token, place, signal)));
+  const { notes } = await dropAnchors(deps, token, anchor === 'delete' ? [] : places, signal);
+  const reported = [...(anchor === 'orphaned' ? notes : []), ...unlistedNotes(deps, token, recordOf(deps, observation))];
+  const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
+  const cleared = isLast ? token : await writeAnchors(deps, token, [], signal);
+  const released = await writeFinalizers(deps, cleared, otherFinalizers(token), signal).catch((error: unknown) => {
+    if (hasReason(error, 'NotFound')) return { ...token, metadata: { ...token.metadata, finalizers: [] } };
     throw error;
   });
-  return { observation: { ...observation, token: released }, isDone: false, notes };
+  return { observation: { ...observation, token: released }, isDone: false, notes: reported };
 }
 
-/** After the token moved to another cluster or namespace: deletes the anchors that it had before, if that can be done. */
+/** Deletes anchors that tokens of this spec no longer need; those that fail stay listed and are tried again later. */
 export async function leave(
   deps: TokenDeps,
   observation: TokenObservation,
@@ -71,63 +92,104 @@ export async function leave(
   signal: AbortSignal,
 ): Promise<Step> {
   const { token } = observation;
-  const { notes } = await dropAnchors(deps, token, places, signal);
-  const left = await withNoteOf(deps, token, [wantedAnchor(token)], signal);
-  return { observation: { ...observation, token: left }, isDone: false, notes };
+  const { left, notes } = await dropAnchors(deps, token, places, signal);
+  const anchorsAt = deps.clock.now() + RETRY_MS;
+  if (left.length > 0) deps.memory.of(token.metadata.uid ?? '').anchorsAt = anchorsAt;
+  const written = await writeAnchors(deps, token, without(anchorsOf(token), without(places, left)), signal);
+  return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, notes };
 }
 
-/** Every place in which there may be an anchor, the present token's first. */
-export function placesOf(deps: TokenDeps, observation: TokenObservation): readonly AnchorPlace[] {
-  return anchorsOf(observation.token, tokenState(observation, deps.clock.now()).record);
-}
-
-/** Deletes anchors as far as that can be done, and tells which are left behind. */
+/** Deletes anchors in parallel as far as possible; reports those that are left. */
 export async function dropAnchors(deps: TokenDeps, token: ManagedToken, places: readonly AnchorPlace[], signal: AbortSignal) {
-  const left: AnchorPlace[] = [];
-  for (const place of places) {
-    try {
-      await deleteAt(deps, token, place, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof IssueError)) throw error;
-      left.push(place);
-    }
-  }
-  return { left, notes: left.map((place) => orphaned(deps, token, place)) };
+  const isLeft = await Promise.all(
+    places.map(async (place) => {
+      try {
+        await deleteAt(deps, token, place, signal);
+        return false;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof IssueError)) throw error;
+        return true;
+      }
+    }),
+  );
+  const left = places.filter((_, index) => isLeft[index]);
+  return { left, notes: left.flatMap((place) => orphanNotes(deps, token, place)) };
 }
 
-/** Deletes the anchor; where the cluster is gone, there is nothing to delete. */
+/** Writes the anchors that a withdrawal left; without any, the finalizer goes, too. */
+export async function writeLeftAnchors(
+  deps: TokenDeps,
+  token: ManagedToken,
+  left: readonly AnchorPlace[],
+  signal: AbortSignal,
+): Promise<ManagedToken> {
+  const written = await writeAnchors(deps, token, left, signal);
+  return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(deps, written, otherFinalizers(token), signal);
+}
+
+/** Reports the anchor that the Secret's record names and status.anchors does not. */
+export function unlistedNotes(deps: TokenDeps, token: ManagedToken, record: TokenRecord | undefined): readonly Note[] {
+  const place = unlistedAnchor(token, record);
+  return place === undefined ? [] : orphanNotes(deps, token, place, false);
+}
+
+/** Returns the place of the anchor that the present token is bound to, as far as its record tells. */
+function presentAnchor(deps: TokenDeps, observation: TokenObservation): AnchorPlace {
+  return recordedAnchor(observation.token, recordOf(deps, observation)) ?? wantedAnchor(observation.token);
+}
+
+function recordOf({ clock }: TokenDeps, observation: TokenObservation): TokenRecord | undefined {
+  return tokenState(observation, clock.now()).record;
+}
+
+/** Deletes the anchor; of a Cluster that is gone there is nothing to delete. */
 async function deleteAt(deps: TokenDeps, token: ManagedToken, { cluster, namespace }: AnchorPlace, signal: AbortSignal): Promise<void> {
   const registered = deps.view.registered(cluster);
   if (registered === undefined) return;
   await deps.clients.use(registered, (target) => deleteAnchor(target, { namespace, name: anchorNameOf(token) }, signal));
 }
 
-function orphaned({ log, metrics }: TokenDeps, token: ManagedToken, { cluster, namespace }: AnchorPlace): Note {
+/** Reports an orphaned anchor once; metrics name only places that Purser recorded itself. */
+function orphanNotes(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, isListed = true): readonly Note[] {
+  const { cluster, namespace } = place;
   const name = anchorNameOf(token);
-  const anchor = `${namespace}/${name}`;
-  log.error({ cluster, anchor, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
-  metrics?.orphaned({ cluster, namespace, name });
-  const message = `The Secret ${anchor} on ${cluster} could not be deleted: until somebody does, tokens bound to it live to their expiry.`;
-  return { type: 'Warning', reason: 'AnchorOrphaned', message };
+  if (!deps.memory.of(token.metadata.uid ?? '').isNewOrphan(`${cluster}/${namespace}`)) return [];
+  deps.log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
+  deps.metrics?.orphaned(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+  const message = `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Until it is deleted, tokens bound to it are valid to their expiry.`;
+  return [{ type: 'Warning', reason: 'AnchorOrphaned', message }];
 }
 
 function anchorNameOf({ metadata }: ManagedToken): string {
   return anchorName(metadata.uid ?? '');
 }
 
-/** The ManagedToken with a note of these places; without any, it has neither note nor finalizer. */
-export async function withNoteOf(
+/** Writes status.anchors if it differs. */
+async function writeAnchors(
   deps: TokenDeps,
   token: ManagedToken,
   places: readonly AnchorPlace[],
   signal: AbortSignal,
 ): Promise<ManagedToken> {
-  return await patchNote(deps, token, anchorNote(token, places), signal);
+  const listed = token.status?.anchors ?? [];
+  const isSame = listed.length === places.length && without(places, listed).length === 0;
+  if (isSame) return token;
+  const { anchors: _, ...rest } = token.status ?? {};
+  const status = places.length > 0 ? { ...rest, anchors: places } : rest;
+  const tracked = deps.memory.of(token.metadata.uid ?? '');
+  tracked.status = status;
+  const written = await deps.hub.updateStatus(ManagedTokens, { ...token, status }, { signal });
+  return tracked.wroteToken(written, token, deps.clock.now());
 }
 
-async function patchNote(deps: TokenDeps, token: ManagedToken, note: AnchorNote, signal: AbortSignal): Promise<ManagedToken> {
+async function writeFinalizers(
+  deps: TokenDeps,
+  token: ManagedToken,
+  finalizers: readonly string[],
+  signal: AbortSignal,
+): Promise<ManagedToken> {
   const { resourceVersion, uid } = token.metadata;
-  const patched = await deps.hub.patch(ManagedTokens, nameOf(token), { metadata: { uid, resourceVersion, ...note } }, { signal });
+  const patched = await deps.hub.patch(ManagedTokens, nameOf(token), { metadata: { uid, resourceVersion, finalizers } }, { signal });
   return deps.memory.of(uid ?? '').wroteToken(patched, token, deps.clock.now());
 }

@@ -23,7 +23,7 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
   const { view, memory, clock, settings } = deps;
   const uid = token.metadata.uid ?? '';
   const recollection = memory.of(uid);
-  const { verdict, verifiedAt = deps.startedAt, lastIssuedAt } = recollection;
+  const { verdict, verifiedAt = deps.startedAt, lastIssuedAt, anchorsAt } = recollection;
   const now = clock.now();
   const cluster = view.clusters.get(token.spec.clusterName);
   const secret = recollection.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now);
@@ -40,6 +40,7 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
     ...(verdict && { verdict }),
     ...(verifyAt !== undefined && { verifyAt }),
     ...(lastIssuedAt !== undefined && { lastIssuedAt }),
+    ...(anchorsAt !== undefined && { anchorsAt }),
   };
 }
 

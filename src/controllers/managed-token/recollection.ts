@@ -1,6 +1,7 @@
 // What the controller remembers of one ManagedToken between two looks at it.
 
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
+import { MAX_ANCHORS } from '../../domain/anchors.ts';
 import type { StoredSecret, Verdict } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -23,6 +24,8 @@ export class Recollection {
   /** A Secret of the wanted name that the informer does not see, since it does not carry our label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
+  /** Earliest time of the next attempt to delete former anchors; undefined for now. */
+  anchorsAt: number | undefined;
   /** Between tokens that could not be written. */
   readonly issuing = new Pauses({ ...PAUSES, free: 0, calmMs: Infinity });
   /** The ManagedToken and the Secret of the wanted name, as we wrote them. */
@@ -37,6 +40,8 @@ export class Recollection {
   #repairedFor: number | undefined;
   readonly #refused: Set<Recollection>;
   #refusedAt: readonly number[] = [];
+  /** Anchors that were reported as orphaned. */
+  readonly #orphans = new Set<string>();
 
   /** `refused` is where those are kept whose last review said no. */
   constructor(refused: Set<Recollection>) {
@@ -66,6 +71,13 @@ export class Recollection {
   forgetRefusals(): void {
     this.#refusedAt = [];
     this.#refused.delete(this);
+  }
+
+  /** Returns whether an orphaned anchor has not been reported before; at most 16 are. */
+  isNewOrphan(place: string): boolean {
+    if (this.#orphans.has(place) || this.#orphans.size >= MAX_ANCHORS) return false;
+    this.#orphans.add(place);
+    return true;
   }
 
   /** A token was issued; until it is written, ever longer pauses follow. */

@@ -3,7 +3,7 @@
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { Annotation, TokensGroup } from '../../api/names.ts';
+import { TokensGroup } from '../../api/names.ts';
 import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../../api/resources.ts';
 import type { StoredSecret } from '../../domain/token-observation.ts';
 import type { Change } from '../../kube/store.ts';
@@ -17,7 +17,7 @@ import type { TokenMemory } from './memory.ts';
 export function wakes(informers: TokenInformers, view: HubView, memory: TokenMemory): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
-  const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`, Annotation.anchors), statusNotOurs(written));
+  const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   const rivals = mapped((token: ManagedToken) => keysOf(view.tokensForSecret(secretKeyOf(token))));
   return merge(
     tokens.changes$.pipe(

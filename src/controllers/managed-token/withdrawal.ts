@@ -2,12 +2,13 @@
 // go at once that it must be a mistake.
 
 import { AlertReason } from '../../api/reasons.ts';
+import { anchorsOf } from '../../domain/anchors.ts';
 import { sentence } from '../../domain/sentence.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
-import { ownedNames } from '../../domain/token-state.ts';
+import { ownedNames, tokenState } from '../../domain/token-state.ts';
 import { withdrawalAfter } from '../../domain/withdrawal.ts';
-import { dropAnchors, placesOf, withNoteOf } from './anchors.ts';
+import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
@@ -20,10 +21,11 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   const recollection = memory.of(observation.token.metadata.uid ?? '');
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   const names = ownedNames(observation);
-  const places = placesOf(deps, observation);
+  const places = anchorsOf(observation.token);
   if (names.length === 0 && places.length === 0) {
     recollection.forgetRefusals();
-    return { observation, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+    const token = await writeLeftAnchors(deps, observation.token, [], signal);
+    return { observation: { ...observation, token }, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
   }
   recollection.refused(now);
   const next = withdrawalAfter(recollection.refusedAt, now);
@@ -36,15 +38,17 @@ export async function withdraw(deps: TokenDeps, observation: TokenObservation, m
   }
   // Anchors go first, while it is known where they are; a target that does not answer must not keep the Secret.
   const { left, notes } = await dropAnchors(deps, observation.token, places, signal);
+  const unlisted = unlistedNotes(deps, observation.token, tokenState(observation, now).record);
   const removed = await deleteSecrets(deps, observation, names, signal);
   // What could not be deleted the last time, and cannot be now, is no news.
   if (names.length > 0 || left.length < places.length) auditWithdrawal(deps, observation);
-  // One that is removed no longer waits: the brake counts each once.
-  recollection.forgetRefusals();
   withdrawals.removed(now);
-  // What is left of the anchors is tried again with the next look.
-  const token = places.length > 0 ? await withNoteOf(deps, removed.token, left, signal) : removed.token;
-  return { observation: { ...removed, token }, isDone: true, failure: forbidden, notes, requeueAt: now + FORBIDDEN_MS };
+  // The next reconcile tries again to delete the anchors that are left.
+  const token = places.length > 0 ? await writeLeftAnchors(deps, removed.token, left, signal) : removed.token;
+  // A conflict above must not restart the two reviews.
+  recollection.forgetRefusals();
+  const result = { observation: { ...removed, token }, isDone: true, failure: forbidden, notes: [...notes, ...unlisted] };
+  return { ...result, requeueAt: now + FORBIDDEN_MS };
 }
 
 /** RBAC is watched; other authorisers are asked again now and then. */

@@ -20,10 +20,11 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-async function issued(): Promise<string> {
+async function issued(calls: string[] = []): Promise<string> {
   await world.create('ci', { revocation: 'BoundSecret' });
   await world.ready();
   await world.looked();
+  calls.push(...world.inOrder());
   await world.pass(5_000);
   world.calls.clear();
   return await world.tokenText();
@@ -60,6 +61,28 @@ describe('a token with revocation BoundSecret', () => {
     expect((await anchor())?.data).toBeUndefined();
   });
 
+  it('costs eight requests at first: finalizer and status.anchors come before the anchor, the anchor before the token', async () => {
+    await world.run();
+    await world.create('warm');
+    await world.ready('warm');
+    await world.looked('warm');
+    const calls: string[] = [];
+    world.calls.clear();
+    await issued(calls);
+
+    expect(calls).toEqual([
+      'POST subjectaccessreviews',
+      'PATCH managedtokens/ci',
+      'PUT managedtokens/ci/status',
+      'GET serviceaccounts/deployer',
+      'POST secrets',
+      'POST serviceaccounts/deployer/token',
+      'POST secrets',
+      'PUT managedtokens/ci/status',
+    ]);
+    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+  });
+
   it('is renewed at no higher cost than others, bound to the same anchor', async () => {
     await world.run();
     const first = await issued();
@@ -87,7 +110,8 @@ describe('a token with revocation BoundSecret', () => {
 
     expect(await anchor()).toBeUndefined();
     expect(await isRejected(token)).toBe(true);
-    expect((await world.get()).metadata.finalizers).toBeUndefined();
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect((await world.get()).status?.anchors).toBeUndefined();
   });
 
   it('dies with its ManagedToken', async () => {
@@ -261,8 +285,8 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
 
     expect(await anchor()).toBeUndefined();
     await world.until(async () => {
-      const { annotations } = (await world.get()).metadata;
-      return annotations?.['tokens.purser.dev/anchors'] === `${world.cluster}/default`;
+      const { status } = await world.get();
+      return JSON.stringify(status?.anchors) === JSON.stringify([{ cluster: world.cluster, namespace: 'default' }]);
     });
     await world.target.admin.delete(ServiceAccounts, account);
   });
@@ -292,7 +316,7 @@ describe('the finalizer of a deleted ManagedToken', () => {
     await world.pass(70_000, 10_000);
     await world.until(isGone);
 
-    expect(await world.events()).toContain('Warning AnchorOrphaned');
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
     expect(controller.logged.some((line) => line.includes('AnchorOrphaned'))).toBe(true);
   });
 
@@ -330,6 +354,86 @@ describe('the finalizer of a deleted ManagedToken', () => {
 
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     expect((await world.get()).metadata.finalizers).toEqual(['example.com/theirs']);
+  });
+});
+
+describe('anchors that a tenant forges', () => {
+  const forged = { finalizers: [FINALIZER], annotations: { 'tokens.purser.dev/anchors': 'prod/kube-system other/default' } };
+
+  it('cause no request to a target, and the finalizer is removed at once', async () => {
+    await world.run();
+    await world.forbid();
+    await world.create('ci', { revocation: 'BoundSecret' }, forged);
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    await world.patch('ci', { metadata: forged, spec: { requesterServiceAccountName: 'nobody' } });
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+
+    expect(world.sent().target).toEqual([]);
+  });
+
+  it('lose their finalizer where the token has no revocation', async () => {
+    await world.run();
+    await world.create('ci', {}, forged);
+    await world.ready();
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
+  });
+
+  it('in the record of the Secret cause no request to a target either, and are reported as orphaned', async () => {
+    await world.run();
+    await issued();
+    const { metadata, status } = await world.get();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.looked();
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
+    await world.looked();
+    world.calls.clear();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+
+    expect(world.sent().target).toEqual([]);
+    await world.target.admin.delete(Secrets, { namespace: 'deploy', name: `purser-${metadata.uid}` });
+  });
+});
+
+describe('status.anchors', () => {
+  it('stays full until a place is removed: no token is issued in a seventeenth place', async () => {
+    await world.run();
+    const first = await issued();
+    const anchors = Array.from({ length: 16 }, (_, index) => ({ cluster: `${world.cluster}-b`, namespace: `ns-${index}` }));
+    await world.register(`${world.cluster}-b`, world.targets[1]);
+    await world.targets[1]?.stop();
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.until(async () => (await world.condition('Ready')) === 'False TooManyAnchors');
+    expect((await world.get()).status?.anchors).toEqual(anchors);
+    await world.hub.admin.delete(Clusters, { name: `${world.cluster}-b` });
+    await world.pass(15 * MINUTE, 10_000);
+    const second = await world.renewed(first);
+    await world.ready();
+
+    expect(await world.isAccepted(second)).toBe(true);
+    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+  });
+
+  it('keeps a place whose anchor could not be deleted, and loses it when the cluster answers again', async () => {
+    await world.run();
+    const first = await issued();
+    await world.register(`${world.cluster}-b`, world.targets[1]);
+    await world.allow(`${world.cluster}-b`);
+    await world.pass(15_000);
+    await world.target.stop();
+    await world.patch('ci', { spec: { clusterName: `${world.cluster}-b` } });
+    await world.renewed(first);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    expect((await world.get()).status?.anchors).toHaveLength(2);
+    await world.target.restart();
+    await world.pass(6 * MINUTE, 10_000);
+    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+    expect(await isRejected(first)).toBe(true);
   });
 });
 

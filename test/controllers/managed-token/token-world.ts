@@ -400,6 +400,11 @@ export class TokenWorld {
     return { hub: this.calls.by(PURSER).filter((call) => !call.includes('events')), target: this.calls.by(this.credential) };
   }
 
+  /** Requests of the controller to the hub and to the target in the order in which they were sent, without events. */
+  inOrder(): readonly string[] {
+    return this.calls.by(PURSER, this.credential).filter((call) => !call.includes('events'));
+  }
+
   async eventually(check: () => Promise<void>): Promise<void> {
     await eventually(check);
   }

@@ -24,10 +24,10 @@ export class WireCalls {
     subscribe('undici:request:create', this.#listener);
   }
 
-  /** What was sent with this bearer, in order, such as `POST subjectaccessreviews`; without lists and watches. */
-  by(bearer: string): readonly string[] {
+  /** What was sent with these bearers, in order, such as `POST subjectaccessreviews`; without lists and watches. */
+  by(...bearers: readonly string[]): readonly string[] {
     return this.#calls
-      .filter((call) => call.bearer === bearer && !isCollectionRead(call))
+      .filter((call) => bearers.includes(call.bearer) && !isCollectionRead(call))
       .map(({ method, path }) => `${method} ${short(path)}`);
   }
 
