@@ -29,6 +29,15 @@ describe('dial policy', () => {
     ['the unspecified address of IPv6', '::'],
     ['an address in its network', '0.1.2.3'],
     ['loopback in a form long given up', '::127.0.0.1'],
+    ['the metadata of clouds, through local NAT64', '64:ff9b:1::a9fe:a9fe'],
+    ['any address through local NAT64', '64:ff9b:1:2::a00:1'],
+    ['Teredo', '2001:0:4136:e378:8000:63bf:5601:5601'],
+    ['Teredo, shortened', '2001::1'],
+    ['the metadata of clouds, through ISATAP', '2001:db8::5efe:a9fe:a9fe'],
+    ['the same, under a prefix without zeros', '2001:db8:1:2:0:5efe:169.254.169.254'],
+    ['the same, with the bit of global addresses', '2001:db8:1:2:200:5efe:a9fe:a9fe'],
+    ['loopback through ISATAP', 'fd12:3456::200:5efe:7f00:1'],
+    ['a compatible IPv4 address', '::10.0.0.1'],
     ['link-local IPv6', 'fe80::1'],
     ['link-local IPv6 with a zone', 'fe80::1%eth0'],
     ['multicast', '224.0.0.1'],
@@ -57,6 +66,8 @@ describe('dial policy', () => {
     'fd12:3456::1',
     '64:ff9b::a00:1',
     '2002:a00:1::1',
+    '2001:db8::5efe:a00:1',
+    '2001:4860:4860::8888',
   ])('allows %s', (address) => {
     expect(mayDial(address)).toBe(true);
   });
