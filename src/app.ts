@@ -95,7 +95,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
 
 function clusterClients({ clock, settings }: AppOptions, client: KubeClient): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;
-  const hub = hubCluster === undefined ? {} : { hub: { clusterName: hubCluster, client, namespace } };
+  const hub = { clusterName: hubCluster, client, namespace };
   const reach = { allowLoopback, proxyFor: proxyPolicy(settings), ownAddress };
-  return new ClusterClients({ clock, ...reach, allowUnpinned: false, credentialNamespaces, ...hub });
+  return new ClusterClients({ clock, ...reach, credentialNamespaces, hub });
 }

@@ -26,16 +26,17 @@ const MANIFESTS = {
     path: 'deploy/target/access.yaml',
     recipe: `# For the cluster that tokens are wanted for:
 #   purser print target-rbac | kubectl --context TARGET apply -f -
-# The token of the account, and the addresses that it may be sent to, go into a Secret on the hub:
+# The token of the account goes into a Secret on the hub, with the Cluster, addresses and CA that it may be used with:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
 #     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 8760h)" \\
-#     --from-literal=server=https://target-1.example.com:6443
+#     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
+# (--from-literal=ca.crt=system for a cluster whose certificate a public authority signed)
 # and the Cluster that refers to it is in the output of: purser print registration
 `,
   },
   registration: {
     path: 'deploy/samples/cluster.yaml',
-    recipe: `# For the hub, with a name and addresses of your own; the Secret is that of purser print target-rbac:
+    recipe: `# For the hub, with your name, addresses and caBundle, all of which the Secret of purser print target-rbac has to name:
 #   purser print registration > target-1.yaml; edit it; kubectl --context HUB apply -f target-1.yaml
 `,
   },

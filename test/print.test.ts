@@ -32,6 +32,7 @@ describe('purser print', () => {
     const recipe = (await printedText(['print', 'target-rbac'])) ?? '';
 
     expect(recipe).toContain('create secret generic target-1-credential');
+    for (const key of ['token', 'cluster', 'server', 'ca.crt']) expect(recipe).toMatch(new RegExp(`--from-(literal|file)=${key}=`));
     expect((await printed('registration')).map(({ kind }) => kind)).not.toContain('Secret');
   });
 

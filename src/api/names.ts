@@ -92,6 +92,15 @@ export const CredentialSecretKey = {
   token: 'token',
   clientCertificate: 'tls.crt',
   clientKey: 'tls.key',
-  /** The addresses that the credential may be sent to. */
+  /** Addresses that the credential, and tokens issued with it, may be sent to. Required. */
   server: 'server',
+  /** PEM certificates of the authorities that those addresses are verified with, or `system`. Required. */
+  authority: 'ca.crt',
+  /** Names of the Clusters that may use the credential. Required. */
+  cluster: 'cluster',
+  /** Namespaces of the service accounts that the credential may issue tokens for; all namespaces if the key is absent. */
+  namespaces: 'namespaces',
 } as const;
+
+/** Value of the key `ca.crt` for public certificate authorities. */
+export const SystemAuthorities = 'system';

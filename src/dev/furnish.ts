@@ -21,7 +21,7 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   await applyAll(target, await readManifests('deploy/target/access.yaml'));
   const { status } = await target.createToken(ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });
   const credential = { namespace: DefaultNamespace, name: `${name}-credential` };
-  const values = { token: status?.token ?? '', server: url };
+  const values = { token: status?.token ?? '', server: url, 'ca.crt': ca, cluster: name };
   const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)]));
   await hub.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
   await hub.apply(

@@ -40,9 +40,11 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   AddressRefused: 'register an https address that is not of this machine, its link or its cloud',
   AnswerUntrusted: 'check that serverEndpoints leads to a Kubernetes API server',
   Unreachable: 'check that the API server runs, and the network between it and Purser',
-  CredentialMissing: 'let spec.authInfo.controller name a Secret with token, or tls.crt and tls.key, and server',
+  CredentialMissing: 'let spec.authInfo.controller name a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'put a credential that the cluster accepts into the Secret that spec.authInfo.controller names',
+  CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
+  CANotPinned: 'add the certificate to the key ca.crt of the Secret if it is the authority of the cluster',
   Forbidden:
     'apply deploy/target/access.yaml to the cluster, or let the account create serviceaccounts/token in namespaces that ManagedTokens name',
   RightsUnknown: 'let the account create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',

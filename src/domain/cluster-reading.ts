@@ -43,7 +43,9 @@ type Concern =
 const CONCERNS = {
   ProbeFailed: 'asking',
   CredentialMissing: 'registration',
+  CredentialNotForCluster: 'registration',
   EndpointNotPinned: 'registration',
+  CANotPinned: 'registration',
   DNSFailed: 'connection',
   ConnectionRefused: 'connection',
   Timeout: 'connection',

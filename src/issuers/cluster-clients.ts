@@ -3,8 +3,9 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Recent } from '../std/recent.ts';
-import { createTarget, hubOf, type TargetSettings } from './create-target.ts';
+import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
 import { IssueError } from './issue-error.ts';
+import type { PinnedEndpoints } from './pinned-endpoints.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 
@@ -35,9 +36,16 @@ export class ClusterClients {
     }
   }
 
-  /** Whether a Cluster is the hub itself. */
+  /** Whether a Cluster is the one that --hub-cluster names. */
   isHub(cluster: Cluster): boolean {
-    return hubOf(cluster, this.#settings) !== undefined;
+    return isNamedHub(cluster, this.#settings);
+  }
+
+  /** Returns the endpoints that tokens of a cluster may be written next to. Throws an IssueError if its registration is not usable. */
+  endpointsOf(registered: RegisteredCluster): PinnedEndpoints {
+    const { target } = this.#slotOf(registered);
+    if (target instanceof IssueError) throw target;
+    return target.endpoints;
   }
 
   /** Ends all connections to a cluster that is no longer registered. */

@@ -7,13 +7,13 @@ import { KubeClient } from '../kube/client.ts';
 import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
-import { caCertificates } from './certificates.ts';
-import { type Credential, pinnedServers, readCredential } from './credential.ts';
+import { type Credential, readCredential, readPins } from './credential.ts';
 import { dialPolicy } from './dial-policy.ts';
-import { serversFor } from './endpoints.ts';
+import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import { IssueError } from './issue-error.ts';
+import { pinnedEndpoints } from './pinned-endpoints.ts';
 import type { ProxyPolicy } from './proxy-policy.ts';
-import type { RegisteredCluster } from './registered-cluster.ts';
+import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
 import { CONNECTIONS, Target, type TargetOptions } from './target.ts';
 
 /** What holds for all targets. */
@@ -25,37 +25,40 @@ export interface TargetSettings {
   readonly allowLoopback: boolean;
   /** Which servers are reached through a proxy; none by default. */
   readonly proxyFor?: ProxyPolicy;
-  /** Whether a credential may be sent to every address that is registered, if its Secret does not name any. */
-  readonly allowUnpinned: boolean;
   /** Where credentials are taken from. */
   readonly credentialNamespaces: readonly string[];
-  /** The one Cluster that is the hub itself, and Purser's own client and namespace there. */
-  readonly hub?: { readonly clusterName: string; readonly client: KubeClient; readonly namespace: string };
+  /** The hub; undefined in tests that have none. */
+  readonly hub?: HubSettings;
 }
 
 /** The target that a registration describes; nothing is dialled yet. Throws an IssueError that says what is missing or not allowed. */
 export function createTarget({ cluster, credential: secret }: RegisteredCluster, settings: TargetSettings): Target {
   const { clock } = settings;
-  const hub = hubOf(cluster, settings);
-  const own = hub === undefined ? {} : { ownNamespace: hub.namespace };
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster names none');
-  if (controller.kind === 'ServiceAccount') {
-    if (hub === undefined) throw notTheHub(cluster);
-    return new Target({ clock, servers: [hub.client.transport.server], connect: () => hub.client, isShared: true, ...own });
-  }
+  if (controller.kind === 'ServiceAccount') return hubTarget(cluster, settings);
   const referred = referredSecret(controller, secret, settings.credentialNamespaces);
   const credential = readCredential(referred);
-  const servers = pinned(serversOf(cluster, settings), referred, settings);
-  const caData = caOf(cluster);
+  const pins = readPins(referred);
+  const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
+  const { servers, caBundle } = endpoints;
   const connect: TargetOptions['connect'] = (server, purpose) =>
-    connectTo(configOf(clusterOf(server, caData, settings), credential), CONNECTIONS[purpose], settings);
-  return new Target({ clock, servers, connect, credential, usesSystemRoots: caData === undefined, ...own });
+    connectTo(configOf(clusterOf(server, caBundle, settings), credential), CONNECTIONS[purpose], settings);
+  return new Target({
+    clock,
+    servers,
+    connect,
+    credential,
+    endpoints: () => endpoints,
+    namespaces: pins.namespaces,
+    usesSystemRoots: caBundle === undefined,
+    ...(settings.hub && { hub: new HubIdentity(settings.hub, isNamedHub(cluster, settings) || isHubAddress(settings.hub, servers)) }),
+  });
 }
 
-/** What is to be used of the hub; undefined if the Cluster is another one. */
-export function hubOf({ metadata }: Cluster, { hub }: TargetSettings): TargetSettings['hub'] {
-  return hub?.clusterName === metadata.name ? hub : undefined;
+/** Whether a Cluster is the one that --hub-cluster names. */
+export function isNamedHub({ metadata }: Cluster, { hub }: TargetSettings): boolean {
+  return hub !== undefined && hub.clusterName !== undefined && hub.clusterName === metadata.name;
 }
 
 type NamedCluster = Parameters<typeof fixed>[0];
@@ -63,6 +66,20 @@ type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controlle
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
+
+/** Uses the client that Purser has for the hub anyway: the addresses of the Cluster are published, never dialled. */
+function hubTarget(cluster: Cluster, settings: TargetSettings): Target {
+  const { clock, hub } = settings;
+  if (hub === undefined || !isNamedHub(cluster, settings)) throw notTheHub(cluster);
+  return new Target({
+    clock,
+    servers: [hub.client.transport.server],
+    connect: () => hub.client,
+    isShared: true,
+    endpoints: () => hubEndpoints(hub),
+    hub: new HubIdentity(hub, true),
+  });
+}
 
 function notTheHub({ metadata }: Cluster): IssueError {
   const text = 'kind ServiceAccount is for the cluster that Purser runs in, and --hub-cluster does not name this one';
@@ -78,29 +95,8 @@ function referredSecret({ namespace, name }: Reference, secret: Secret | undefin
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
   const isIt = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isIt) throw new IssueError('CredentialMissing', `there is no Secret ${namespace}/${name}`);
+  if (isManaged(secret)) throw new IssueError('CredentialMissing', `the Secret ${namespace}/${name} belongs to a ManagedToken`);
   return secret;
-}
-
-function serversOf({ spec }: Cluster, { ownAddress }: TargetSettings): readonly string[] {
-  const servers = serversFor(spec.orchestratorApiEndpoints.serverEndpoints, ownAddress);
-  if (servers.length === 0) throw new IssueError('AddressRefused', 'no serverAddress is an https URL without user, query and fragment');
-  return servers;
-}
-
-function pinned(servers: readonly string[], secret: Secret, { allowUnpinned }: TargetSettings): readonly string[] {
-  const pins = pinnedServers(secret);
-  if (pins === undefined && allowUnpinned) return servers;
-  const allowed = servers.filter((server) => pins?.includes(server));
-  if (allowed.length === 0) throw new IssueError('EndpointNotPinned', `the key server of the Secret does not name ${servers.join(', ')}`);
-  return allowed;
-}
-
-/** As base64 of PEM; undefined for the roots that Node brings along. */
-function caOf({ spec }: Cluster): string | undefined {
-  const { caBundle = '' } = spec.orchestratorApiEndpoints;
-  if (caBundle === '') return undefined;
-  if (caCertificates(caBundle) === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64 of PEM certificates alone');
-  return caBundle;
 }
 
 function clusterOf(server: string, caData: string | undefined, { proxyFor }: TargetSettings): NamedCluster {

@@ -1,8 +1,8 @@
-// Purser's credential for a cluster, from the Secret that the Cluster refers to. Only the keys named here are looked at:
-// a kubeconfig could run programs and read files.
+// Purser's credential for a cluster, from the Secret that the Cluster refers to, and what the credential may be used for.
+// Only the keys named here are read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey } from 'node:crypto';
-import { CredentialSecretKey } from '../api/names.ts';
+import { CredentialSecretKey, SystemAuthorities } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { isBearerToken } from '../domain/bearer-token.ts';
 import { serverUrl } from '../domain/server-url.ts';
@@ -10,12 +10,24 @@ import { Sensitive } from '../std/sensitive.ts';
 import { pemCertificates } from './certificates.ts';
 import { IssueError } from './issue-error.ts';
 
-/** How we say who we are. */
+/** Bearer token or client certificate by which a target knows Purser. */
 export type Credential =
   | { readonly type: 'token'; readonly token: Sensitive<string> }
   | { readonly type: 'certificate'; readonly certificate: string; readonly key: Sensitive<string>; readonly commonName: string };
 
-/** Reads the token, or else the client certificate. Throws an IssueError, CredentialMissing, that says what is wrong with the Secret. */
+/** Uses of a credential that its Secret allows. A key that is absent from the Secret allows nothing. */
+export interface Pins {
+  /** Addresses in the spelling of `serverUrl`. */
+  readonly servers: readonly string[];
+  /** SHA-256 fingerprints of certificate authorities, or `system` for public ones. */
+  readonly authorities: ReadonlySet<string> | typeof SystemAuthorities;
+  /** Names of Clusters. */
+  readonly clusters: readonly string[];
+  /** Namespaces of service accounts; undefined for all of them. */
+  readonly namespaces: readonly string[] | undefined;
+}
+
+/** Reads the token, or else the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
 export function readCredential(secret: Secret): Credential {
   const token = valueOf(secret, CredentialSecretKey.token);
   if (token !== undefined) return tokenCredential(token);
@@ -25,24 +37,48 @@ export function readCredential(secret: Secret): Credential {
   return certificateCredential(certificate, key);
 }
 
-/** The addresses that the credential may be sent to; undefined if the Secret names none. */
-export function pinnedServers(secret: Secret): readonly string[] | undefined {
-  const text = valueOf(secret, CredentialSecretKey.server);
-  if (text === undefined) return undefined;
-  const addresses = text.split(/[\s,]+/).filter((address) => address !== '');
-  return addresses.map(serverUrl).filter((server) => server !== undefined);
+/** Reads what the credential may be used for. Throws an IssueError, CredentialMissing, for a key that is not readable. */
+export function readPins(secret: Secret): Pins {
+  return {
+    servers: wordsOf(secret, CredentialSecretKey.server)
+      .map(serverUrl)
+      .filter((server) => server !== undefined),
+    authorities: authoritiesOf(secret),
+    clusters: wordsOf(secret, CredentialSecretKey.cluster),
+    // A key without any namespace allows none, so that a mistake does not widen the credential.
+    namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
+  };
 }
 
 const MAX_LENGTH = 65_536;
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
 
-function valueOf({ data }: Secret, key: string): string | undefined {
-  const encoded = data !== undefined && Object.hasOwn(data, key) ? data[key] : undefined;
+function hasKey({ data }: Secret, key: string): boolean {
+  return data !== undefined && Object.hasOwn(data, key);
+}
+
+function valueOf(secret: Secret, key: string): string | undefined {
+  const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
   if (encoded === undefined || encoded === '') return undefined;
   if (encoded.length > MAX_LENGTH * 2 || !BASE64.test(encoded)) throw unusable(`the key ${key} of the Secret is too long or not base64`);
   const text = Buffer.from(encoded, 'base64').toString('utf8').trim();
   if (text.length > MAX_LENGTH) throw unusable(`the key ${key} of the Secret is longer than ${MAX_LENGTH} characters`);
   return text === '' ? undefined : text;
+}
+
+/** Returns the words of a key, which are separated by white space or commas. */
+function wordsOf(secret: Secret, key: string): readonly string[] {
+  return (valueOf(secret, key) ?? '').split(/[\s,]+/).filter((word) => word !== '');
+}
+
+function authoritiesOf(secret: Secret): Pins['authorities'] {
+  const text = valueOf(secret, CredentialSecretKey.authority);
+  if (text === undefined) return new Set();
+  if (text === SystemAuthorities) return SystemAuthorities;
+  const certificates = pemCertificates(text);
+  if (certificates === undefined)
+    throw unusable(`ca.crt of the Secret is neither PEM certificates alone nor the word ${SystemAuthorities}`);
+  return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
 }
 
 function tokenCredential(token: string): Credential {

@@ -22,20 +22,38 @@ export interface IssueErrorOptions {
 export class IssueError extends Error {
   override readonly name = 'IssueError';
   readonly reason: IssueFailure;
+  /** Part of the message that is for operators: it may name addresses and Secrets. Empty without one. */
+  readonly detail: string;
   readonly retryAfterMs?: number;
   readonly status?: Status;
   readonly code?: string;
   readonly accountUID?: string;
 
   constructor(reason: IssueFailure, detail = '', { retryAfterMs, status, code, accountUID }: IssueErrorOptions = {}) {
-    super(detail === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleanedMessage(detail)}`);
+    const cleaned = cleanedMessage(detail);
+    super(cleaned === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleaned}`);
     this.reason = reason;
+    this.detail = cleaned;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     if (status !== undefined) this.status = status;
     if (code !== undefined) this.code = code;
     if (accountUID !== undefined) this.accountUID = accountUID;
   }
 }
+
+/** Whether only a change of the Cluster, its credential or the ManagedToken can end a failure, so that a retry is pointless. */
+export function isLasting({ reason }: IssueError): boolean {
+  return LASTING.has(reason);
+}
+
+const LASTING: ReadonlySet<IssueFailure> = new Set([
+  'CredentialMissing',
+  'CredentialNotForCluster',
+  'EndpointNotPinned',
+  'CANotPinned',
+  'NamespaceNotAllowed',
+  'InvalidSpec',
+]);
 
 const MEANINGS: Readonly<Record<IssueFailure, string>> = {
   ...FailureReason,

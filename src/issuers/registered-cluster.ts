@@ -1,9 +1,8 @@
 // What the hub says of a cluster: the Cluster itself, and our credential for it.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { CredentialSecretKey } from '../api/names.ts';
-import type { Secret } from '../api/resources.ts';
-import { serverUrl } from '../domain/server-url.ts';
+import { Label } from '../api/names.ts';
+import { ManagedTokens, type Secret } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
 
 /** A Cluster and our credential for it; issuers never read the hub themselves. */
@@ -26,35 +25,31 @@ export function registeredCluster(
   return { cluster, ...(credential && { credential }) };
 }
 
+/** Whether a Secret is one that Purser keeps for a ManagedToken: whoever is given a token must not become a cluster's credential. */
+export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: Secret): boolean {
+  const isOwner = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) =>
+    kind === ManagedTokens.kind && apiVersion.split('/')[0] === ManagedTokens.group;
+  return Object.hasOwn(labels, Label.managedBy) || ownerReferences.some(isOwner);
+}
+
 /** The keys of the Secrets that a Cluster refers to: one or none. */
 export function credentialKeys({ spec }: Cluster): readonly string[] {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? [`${controller.namespace}/${controller.name}`] : [];
 }
 
-/**
- * Returns a name for the cluster that is dialled, the same for all Clusters that lead to one server: the first address that the credential
- * is pinned to. Undefined if nothing can be dialled, because the Cluster has no credential.
- */
-export function dialedServer({ cluster, credential }: RegisteredCluster): string | undefined {
-  if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';
-  return credential && firstPin(credential);
+/** The key of the credential Secret that a Cluster refers to; empty for Purser's own account on the hub, and without a credential. */
+export function credentialKey(cluster: Cluster): string {
+  return credentialKeys(cluster)[0] ?? '';
 }
 
-const firstPins = new WeakMap<Secret, string>();
-
-/** Read for every key that becomes ready, and the same until the Secret changes. */
-function firstPin(credential: Secret): string {
-  const known = firstPins.get(credential);
-  if (known !== undefined) return known;
-  const { data = {}, metadata } = credential;
-  const [address = ''] = Buffer.from(data[CredentialSecretKey.server] ?? '', 'base64')
-    .toString('utf8')
-    .trim()
-    .split(/[\s,]+/, 1);
-  const pin = serverUrl(address) ?? `${metadata.namespace}/${metadata.name}`;
-  firstPins.set(credential, pin);
-  return pin;
+/**
+ * Returns a name for the cluster that is dialed, the same for all Clusters that lead to it: all names and addresses in one credential
+ * Secret mean one cluster. Undefined if Purser dials nothing, because the credential does not exist.
+ */
+export function dialedCluster({ cluster, credential }: RegisteredCluster): string | undefined {
+  if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';
+  return credential && credentialKey(cluster);
 }
 
 /** What tells one registration from the next: another Cluster or spec, another credential. */

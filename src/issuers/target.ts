@@ -10,9 +10,11 @@ import { admit, type Breaker, CLOSED, type Outcome, settled } from './breaker.ts
 import type { Credential } from './credential.ts';
 import { EndpointChoice } from './endpoints.ts';
 import { redacted, statusFailure, transportFailure } from './failure.ts';
+import type { HubIdentity } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 import { Once } from './once.ts';
 import { isAnswer, isTimeout, mayTryElsewhere, outcomeOf } from './outcome.ts';
+import type { PinnedEndpoints } from './pinned-endpoints.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;
@@ -22,8 +24,12 @@ export interface TargetOptions {
   readonly connect: (server: string, purpose: Purpose) => KubeClient;
   /** Absent on the hub, whose client has its own. */
   readonly credential?: Credential;
-  /** Accounts of this namespace are Purser's own. */
-  readonly ownNamespace?: string;
+  /** Returns the endpoints that tokens of the target may be written next to. */
+  readonly endpoints: () => PinnedEndpoints;
+  /** Namespaces of the service accounts that the credential may issue tokens for; all by default. */
+  readonly namespaces?: readonly string[] | undefined;
+  /** Tells whether the target is the hub; absent in tests without a hub. */
+  readonly hub?: HubIdentity;
   /** Whether servers are held against the roots of the system, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
   /** Whether others use the clients, too: then they are not closed. */
@@ -46,16 +52,18 @@ export type Ask<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
 export type Asker = Pick<Target, 'call' | 'credential'>;
 
 /** What it takes to have a target issue a token. */
-export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'ownNamespace' | 'username'>;
+export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' | 'namespaces' | 'username'>;
 
 /** Sends requests to a target, one address after the other, while the target is worth asking. */
 export class Target {
   readonly credential: Credential | undefined;
-  readonly ownNamespace: string | undefined;
+  readonly hub: HubIdentity | undefined;
+  readonly namespaces: readonly string[] | undefined;
   /** Who we are there. */
   readonly username = new Once<string>();
   readonly clock: Clock;
   readonly #connect: TargetOptions['connect'];
+  readonly #endpoints: TargetOptions['endpoints'];
   readonly #isShared: boolean;
   readonly #usesSystemRoots: boolean;
   readonly #choice: EndpointChoice;
@@ -68,7 +76,9 @@ export class Target {
   constructor(options: TargetOptions) {
     this.clock = options.clock;
     this.credential = options.credential;
-    this.ownNamespace = options.ownNamespace;
+    this.hub = options.hub;
+    this.namespaces = options.namespaces;
+    this.#endpoints = options.endpoints;
     this.#connect = options.connect;
     this.#isShared = options.isShared ?? false;
     this.#usesSystemRoots = options.usesSystemRoots ?? false;
@@ -85,8 +95,8 @@ export class Target {
 
   /** The same target for those who call the façade: however many they are, nobody else waits for them. */
   forCalls(): TokenSource {
-    const { credential, clock, ownNamespace, username } = this;
-    return { credential, clock, ownNamespace, username, call: (ask, signal) => this.#call(ask, 'calls', signal) };
+    const { credential, clock, hub, namespaces, username } = this;
+    return { credential, clock, hub, namespaces, username, call: (ask, signal) => this.#call(ask, 'calls', signal) };
   }
 
   /** Throws an IssueError while the circuit is open: for whoever would have to ask others before it asks here. */
@@ -97,6 +107,11 @@ export class Target {
   /** Asks also while the circuit is open, which any answer closes, a refusal as well: for whoever finds out how the target is. */
   prober(deadlineMs: number): Asker {
     return { credential: this.credential, call: (ask, signal) => this.#probe(ask, deadlineMs, signal) };
+  }
+
+  /** The endpoints that tokens of the target may be written next to: all of them are pinned. */
+  get endpoints(): PinnedEndpoints {
+    return this.#endpoints();
   }
 
   /** The address that is used now. */

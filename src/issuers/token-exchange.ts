@@ -34,7 +34,7 @@ export interface IssuedToken extends Grant {
  * otherwise, or the reason of `signal` when that aborts.
  */
 export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
-  await rejectOwnAccount(target, request, signal);
+  await rejectAccount(target, request, signal);
   const sentAt = target.clock.now();
   const reply = await send(target, request, body, signal);
   const issued = issuedToken(request, { answer: parsed(reply), sentAt, serverAt: serverTime(reply, target.clock.now()) });
@@ -44,17 +44,24 @@ export async function exchangeToken(target: TokenSource, request: TokenRequest, 
 }
 
 /**
- * Throws an IssueError if the service account is in the namespace of the account that Purser uses on the target, or while that
- * account is unknown: an account beside it can often create tokens of it.
+ * Throws an IssueError if the credential is not for the namespace of the service account, or if the service account is in the
+ * namespace of the one that Purser uses on the target, or may be: an account beside it can often create tokens of it.
  */
-export async function rejectOwnAccount(
+export async function rejectAccount(
   target: TokenSource,
-  request: Pick<TokenRequest, 'namespace' | 'name'>,
+  { namespace }: Pick<TokenRequest, 'namespace'>,
   signal: AbortSignal,
 ): Promise<void> {
+  rejectNamespace(target, namespace);
   const username = await ownUsername(target, signal);
-  const ownNamespaces = [target.ownNamespace, serviceAccountNamespace(username)];
-  if (ownNamespaces.includes(request.namespace)) throw new IssueError('OwnAccount');
+  if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnAccount');
+  const candidate = { credential: target.credential, username, call: target.call.bind(target) };
+  if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnAccount');
+}
+
+/** Throws an IssueError if the credential is not for service accounts of this namespace. Sends nothing. */
+export function rejectNamespace({ namespaces }: Pick<TokenSource, 'namespaces'>, namespace: string): void {
+  if (namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
 }
 
 interface Answered {

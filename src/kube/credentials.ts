@@ -15,6 +15,8 @@ export interface Identity {
   readonly tls: TlsIdentity;
   /** Equal for equal `tls`. */
   readonly tlsDigest: string;
+  /** PEM of the certificate authorities that the server is verified with; undefined for those of the system. */
+  readonly ca?: string | undefined;
 }
 
 /** What all connections of one identity share: made once, because making it costs more than a request. */
@@ -69,6 +71,11 @@ export class Credentials {
     return this.#fresh(false);
   }
 
+  /** PEM of the certificate authorities as they were last read; undefined before the first request and for those of the system. */
+  get ca(): string | undefined {
+    return this.#current?.identity.ca;
+  }
+
   #fresh(refused: boolean): Identity | undefined {
     return this.#current !== undefined && this.#isFresh(this.#current.loadedAt, refused) ? this.#current.identity : undefined;
   }
@@ -99,7 +106,7 @@ export class Credentials {
       this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
       this.#exec?.token ?? tokenOf(user),
     ]);
-    return { ...authorization(user, token), ...this.#tls({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }) };
+    return { ca, ...authorization(user, token), ...this.#tls({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }) };
   }
 
   /** Throws for a key that does not belong to its certificate. */

@@ -62,6 +62,11 @@ export class Transport {
     this.#maxBytes = options.maxBytes ?? 64 << 20;
   }
 
+  /** PEM of the server's certificate authorities; undefined before the first request and where those of the system are used. */
+  get ca(): string | undefined {
+    return this.#credentials.ca;
+  }
+
   /** One answer, whatever its status. Throws `TransportError`, or the reason of `signal` when that aborts. */
   async request(request: TransportRequest): Promise<Reply> {
     const sentAt = this.#clock.monotonic();

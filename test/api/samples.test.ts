@@ -60,8 +60,8 @@ describe('The samples', () => {
   });
 
   it.each(kind('Cluster').map((cluster) => [cluster.metadata.name, cluster] as const))(
-    'pin the credential of %s to its addresses',
-    (_name, { spec }) => {
+    'pin the credential of %s to its name, addresses and CA',
+    (name, { spec }) => {
       const reference = spec?.authInfo?.controller;
       const credential = kind('Secret').find(({ metadata }) => metadata.name === reference?.name);
 
@@ -69,6 +69,7 @@ describe('The samples', () => {
       expect(credential?.stringData?.['server']?.trim().split('\n')).toEqual(
         spec?.orchestratorApiEndpoints?.serverEndpoints.map(({ serverAddress }) => serverAddress),
       );
+      expect(credential?.stringData).toMatchObject({ cluster: name, 'ca.crt': 'system' });
     },
   );
 });

@@ -41,7 +41,8 @@ async function bench(clusters: number, seconds: number): Promise<object> {
 }
 
 async function register(client: KubeClient, name: string, serverAddress: string, ca: string): Promise<void> {
-  const data = { token: base64(`credential-of-${name}`), server: base64(serverAddress) };
+  const pins = { server: base64(serverAddress), 'ca.crt': base64(ca), cluster: base64(name) };
+  const data = { token: base64(`credential-of-${name}`), ...pins };
   await client.create(Secrets, { metadata: { namespace: NAMESPACE, name }, type: 'Opaque', data });
   const cluster: Cluster = {
     apiVersion: 'registry.purser.dev/v1alpha1',

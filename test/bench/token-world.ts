@@ -96,7 +96,8 @@ async function register(client: KubeClient, target: RealCluster): Promise<void> 
 
 async function credentialOf(target: RealCluster): Promise<Record<string, string>> {
   const { certificate, key } = await clientCertificate(target, PURSER_USER);
-  return { 'tls.crt': base64(certificate), 'tls.key': base64(key), server: base64(target.url) };
+  const pins = { server: base64(target.url), 'ca.crt': base64(target.ca), cluster: base64('target') };
+  return { 'tls.crt': base64(certificate), 'tls.key': base64(key), ...pins };
 }
 
 /** By which somebody may do everything on a cluster. */

@@ -38,7 +38,7 @@ export function contractFacade(server: ContractServer): ContractFacade {
     await allowAlice(server);
     const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
     transport = createTransport(fixed(cluster, { name: 'purser', token: server.tokens.admin }), { clock: systemClock });
-    const credential = aCredential({ token: server.tokens.admin, server: server.url });
+    const credential = aCredential({ token: server.tokens.admin, server: server.url, 'ca.crt': server.ca, cluster: CLUSTER });
     const target = registered({ name: CLUSTER, servers: [server.url], ca: server.ca, credential });
     const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
     facade = createFacade({

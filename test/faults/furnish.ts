@@ -32,7 +32,7 @@ export async function furnishTarget({ api }: Place): Promise<void> {
 /** Registers a target on a hub, by the address of its proxy or another one. */
 export async function register(hub: Place, name: string, target: Place, address = target.proxy.url): Promise<void> {
   const credential = { namespace: PURSER_NAMESPACE, name: `${name}-credential` };
-  await giveCredential(hub, name, await purserToken(target), address);
+  await giveCredential(hub, name, await purserToken(target), { address, ca: target.proxy.ca });
   await hub.api.apply(paths.clusters(name), {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
@@ -47,10 +47,15 @@ export async function register(hub: Place, name: string, target: Place, address 
   });
 }
 
-/** Gives Purser a credential for a cluster. */
-export async function giveCredential(hub: Place, cluster: string, token: string, address: string): Promise<void> {
+/** Gives Purser a credential for a cluster at this address. */
+export async function giveCredential(
+  hub: Place,
+  cluster: string,
+  token: string,
+  { address, ca }: { readonly address: string; readonly ca: string },
+): Promise<void> {
   const metadata = { namespace: PURSER_NAMESPACE, name: `${cluster}-credential` };
-  const data = { token: base64(token), server: base64(address) };
+  const data = { token: base64(token), server: base64(address), 'ca.crt': base64(ca), cluster: base64(cluster) };
   await hub.api.apply(paths.secrets(metadata.namespace, metadata.name), {
     apiVersion: 'v1',
     kind: 'Secret',

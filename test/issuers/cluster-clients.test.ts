@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Secret } from '../../src/api/resources.ts';
 import type { TargetSettings } from '../../src/issuers/create-target.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
@@ -17,6 +18,14 @@ import { startWireServer, type WireServer } from '../support/wire-server.ts';
 import { connectionsOf, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { aCredential, base64, CREDENTIAL, type Registration, registered } from './registration.ts';
 import { authority, grant, grants, REQUEST, refusal, withIdentity } from './wire-target.ts';
+
+const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
+
+/** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
+function managed(marks: Secret['metadata']): Secret {
+  const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
+  return { ...secret, metadata: { ...secret.metadata, ...marks } };
+}
 
 const YEAR = 365 * 24 * 3_600_000;
 
@@ -86,6 +95,38 @@ describe('what is registered', () => {
       'EndpointNotPinned',
     ],
     ['C-10: a credential that names no address', { credential: aCredential({ token: 'abc' }) }, {}, 'EndpointNotPinned'],
+    ['a credential that names no CA', { credential: aCredential({ token: 'abc', server: dead.url, 'ca.crt': '' }) }, {}, 'CANotPinned'],
+    [
+      'a caBundle where the credential is for public roots',
+      { credential: aCredential({ token: 'abc', server: dead.url, 'ca.crt': 'system' }) },
+      {},
+      'CANotPinned',
+    ],
+    [
+      'no caBundle where the credential names a CA',
+      { ca: undefined, credential: aCredential({ token: 'abc', server: dead.url }) },
+      {},
+      'CANotPinned',
+    ],
+    [
+      'a credential that names no Cluster',
+      { credential: aCredential({ token: 'abc', server: dead.url, cluster: '' }) },
+      {},
+      'CredentialNotForCluster',
+    ],
+    [
+      'the credential of another Cluster',
+      { name: 'dev', credential: aCredential({ token: 'abc', server: dead.url }) },
+      {},
+      'CredentialNotForCluster',
+    ],
+    [
+      'a Secret with the label of Purser',
+      { credential: managed({ labels: { 'tokens.purser.dev/managed-by': 'other' } }) },
+      {},
+      'CredentialMissing',
+    ],
+    ['a Secret that a ManagedToken owns', { credential: managed({ ownerReferences: [OWNER] }) }, {}, 'CredentialMissing'],
   ])('is refused: %s', async (_, more, changed, ...[reason]) => {
     await world.close();
     start(changed);
@@ -117,21 +158,38 @@ describe('what is registered', () => {
     expect(connectionsOf(server).size).toBe(0);
   });
 
-  it('is used without addresses in the credential where that is allowed', async () => {
-    await world.close();
-    start({ allowUnpinned: true });
-    const server = await world.serve(grants());
-    await world.issue(at([server], { credential: aCredential({ token: 'abc' }) }));
-    expect(bearers(server)).toEqual(new Set(['Bearer abc']));
+  it('C-10: is used only if the credential names every address, and nothing is sent otherwise', async () => {
+    const [pinned, other] = [await world.serve(grants()), await world.serve(grants())];
+    const credential = aCredential({ token: 'abc', server: pinned.url });
+    for (const servers of [
+      [other, pinned],
+      [pinned, other],
+    ]) {
+      expect(await world.failure(at(servers, { credential }))).toMatchObject({ reason: 'EndpointNotPinned' });
+    }
+    expect([...pinned.requests, ...other.requests]).toEqual([]);
+    await world.issue(at([pinned], { generation: 2, credential }));
+    expect(bearers(pinned)).toEqual(new Set(['Bearer abc']));
   });
 
-  it('C-10: is used only as far as the credential names the addresses', async () => {
-    const [pinned, other] = [await world.serve(grants()), await world.serve(grants())];
-    await world.issue(at([other, pinned], { credential: aCredential({ token: 'abc', server: pinned.url }) }));
-    expect(other.requests).toEqual([]);
-    await pinned.close();
-    await world.failure(at([other, pinned], { credential: aCredential({ token: 'abc', server: pinned.url }) }));
-    expect(other.requests).toEqual([]);
+  it('is used only if the credential names every CA, and nothing is sent otherwise', async () => {
+    const server = await world.serve(grants());
+    const both = authority.certificate + createAuthority(Date.now()).certificate;
+    const credential = aCredential({ token: 'abc', server: server.url });
+    expect(await world.failure(at([server], { ca: both, credential }))).toMatchObject({ reason: 'CANotPinned' });
+    expect(server.requests).toEqual([]);
+    const wider = aCredential({ token: 'abc', server: server.url, 'ca.crt': both }, '2');
+    await expect(world.issue(at([server], { credential: wider }))).resolves.toBeDefined();
+  });
+
+  it('issues tokens only for namespaces that the credential names, and sends nothing otherwise', async () => {
+    const server = await world.serve(grants());
+    const cluster = at([server], { credential: aCredential({ token: 'abc', server: server.url, namespaces: 'deploy, team-a' }) });
+    expect(await world.failure(cluster, { ...REQUEST, namespace: 'team-b' })).toMatchObject({ reason: 'NamespaceNotAllowed' });
+    const anchor = { namespace: 'team-b', name: 'purser-1', account: 'deployer' };
+    await expect(world.issuer.ensureAnchor(cluster, anchor, AbortSignal.any([]))).rejects.toMatchObject({ reason: 'NamespaceNotAllowed' });
+    expect(server.requests).toEqual([]);
+    await expect(world.issue(cluster)).resolves.toBeDefined();
   });
 
   it('is a client certificate, too', async () => {
@@ -260,7 +318,7 @@ describe('connections', () => {
 
   it('C-17: are never shared between Clusters', async () => {
     const server = await world.serve(grants());
-    const credential = aCredential({ token: 'another', server: server.url });
+    const credential = aCredential({ token: 'another', server: server.url, cluster: 'b' });
     await world.issue(at([server], { name: 'a', uid: 'a' }));
     await world.issue(at([server], { name: 'b', uid: 'b', credential }));
     const used = server.requests.map(({ connection, headers }) => `${connection} ${headers.authorization}`);

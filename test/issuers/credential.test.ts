@@ -1,7 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { caCertificates } from '../../src/issuers/certificates.ts';
-import { pinnedServers, readCredential } from '../../src/issuers/credential.ts';
+import { readCredential, readPins } from '../../src/issuers/credential.ts';
 import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
 import { aCredential, base64 } from './registration.ts';
 
@@ -53,15 +54,41 @@ describe('credential', () => {
     expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('neither token');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
   });
+});
 
-  it('names the addresses that it may be sent to, in any spelling', () => {
-    expect(pinnedServers(aCredential({ server: 'a.example.com:443\nhttps://B.example.com/,10.0.0.1:6443 http://c' }))).toEqual([
-      'https://a.example.com',
-      'https://b.example.com',
-      'https://10.0.0.1:6443',
-    ]);
-    expect(pinnedServers(aCredential({ token: 'abc' }))).toBeUndefined();
+describe('readPins', () => {
+  it('reads addresses in any spelling, separated by white space or commas', () => {
+    const { servers } = readPins(aCredential({ server: 'a.example.com:443\nhttps://B.example.com/,10.0.0.1:6443 http://c' }));
+    expect(servers).toEqual(['https://a.example.com', 'https://b.example.com', 'https://10.0.0.1:6443']);
   });
+
+  it('reads the names of Clusters and namespaces', () => {
+    const { clusters, namespaces } = readPins(aCredential({ cluster: 'prod-eu\nprod-us, dev\n', namespaces: 'deploy' }));
+    expect([clusters, namespaces]).toEqual([['prod-eu', 'prod-us', 'dev'], ['deploy']]);
+  });
+
+  it('reads certificate authorities by their content, whatever their spelling', () => {
+    const pem = `# Acme Root\n${authority.certificate.replaceAll('\n', '\r\n')}`;
+    expect(readPins(aCredential({ 'ca.crt': pem })).authorities).toEqual(
+      new Set([new X509Certificate(authority.certificate).fingerprint256]),
+    );
+    expect(readPins(aCredential({ 'ca.crt': 'system\n' })).authorities).toBe('system');
+  });
+
+  it('allows nothing by a key that is absent or blank, and all namespaces only without the key namespaces', () => {
+    const { metadata } = aCredential({});
+    const none = { servers: [], authorities: new Set(), clusters: [] };
+    expect(readPins({ metadata, data: {} })).toEqual({ ...none, namespaces: undefined });
+    const blank = { server: ' ', 'ca.crt': '', cluster: '\n', namespaces: ' , ' };
+    expect(readPins(aCredential(blank))).toEqual({ ...none, namespaces: [] });
+  });
+
+  it.each(['junk', `${authority.certificate}${authority.key}`, 'system system'])(
+    'rejects a ca.crt that is neither PEM certificates nor the word system: %#',
+    (text) => {
+      expect(() => readPins(aCredential({ 'ca.crt': text }))).toThrow(expect.objectContaining({ reason: 'CredentialMissing' }));
+    },
+  );
 });
 
 describe('CA bundle', () => {

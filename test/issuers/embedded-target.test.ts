@@ -59,7 +59,8 @@ async function createAccount(): Promise<string> {
 
 /** The cluster with one of its users' tokens for a credential. */
 function clusterAs(token: string): RegisteredCluster {
-  return registered({ servers: [server.url], ca: server.ca, credential: aCredential({ token, server: server.url }, token) });
+  const credential = aCredential({ token, server: server.url, 'ca.crt': server.ca }, token);
+  return registered({ servers: [server.url], ca: server.ca, credential });
 }
 
 function issue(more: Partial<TokenRequest> = {}, cluster = clusterAs('admintoken')): Promise<Grant> {

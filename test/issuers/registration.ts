@@ -5,6 +5,7 @@ import type { Secret } from '../../src/api/resources.ts';
 import type { TargetSettings } from '../../src/issuers/create-target.ts';
 import type { RegisteredCluster } from '../../src/issuers/registered-cluster.ts';
 import type { Clock } from '../../src/std/clock.ts';
+import { authority } from './wire-target.ts';
 
 export interface Registration {
   readonly name?: string;
@@ -29,7 +30,7 @@ const REFERENCE = { kind: 'Secret', namespace: CREDENTIALS, name: 'credential' }
 /** A Cluster with a credential for each of its servers. */
 export function registered(options: Registration): RegisteredCluster {
   const { name = 'prod-eu', uid = 'cluster-uid', generation = 1, servers = [], ca, controller = REFERENCE } = options;
-  const { credential = aCredential({ token: CREDENTIAL, server: servers.join('\n') }) } = options;
+  const { credential = credentialFor(name, servers, ca) } = options;
   const { caBundle = ca && base64(ca) } = options;
   const serverEndpoints = servers.map((serverAddress) => ({ clientCIDR: '0.0.0.0/0', serverAddress }));
   const cluster: Cluster = {
@@ -44,9 +45,17 @@ export function registered(options: Registration): RegisteredCluster {
   return { cluster, ...(credential && { credential }) };
 }
 
-/** A credential Secret with these keys; `version` tells one state of it from the next. */
+function credentialFor(cluster: string, servers: readonly string[], ca = 'system'): Secret {
+  return aCredential({ token: CREDENTIAL, server: servers.join('\n'), 'ca.crt': ca, cluster });
+}
+
+/**
+ * A credential Secret with these keys, by default for the Cluster prod-eu and the CA of wire targets; `version` tells one state of
+ * it from the next.
+ */
 export function aCredential(keys: Readonly<Record<string, string>>, version = '1'): Secret {
-  const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
+  const all = { 'ca.crt': authority.certificate, cluster: 'prod-eu', ...keys };
+  const data = Object.fromEntries(Object.entries(all).map(([key, value]) => [key, base64(value)]));
   return {
     metadata: { namespace: CREDENTIALS, name: 'credential', uid: 'credential-uid', resourceVersion: version },
     type: 'Opaque',
@@ -55,7 +64,7 @@ export function aCredential(keys: Readonly<Record<string, string>>, version = '1
 }
 
 export function settings(clock: Clock, more: Partial<TargetSettings> = {}): TargetSettings {
-  return { clock, allowLoopback: true, allowUnpinned: false, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1', ...more };
+  return { clock, allowLoopback: true, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1', ...more };
 }
 
 export function base64(text: string): string {

@@ -49,7 +49,7 @@ describe('a target', () => {
       purposes.push(purpose);
       return {} as KubeClient;
     };
-    return new Target({ clock: new FakeClock(0), servers: ['https://a', 'https://b'], connect });
+    return new Target({ clock: new FakeClock(0), servers: ['https://a', 'https://b'], connect, endpoints: () => ({ servers: [] }) });
   }
 
   async function failing(times: number, scripts: Target): Promise<void> {

@@ -43,7 +43,8 @@ async function stacked(): Promise<string> {
 /** The credential for a target is put into another namespace. */
 async function movedCredential(name: string, namespace: string): Promise<void> {
   const token = (await world.onTarget('create', 'token', 'purser', '-n', 'purser-system')).trim();
-  const keys = [`--from-literal=token=${token}`, `--from-literal=server=${world.target.url}`];
+  const pins = { server: world.target.url, 'ca.crt': world.target.ca, cluster: name };
+  const keys = Object.entries({ token, ...pins }).map(([key, value]) => `--from-literal=${key}=${value}`);
   await world.kubectl('create', 'secret', 'generic', `${name}-credential`, '-n', namespace, ...keys);
   const spec = { authInfo: { controller: { namespace } } };
   await world.kubectl('patch', `cluster.registry.purser.dev/${name}`, '--type=merge', '-p', JSON.stringify({ spec }));

@@ -165,7 +165,12 @@ export class DeployWorld {
     };
     const spec = { orchestratorApiEndpoints, authInfo: { controller: { kind: 'Secret', ...credential } } };
     const objects = [
-      { apiVersion: 'v1', kind: 'Secret', metadata: credential, stringData: { token, server: this.target.url } },
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: credential,
+        stringData: { token, server: this.target.url, 'ca.crt': this.target.ca, cluster: name },
+      },
       { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
     ];
     await this.kubectl('apply', '-f', await this.#written(objects));

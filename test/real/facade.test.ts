@@ -41,7 +41,7 @@ beforeAll(async () => {
     name: 'prod-eu',
     servers: [cluster.url],
     ca: cluster.ca,
-    credential: aCredential({ token: 'admintoken', server: cluster.url }),
+    credential: aCredential({ token: 'admintoken', server: cluster.url, 'ca.crt': cluster.ca }),
   });
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   facade = createFacade({

@@ -80,7 +80,8 @@ async function accountToken({ admin }: Place): Promise<string> {
 
 async function register(name: string, target: Place): Promise<void> {
   const { url, ca } = target.cluster;
-  const data = { token: base64(await accountToken(target)), server: base64(url) };
+  const keys = { token: await accountToken(target), server: url, 'ca.crt': ca, cluster: name };
+  const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
   const credential = { namespace: 'purser-system', name: `${name}-credential` };
   await hub.admin.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
   await hub.admin.apply(Clusters, {

@@ -10,7 +10,7 @@ export function faultOf(error: unknown): Fault {
   if (error instanceof StatusError) return refusalFault(error);
   if (!(error instanceof IssueError)) throw error;
   const { code = '', reason } = error;
-  return { reason: CODES[code] ?? REASONS[reason] ?? 'Unreachable', detail: detailOf(error) };
+  return { reason: CODES[code] ?? REASONS[reason] ?? 'Unreachable', detail: error.detail };
 }
 
 /** The fault that an error of a review is: what may be done there is not known, or known to be nothing. */
@@ -40,7 +40,9 @@ const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
   AnswerUntrusted: 'AnswerUntrusted',
   CredentialMissing: 'CredentialMissing',
   CredentialRejected: 'CredentialRejected',
+  CredentialNotForCluster: 'CredentialNotForCluster',
   EndpointNotPinned: 'EndpointNotPinned',
+  CANotPinned: 'CANotPinned',
   TargetThrottled: 'Throttled',
   IdentityUnknown: 'RightsUnknown',
 };
@@ -52,9 +54,4 @@ function refusalFault(error: StatusError): Fault {
   if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
   if (error.code < 400 || error.code === 404) return { reason: 'AnswerUntrusted', detail };
   return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
-}
-
-/** The message without the sentence that our own reasons bring along. */
-function detailOf({ message }: IssueError): string {
-  return message.replace(/^[^:]*: /, '');
 }

@@ -11,6 +11,7 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../../api/resources.ts';
+import { isManaged } from '../../issuers/registered-cluster.ts';
 import type { Selection } from '../../kube/calls.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { createInformer, createReducedInformer } from '../../kube/informer.ts';
@@ -67,8 +68,12 @@ const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 
 /** Of a Secret that may be a credential only what a credential consists of. */
 function credentialOf({ metadata, data = {} }: Secret): Secret {
+  const { labels, ownerReferences } = metadata;
   return {
-    metadata: identityOf(metadata),
+    metadata: {
+      ...identityOf(metadata),
+      ...(isManaged({ metadata }) && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
+    },
     data: Object.fromEntries(Object.entries(data).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
   };
 }

@@ -5,7 +5,7 @@ import { Annotation } from '../../api/names.ts';
 import { formerAnchors } from '../../domain/anchors.ts';
 import { instantOf } from '../../domain/instant.ts';
 import { parseRecord, requestOf, type TokenRecord } from '../../domain/token-record.ts';
-import { dialedServer } from '../../issuers/registered-cluster.ts';
+import { dialedCluster } from '../../issuers/registered-cluster.ts';
 import type { Place } from '../../runtime/work-queue.ts';
 import type { TokenDeps } from './deps.ts';
 import { type HubView, secretKeyOf } from './hub-view.ts';
@@ -28,13 +28,13 @@ export function namespaceOf(key: string): string {
 }
 
 /**
- * Returns the lane of a ManagedToken: the server that issues its token. ManagedTokens that dial no server, or another one than their spec
+ * Returns the lane of a ManagedToken: the cluster that issues its token. ManagedTokens that dial no server, or another one than their spec
  * names, share one lane; otherwise a tenant could open a lane with every name that it makes up.
  */
 export function laneOf(token: ManagedToken, view: HubView): string {
   const registered = view.registered(token.spec.clusterName);
   if (registered === undefined || formerAnchors(token).length > 0) return SHARED_LANE;
-  return dialedServer(registered) ?? SHARED_LANE;
+  return dialedCluster(registered) ?? SHARED_LANE;
 }
 
 const SHARED_LANE = '';

@@ -15,7 +15,8 @@ export function refusalOf(error: unknown, { cluster, serviceAccount }: IssueTarg
   if (status !== undefined) return relayed(status, retryAfterSeconds);
   if (reason === 'ClusterNotFound') return notFound({ group: RegistryGroup, name: 'clusters' }, cluster);
   const why = (FailureReason as Readonly<Record<string, string>>)[reason] ?? reason;
-  if (reason === 'OwnAccount') return forbidden({ group: '', name: 'serviceaccounts' }, serviceAccount, why);
+  if (reason === 'OwnAccount' || reason === 'NamespaceNotAllowed')
+    return forbidden({ group: '', name: 'serviceaccounts' }, serviceAccount, why);
   const message = `the cluster ${goQuote(cluster)} issues no token at present: ${why}`;
   const causes = [{ reason, message: why }];
   if (reason === 'ClusterTimeout') return statusError('Timeout', `Timeout: ${message}`, { causes });

@@ -14,7 +14,7 @@ import {
 import { fieldsOf, textOf, uidOf } from '../../domain/untrusted.ts';
 import { type Part, readObject } from '../../issuers/read-object.ts';
 import type { TokenSource } from '../../issuers/target.ts';
-import { rejectOwnAccount } from '../../issuers/token-exchange.ts';
+import { rejectAccount } from '../../issuers/token-exchange.ts';
 import type { PostedTokenRequest } from './read-request.ts';
 
 /** Where and for whom something is rehearsed. */
@@ -29,7 +29,7 @@ export interface Stage {
 /** The answer to a dry run. Throws an IssueError, or a StatusError for what the target would refuse. */
 export async function rehearse({ request, audiences, manager, expirationSeconds }: PostedTokenRequest, stage: Stage): Promise<KubeObject> {
   const { target, account, signal } = stage;
-  await rejectOwnAccount(target, account, signal);
+  await rejectAccount(target, account, signal);
   checkName(request, account);
   const uid = uidOf(await find(ServiceAccounts, account, 'metadata', stage));
   if (uid !== undefined) checkUid(request, { ...account, uid });

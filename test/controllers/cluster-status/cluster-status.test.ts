@@ -3,6 +3,7 @@ import { Clusters } from '../../../src/api/resources.ts';
 import { authority, refusal } from '../../issuers/wire-target.ts';
 import { freePorts } from '../../support/ports.ts';
 import type { WireHandler, WireReply } from '../../support/wire-server.ts';
+import { base64 } from '../managed-token/token-world.ts';
 import { ClusterWorld, healthy } from './cluster-world.ts';
 
 let world: ClusterWorld;
@@ -18,6 +19,8 @@ const readyz =
   (answer: WireHandler): WireHandler =>
   (request, reply) =>
     request.path === '/readyz' ? answer(request, reply) : healthy()(request, reply);
+
+const here = (serverAddress: string, clientCIDR = '127.0.0.0/24') => ({ clientCIDR, serverAddress });
 
 describe('a cluster', () => {
   it('that is well is ready, with version, type and endpoint', async () => {
@@ -64,6 +67,7 @@ describe('a cluster', () => {
     await world.shows('tls', 'Ready=False TLSVerifyFailed');
     expect(server.requests).toEqual([]);
     const caBundle = Buffer.from(authority.certificate).toString('base64');
+    await world.credential('tls', { token: 'opaque-credential', server: server.url, 'ca.crt': authority.certificate });
     await world.hub.admin.patch(Clusters, { name: 'tls' }, { spec: { orchestratorApiEndpoints: { caBundle } } });
     const patchedAt = world.clock.now();
     await world.shows('tls', 'Ready=True ClusterReady');
@@ -77,6 +81,34 @@ describe('a cluster', () => {
     await world.credential('unpinned', { token: 'opaque-credential', server: 'https://elsewhere.example' });
     await world.shows('unpinned', 'Authorized=False EndpointNotPinned');
     expect(await world.conditions('unpinned')).toContain('Reachable=Unknown NotProbed');
+  });
+
+  it.each([
+    [
+      'another address',
+      'EndpointNotPinned',
+      (url: string) => ({ serverEndpoints: [here(url), here('https://127.0.0.1:1', '127.0.0.1/32')] }),
+    ],
+    ['another certificate authority', 'CANotPinned', () => ({ caBundle: base64(authority.certificate + world.hub.ca) })],
+  ])('is not probed once %s is added to the Cluster: Authorized=False %s', async (_, reason, change) => {
+    const name = reason.toLowerCase();
+    const server = await world.serve(healthy());
+    await world.register(name, [server.url]);
+    await world.shows(name, 'Ready=True ClusterReady');
+    await world.hub.admin.patch(Clusters, { name }, { spec: { orchestratorApiEndpoints: change(server.url) } });
+    await world.shows(name, `Authorized=False ${reason}`);
+    const asked = server.requests.length;
+    await world.pass(20_000);
+    expect(server.requests.length).toBe(asked);
+    expect(await world.conditions(name)).toContain('Reachable=Unknown NotProbed');
+  });
+
+  it('that refers to the credential of another Cluster is not probed: Authorized=False CredentialNotForCluster', async () => {
+    const server = await world.serve(healthy());
+    await world.register('prod', [server.url]);
+    await world.add('dev', [server.url], { controller: { kind: 'Secret', namespace: 'purser-system', name: 'prod' } });
+    await world.shows('dev', 'Authorized=False CredentialNotForCluster');
+    expect(await world.conditions('dev')).toContain('Reachable=Unknown NotProbed');
   });
 });
 

@@ -72,7 +72,7 @@ export class ClusterWorld {
     servers: readonly string[],
     { token = 'opaque-credential', ca = authority.certificate } = {},
   ): Promise<void> {
-    await this.credential(name, { token, server: servers.join('\n') });
+    await this.credential(name, { token, server: servers.join('\n'), 'ca.crt': ca });
     await this.add(name, servers, { controller: { kind: 'Secret', namespace: CREDENTIALS, name }, ca });
   }
 
@@ -101,8 +101,10 @@ export class ClusterWorld {
     await this.hub.admin.apply(ManagedTokens, { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec });
   }
 
+  /** Writes a credential Secret for the Cluster of the same name. */
   async credential(name: string, keys: Readonly<Record<string, string>>): Promise<void> {
-    const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
+    const all = { 'ca.crt': authority.certificate, cluster: name, ...keys };
+    const data = Object.fromEntries(Object.entries(all).map(([key, value]) => [key, base64(value)]));
     await this.hub.admin.apply(Secrets, { metadata: { namespace: CREDENTIALS, name }, type: 'Opaque', data }, { force: true });
   }
 
@@ -114,7 +116,7 @@ export class ClusterWorld {
       tokens: createInformer({ ...real, resource: ManagedTokens }),
       credentials: [createInformer({ ...real, resource: Secrets, selection: { namespace: CREDENTIALS } })],
     };
-    const places = { allowLoopback: true, allowUnpinned: false, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1' };
+    const places = { allowLoopback: true, credentialNamespaces: [CREDENTIALS], ownAddress: '127.0.0.1' };
     const hub = { clusterName: HUB, client: this.hub.admin, namespace: CREDENTIALS };
     const clients = new ClusterClients({ clock, ...places, hub });
     const recorder = new Recorder({ ...real, component: 'purser', instance: 'test' });

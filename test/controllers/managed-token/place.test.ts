@@ -9,6 +9,8 @@ import { aToken } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
+/** Key of the credential Secret of every registered cluster here. */
+const LANE = 'purser-system/credential';
 const [MINUTE, HOUR, YEAR] = [60_000, 3_600_000, 31_536_000_000];
 
 interface Case {
@@ -45,7 +47,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata 
   };
   const deps = { view, clock: new FakeClock(NOW), authority: { isDoubtful: () => isDoubtful } };
   const { lane, tenant, deadlineAt } = placeOf('team/ci', deps as unknown as Parameters<typeof placeOf>[1]);
-  expect([lane, tenant]).toEqual([isDoubtful ? '' : 'https://one.example.com', 'team']);
+  expect([lane, tenant]).toEqual([isDoubtful ? '' : LANE, 'team']);
   return deadlineAt - NOW;
 }
 
@@ -57,11 +59,11 @@ function laneWith(token: ManagedToken, ...clusters: readonly RegisteredCluster[]
 describe('the lane of a ManagedToken', () => {
   const server = 'https://one.example.com';
 
-  it('is the server that is dialed, whatever its Clusters are called', () => {
+  it('is the same for all Clusters that share a credential Secret', () => {
     const credential = aCredential({ token: 't', server: `${server}\nhttps://two.example.com` });
     const clusters = ['a', 'b'].map((name) => registered({ name, servers: [server], credential }));
     const lanes = ['a', 'b'].map((clusterName) => laneWith(aToken().with({ clusterName }).build(), ...clusters));
-    expect(lanes).toEqual([server, server]);
+    expect(lanes).toEqual([LANE, LANE]);
   });
 
   it('is shared by ManagedTokens that dial nothing, or another server than their spec names', () => {
@@ -75,7 +77,7 @@ describe('the lane of a ManagedToken', () => {
     const bound = aToken().with({ clusterName: 'one', revocation: 'BoundSecret' }).withMetadata({ finalizers: [AnchorFinalizer] }).build();
     const moved = { ...bound, status: { anchors: [{ cluster: 'elsewhere', namespace: 'deploy' }] } };
     const lanes = [...madeUp, aToken().with({ clusterName: 'bare' }).build(), moved].map((token) => laneWith(token, one, bare));
-    expect([new Set(lanes).size, lanes.includes(server)]).toEqual([1, false]);
+    expect([new Set(lanes).size, lanes.includes(LANE)]).toEqual([1, false]);
   });
 });
 

@@ -206,7 +206,6 @@ export class TokenWorld {
     const clients = new ClusterClients({
       clock: patient(this.clock),
       allowLoopback: true,
-      allowUnpinned: false,
       credentialNamespaces: [CREDENTIALS],
       ownAddress: '127.0.0.1',
     });
@@ -261,7 +260,7 @@ export class TokenWorld {
       { audiences: [], expirationSeconds: 86_400 },
     );
     const token = status?.token ?? '';
-    const data = { token: base64(token), server: base64(target.url) };
+    const data = { token: base64(token), server: base64(target.url), 'ca.crt': base64(target.ca), cluster: base64(name) };
     const secret = { namespace: CREDENTIALS, name: `${name}-credential` };
     await this.hub.admin.apply(Secrets, { metadata: secret, type: 'Opaque', data }, { force: true });
     const cluster: Cluster = {

@@ -177,7 +177,7 @@ describe('a cluster', () => {
     const anotherAuthority = createAuthority(Date.now());
     const { certificate: cert, key } = issueServerCertificate(anotherAuthority, LOOPBACK_NAMES, Date.now());
     const other = await startWireServer(withIdentity(grants()), { tls: { cert, key } });
-    const credential = aCredential({ token: 'another-credential', server: other.url });
+    const credential = aCredential({ token: 'another-credential', server: other.url, 'ca.crt': anotherAuthority.certificate });
     const anew = { name: 'prod-eu', uid: 'made-anew', servers: [other.url], ca: anotherAuthority.certificate, credential };
     world.clusters.set('prod-eu', registered(anew));
     expect((await world.post()).status).toBe(201);
@@ -189,6 +189,36 @@ describe('a cluster', () => {
     expect(world.target.requests).toHaveLength(length);
     await eventually(() => expect(world.target.openConnections).toBe(0));
     await other.close();
+  });
+
+  it('that refers to the credential of another cluster gets nothing of it', async () => {
+    world = await FacadeWorld.start();
+    const dev = registered({
+      name: 'dev',
+      uid: 'dev',
+      servers: [world.target.url],
+      ca: authority.certificate,
+      credential: world.clusters.get('prod-eu')?.credential ?? null,
+    });
+    world.clusters.set('dev', dev);
+    const answer = await world.post(undefined, { path: TOKEN_PATH.replace('prod-eu', 'dev') });
+    expect({ status: answer.status, body: JSON.parse(answer.body) as unknown }).toMatchObject({
+      status: 503,
+      body: { details: { causes: [{ reason: 'CredentialNotForCluster' }] } },
+    });
+    expect(answer.body).not.toMatch(/purser-system|127\.0\.0\.1/);
+    expect(world.target.requests).toEqual([]);
+  });
+
+  it.each(['', '?dryRun=All'])('issues tokens only for namespaces that its credential names: 403 without asking it (%j)', async (query) => {
+    world = await FacadeWorld.start();
+    const { url } = world.target;
+    const credential = aCredential({ token: 'abc', server: url, namespaces: 'team-a' });
+    world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
+    const answer = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
+    expect(answer.status).toBe(403);
+    expect(answer.body).toContain('is not for service accounts of this namespace');
+    expect(world.target.requests).toEqual([]);
   });
 
   it('that is not registered is not found by those who may have everything', async () => {

@@ -1,0 +1,133 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
+import { IssuerWorld } from './issuer-world.ts';
+import { aCredential, registered } from './registration.ts';
+import { authority, grants, REQUEST, refusal, selfSubjectReview } from './wire-target.ts';
+
+const ADMIN = 'system:serviceaccount:kube-system:some-admin';
+/** A service account beside Purser's own on the hub, which the credential of ADMIN could issue a token for. */
+const BESIDE = { ...REQUEST, namespace: 'purser-system', name: 'default' };
+
+let world: IssuerWorld;
+let hub: WireServer;
+
+afterEach(async () => {
+  await world.close();
+  await hub.close();
+});
+
+/** Responses of an API server: its signing keys and the UID of kube-system, each refused if absent. */
+interface Identity {
+  readonly keys?: readonly KeyObject[];
+  readonly uid?: string;
+  readonly username?: string;
+}
+
+function answers({ keys, uid, username = ADMIN }: Identity): WireHandler {
+  return (request, reply) => {
+    if (request.path.endsWith('/selfsubjectreviews')) return reply.json(201, selfSubjectReview(username));
+    const isRefused = reply.json.bind(reply, 403, refusal(403, 'forbidden: User "x" cannot get resource "y"'));
+    if (request.path === '/openid/v1/jwks')
+      return keys === undefined ? isRefused() : reply.json(200, { keys: keys.map((key) => key.export({ format: 'jwk' })) });
+    if (request.path === '/api/v1/namespaces/kube-system')
+      return uid === undefined
+        ? isRefused()
+        : reply.json(200, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid } });
+    const [, , , , namespace, , name] = request.path.split('/');
+    return grants({ claims: { sub: `system:serviceaccount:${namespace}:${name}` } })(request, reply);
+  };
+}
+
+async function start(ofHub: Identity): Promise<void> {
+  hub = await startWireServer(answers(ofHub));
+  const config = fixed({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+  const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
+  world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
+}
+
+/** A token signed by this key. */
+function jwt(key: KeyObject, alg = 'ES256'): string {
+  const [header, payload] = [{ alg }, { sub: ADMIN }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const signature = sign('sha256', Buffer.from(`${header}.${payload}`), { key, dsaEncoding: 'ieee-p1363' });
+  return `${header}.${payload}.${signature.toString('base64url')}`;
+}
+
+async function registeredAt(ofTarget: Identity, token: string) {
+  const target = await world.serve(() => undefined);
+  target.handle(answers(ofTarget));
+  const credential = aCredential({ token, server: target.url });
+  return { target, cluster: registered({ servers: [target.url], ca: authority.certificate, credential }) };
+}
+
+const ours = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+describe('a service account in the namespace that Purser has on the hub', () => {
+  it.each<[string, Identity, Identity, string]>([
+    ["a token that the hub's key signed", { keys: [other.publicKey, ours.publicKey] }, {}, jwt(ours.privateKey)],
+    ["a token that the hub's RSA key signed", { keys: [rsa.publicKey] }, {}, jwt(rsa.privateKey, 'RS256')],
+    ['the same UID of kube-system', { keys: [other.publicKey], uid: 'a' }, { uid: 'a' }, 'opaque'],
+    ['an opaque token where neither keys nor UIDs can be read', {}, {}, 'opaque'],
+    ['an opaque token where the UID on the hub cannot be read', { keys: [ours.publicKey] }, { uid: 'a' }, 'opaque'],
+    ['a token of another key that is not of a service account', { keys: [ours.publicKey] }, { username: 'admin' }, jwt(other.privateKey)],
+  ])(
+    'is rejected on a cluster under another name with %s, and no more than four requests find that out',
+    async (_, ofHub, ofTarget, token) => {
+      await start(ofHub);
+      const { target, cluster } = await registeredAt(ofTarget, token);
+      for (let round = 0; round < 3; round += 1) expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnAccount' });
+      expect(target.requests.filter(({ path }) => path.endsWith('/token'))).toEqual([]);
+      expect(hub.requests.length + target.requests.length).toBeLessThanOrEqual(4);
+      await expect(world.issue(cluster)).resolves.toBeDefined();
+    },
+  );
+
+  it.each<[string, Identity, Identity, string]>([
+    ['a service account of another signing key', { keys: [ours.publicKey] }, {}, jwt(other.privateKey)],
+    ['another UID of kube-system', { uid: 'a' }, { uid: 'b' }, 'opaque'],
+  ])('is not rejected on a cluster that is known to be another one by %s', async (_, ofHub, ofTarget, token) => {
+    await start(ofHub);
+    const { cluster } = await registeredAt(ofTarget, token);
+    await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
+  });
+
+  it.each(['https://kubernetes.default.svc', 'https://kubernetes.default.svc.cluster.local:443'])(
+    'is rejected without a question on a cluster at the address %s, which leads pods to the hub',
+    async (url) => {
+      await start({});
+      const { target } = await registeredAt({}, 'opaque');
+      const servers = [target.url, url];
+      const credential = aCredential({ token: 'opaque', server: servers.join() });
+      expect(await world.failure(registered({ servers, ca: authority.certificate, credential }), BESIDE)).toMatchObject({
+        reason: 'OwnAccount',
+      });
+      expect([hub.requests.length, target.requests.length]).toEqual([0, 1]);
+    },
+  );
+
+  it('is rejected as long as the hub does not answer, and asked for again later', async () => {
+    await start({});
+    hub.handle((_, reply) => reply.text(500, 'down'));
+    const { cluster } = await registeredAt({}, jwt(other.privateKey));
+    expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'IdentityUnknown' });
+    hub.handle(answers({ keys: [ours.publicKey] }));
+    await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
+  });
+
+  it("is rejected on a cluster at the hub's own address", async () => {
+    await start({});
+    const { target } = await registeredAt({ username: ADMIN }, 'opaque');
+    const config = fixed({ name: 'hub', server: target.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
+    const another = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
+    const cluster = registered({ servers: [target.url], ca: authority.certificate });
+    expect(await another.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnAccount' });
+    await another.close();
+  });
+});
