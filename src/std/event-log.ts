@@ -55,6 +55,15 @@ export class EventLog<T> {
     this.#start = Math.max(this.#start, revision);
   }
 
+  /** Takes back the events after `revision`, as if they had not happened. */
+  undo(revision: number): void {
+    const kept = this.#entries.map((_, index) => this.#at(index)).slice(0, this.#indexAfter(revision));
+    this.#entries.length = 0;
+    this.#entries.push(...kept);
+    this.#first = 0;
+    this.#revision = revision;
+  }
+
   /** Every event after `revision`, oldest first, or 'expired' when some of them have been dropped. */
   since(revision: number): readonly T[] | 'expired' {
     if (revision < this.#start) return 'expired';

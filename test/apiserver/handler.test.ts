@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { notFound } from '../../src/api/status.ts';
+import { internalError, notFound } from '../../src/api/status.ts';
 import { createImpersonation } from '../../src/apiserver/access/impersonate.ts';
 import { type HandlerDeps, handle } from '../../src/apiserver/handler.ts';
 import type { Incoming } from '../../src/apiserver/request.ts';
@@ -48,6 +48,28 @@ describe('handle', () => {
     };
     expect(await handle({ ...deps, endpoint }, incoming('/api/v1/pods'))).toMatchObject({ status: 200, body: 'ok' });
     expect(order).toEqual(['endpoint', 'durable']);
+  });
+
+  it('reads again when writes that it saw were undone, and does not repeat anything else', async () => {
+    let failures = 2;
+    const durable = async () => {
+      order.push('durable');
+      if (failures-- > 0) throw internalError('disk full');
+    };
+    const endpoint = async () => {
+      order.push('endpoint');
+      return OK;
+    };
+    expect(await handle({ ...deps, durable, endpoint }, incoming('/api/v1/pods'))).toMatchObject({ status: 200 });
+    expect(order).toEqual(['endpoint', 'durable', 'endpoint', 'durable', 'endpoint', 'durable']);
+    failures = 2;
+    for (const [url, method] of [
+      ['/api/v1/pods?watch=true', 'GET'],
+      ['/api/v1/namespaces', 'POST'],
+    ] as const) {
+      expect(await handle({ ...deps, durable, endpoint }, incoming(url, undefined, { method }))).toMatchObject({ status: 500 });
+    }
+    expect(order.slice(6)).toEqual(['endpoint', 'durable', 'endpoint', 'durable']);
   });
 
   it('lets a refusal out only when what it tells is on disk', async () => {

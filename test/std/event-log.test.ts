@@ -23,6 +23,13 @@ describe('EventLog', () => {
     expect(log.since(17)).toEqual(['event 20']);
   });
 
+  it('takes back the events after a revision, also when the log is full', () => {
+    const log = logOf(3, 11, 12, 13, 14);
+    log.undo(13);
+    log.append(14, 'another event 14');
+    expect([log.start, log.revision, log.since(12), log.since(10)]).toEqual([11, 14, ['event 13', 'another event 14'], 'expired']);
+  });
+
   it('has no news since a revision of the future', () => {
     expect(logOf(3, 11).since(99)).toEqual([]);
   });

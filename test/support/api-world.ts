@@ -21,13 +21,15 @@ import { TEST_USERS } from './users.ts';
 export class ApiWorld {
   readonly clock = new FakeClock();
   readonly api: AccessApi;
+  /** Set to have every commit fail. */
+  readonly disk = { isFull: false };
   /** Errors that nobody expected. */
   readonly faults: unknown[] = [];
   readonly #writer = systemWriter('test');
 
   private constructor(signingKey: ReturnType<typeof parseSigningKey>, stored: readonly Required<JournalEntry>[]) {
     const report = (error: unknown) => void this.faults.push(error);
-    const store = new ObjectStore(memoryJournal(stored), report);
+    const store = new ObjectStore(memoryJournal(stored, this.disk), report);
     this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock, report });
     startUpkeep(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
   }
@@ -82,6 +84,10 @@ export class ApiWorld {
   }
 }
 
-function memoryJournal(stored: readonly Required<JournalEntry>[]): Journal {
-  return { revision: 1, load: () => stored, commit: () => 0, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
+function memoryJournal(stored: readonly Required<JournalEntry>[], disk: ApiWorld['disk']): Journal {
+  const commit = () => {
+    if (disk.isFull) throw new Error('database or disk is full');
+    return 0;
+  };
+  return { revision: 1, load: () => stored, commit, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
 }

@@ -1,7 +1,6 @@
 // What the answers of discovery depend on.
 
 import type { Kind } from '../kinds/kind.ts';
-import type { HealthCheck } from './health.ts';
 
 export interface DiscoveryRequest {
   readonly method: string;
@@ -18,6 +17,5 @@ export interface DiscoveryState {
   readonly kinds: readonly Kind[];
   /** Host and port under which clients reach the server. */
   readonly serverAddress: string;
-  readonly healthChecks: readonly HealthCheck[];
   readonly now: number;
 }

@@ -10,7 +10,7 @@ import { compareUtf8, goStructJson } from '../../std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { aggregatedRepresentation, groupDiscoveryList } from './aggregated.ts';
 import { type Group, groupsOf } from './groups.ts';
-import { healthPaths, healthReply } from './health.ts';
+import { HEALTH_PATHS, healthReply } from './health.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy.ts';
 import { openApiReply } from './openapi.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
@@ -20,23 +20,18 @@ import { VERSION } from './version.ts';
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const { path } = request;
   if (path === '/' || path === '/index.html') return indexReply(state);
-  return (
-    healthReply(path, request.query, state.healthChecks) ??
-    openApiReply(request, state) ??
-    versionReply(request) ??
-    groupsReply(request, state)
-  );
+  return healthReply(path, request.query) ?? openApiReply(request, state) ?? versionReply(request) ?? groupsReply(request, state);
 }
 
 const OTHER_PATHS = ['/.well-known/openid-configuration', '/apis', '/apis/', '/openapi/v3', '/openapi/v3/', '/openid/v1/jwks', '/version'];
 
 /** `/`: where there is something to be found. */
-function indexReply({ kinds, healthChecks }: DiscoveryState): Reply {
+function indexReply({ kinds }: DiscoveryState): Reply {
   const groups = groupsNow(kinds).flatMap(({ name, versions }) => {
     const root = name === '' ? '/api' : `/apis/${name}`;
     return [root, ...versions.map(({ version }) => `${root}/${version}`)];
   });
-  const paths = [...OTHER_PATHS, ...groups, ...healthPaths(healthChecks)].sort(compareUtf8);
+  const paths = [...OTHER_PATHS, ...groups, ...HEALTH_PATHS].sort(compareUtf8);
   return { status: 200, headers: JSON_TYPE, body: JSON.stringify({ paths }, undefined, 2) };
 }
 

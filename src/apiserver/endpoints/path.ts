@@ -4,7 +4,6 @@ import { noMethod } from '../../apimachinery/refusals.ts';
 import { plainText, type Reply } from '../../apimachinery/reply.ts';
 import { checkRoutable } from '../../apimachinery/wire/negotiate.ts';
 import { keySet, type OidcDocument, openIdConfiguration } from '../access/oidc.ts';
-import type { HealthCheck } from '../discovery/health.ts';
 import { discoveryRoute } from '../discovery/route.ts';
 import type { ApiRequest } from '../request.ts';
 import type { AccessApi } from './review.ts';
@@ -12,7 +11,6 @@ import type { AccessApi } from './review.ts';
 export interface ServerFacts {
   /** Host and port under which clients reach the server. */
   readonly address: string;
-  readonly healthChecks: readonly HealthCheck[];
 }
 
 export async function pathEndpoint(api: AccessApi, request: ApiRequest, facts: ServerFacts): Promise<Reply> {
@@ -24,7 +22,6 @@ export async function pathEndpoint(api: AccessApi, request: ApiRequest, facts: S
   const state = {
     kinds: api.registry.all(),
     serverAddress: facts.address,
-    healthChecks: facts.healthChecks,
     now: api.now(),
   };
   return discoveryRoute(discovery, state) ?? plainText(404, '404 page not found\n');

@@ -142,9 +142,20 @@ function inspect(file: string): void {
   try {
     const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
     if (verdict !== 'ok') throw damaged(file, String(verdict));
+  } catch (error) {
+    // A reader needs a little space for memory that processes share; the exclusive connection needs none.
+    if (!isLackOfSpace(error)) throw error;
   } finally {
     reader.close();
   }
+}
+
+/** SQLite's primary codes for a write that the disk refused: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+const LACK_OF_SPACE: ReadonlySet<number> = new Set([10, 13, 14]);
+
+function isLackOfSpace(error: unknown): boolean {
+  const { errcode = 0 } = error as Error & { readonly errcode?: number };
+  return LACK_OF_SPACE.has(errcode & 0xff);
 }
 
 function open(file: string): Journal {

@@ -43,9 +43,11 @@ export class ObjectStore {
   #written = 0;
   #mark: number;
   #commit: Promise<void> | undefined;
-  #failure: Error | undefined;
+  /** Whether the last commit failed. */
+  #isFailing = false;
+  readonly #undoListeners = new Set<() => void>();
 
-  /** `report` is told why a commit failed, and what listeners throw. */
+  /** `report` gets the first error of failing commits in a row, and what listeners throw. */
   constructor(journal: Journal, report: Report) {
     this.#journal = journal;
     this.#report = report;
@@ -132,20 +134,20 @@ export class ObjectStore {
     return last;
   }
 
-  /** Why nothing can be written any more, if a commit has failed. */
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
   /** Whether everything that can be read is on disk. */
   get isDurable(): boolean {
     return this.#commit === undefined;
   }
 
-  /** Resolves when everything written so far is on disk. Rejects, for good, once a commit has failed. */
+  /** Resolves when everything written so far is on disk. Rejects when that failed: the writes of this turn are then undone. */
   async durable(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
     await this.#commit;
+  }
+
+  /** Calls `listener` after writes were undone because their commit failed. */
+  onUndone(listener: () => void): () => void {
+    this.#undoListeners.add(listener);
+    return () => void this.#undoListeners.delete(listener);
   }
 
   /** Calls `listener` for every change of a resource, or of EVERY one, after it is on disk, in order. */
@@ -168,8 +170,6 @@ export class ObjectStore {
   }
 
   #next(object: KubeObject): KubeObject {
-    // Memory that is ahead of a disk that refuses writes must not get further ahead.
-    if (this.#failure !== undefined) throw this.#failure;
     this.#revision += 1;
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
   }
@@ -199,16 +199,29 @@ export class ObjectStore {
     try {
       this.#written += this.#journal.commit(this.#revision, batch.map(journalEntry));
     } catch (error) {
-      this.#failure = error as Error;
-      this.#report(error);
+      this.#undo(batch);
+      if (!this.#isFailing) this.#report(error);
+      this.#isFailing = true;
       throw error;
     }
+    this.#isFailing = false;
     for (const change of batch) {
       this.#durableRevision = change.revision;
       this.#tell(change.resource, change);
       this.#tell(EVERY, change);
     }
     if (this.#written > HISTORY_LENGTH / 2) this.#forget();
+  }
+
+  /** Takes back what is not on disk. No answer and no event has shown it. */
+  #undo(batch: readonly Change[]): void {
+    for (const { resource, key, previous } of batch.toReversed()) {
+      if (previous === undefined) this.#collection(resource).delete(key);
+      else this.#collection(resource).set(key, previous);
+    }
+    this.#revision = this.#durableRevision;
+    this.#history.undo(this.#durableRevision);
+    this.#undoListeners.forEach((listener) => listener());
   }
 
   /** Keeps what was written since the last time: no less than half of what may be kept. */

@@ -21,9 +21,27 @@ const UPKEEP: readonly Upkeep[] = [
   expireEvents,
 ];
 
-/** Creates what must be there and starts to look after it. */
+/** Delay before upkeep starts over after its writes may have been undone. */
+const RETRY_MS = 5_000;
+
+/** Creates what must be there and starts to look after it. Starts over after writes were undone: each part begins with what is stored. */
 export function startUpkeep(api: Api, initial: readonly KubeObject[]): Stop {
   bootstrap(api, initial);
-  const stops = UPKEEP.map((start) => start(api));
-  return () => stops.forEach((stop) => stop());
+  let stops = UPKEEP.map((start) => start(api));
+  let cancelRetry: Stop | undefined;
+  const stopAll = () => stops.forEach((stop) => stop());
+  const startOver = () => {
+    cancelRetry = undefined;
+    stopAll();
+    api.attempt(() => bootstrap(api, initial));
+    stops = UPKEEP.map((start) => start(api));
+  };
+  const unsubscribe = api.store.onUndone(() => {
+    cancelRetry ??= api.wakeAt(api.now() + RETRY_MS, startOver);
+  });
+  return () => {
+    unsubscribe();
+    cancelRetry?.();
+    stopAll();
+  };
 }

@@ -102,7 +102,7 @@ function startOf(api: Api, { kind, selection, options }: WatchRequest, from: num
 
 /** Waits until nothing is stored that is not on disk: a watch must not show what a crash could take back. */
 async function settled(api: Api): Promise<void> {
-  while (!api.store.isDurable) await api.store.durable();
+  while (!api.store.isDurable) await api.store.durable().catch(() => {});
 }
 
 /** Arms the wake-ups of a watch; returns how to call each off. */

@@ -32,21 +32,15 @@ export interface Question {
   readonly userAgent?: string;
   readonly ifNoneMatch?: string;
   readonly kinds?: readonly Kind[];
-  /** Names of health checks that fail. */
-  readonly failing?: readonly string[];
 }
 
-export function discover(
-  url: string,
-  { method = 'GET', accept, userAgent, ifNoneMatch, kinds = KINDS, failing = [] }: Question = {},
-): Reply | undefined {
+export function discover(url: string, { method = 'GET', accept, userAgent, ifNoneMatch, kinds = KINDS }: Question = {}): Reply | undefined {
   const { pathname, searchParams } = new URL(url, 'https://127.0.0.1');
   return discoveryRoute(
     { method, path: pathname, query: searchParams, accept, userAgent, ifNoneMatch },
     {
       kinds,
       serverAddress: '127.0.0.1:6443',
-      healthChecks: ['storage'].map((name) => ({ name, problem: () => (failing.includes(name) ? 'disk full' : undefined) })),
       now: NOW,
     },
   );

@@ -91,17 +91,32 @@ describe('ObjectStore', () => {
     expect(faults).toEqual([broken, broken]);
   });
 
-  it('refuses to go on after a commit has failed, and tells of it once', async () => {
+  it('undoes the writes of a failed commit, goes on to read, and writes again once the disk accepts it', async () => {
     const journal = memoryJournal();
     const faults: unknown[] = [];
     const store = storeOver(journal, faults);
+    const seen: string[] = [];
+    let undone = 0;
+    store.subscribe(EVERY, ({ type, key, revision }) => seen.push(`${type} ${key} ${revision}`));
+    store.onUndone(() => (undone += 1));
+    store.put('configmaps', 'a/kept', object('kept', 'old'));
+    await store.durable();
     journal.broken = true;
-    store.put('configmaps', 'a/x', object('x'));
-    await expect(store.durable()).rejects.toThrow('disk full');
-    await expect(store.durable()).rejects.toThrow('disk full');
-    expect(() => store.put('configmaps', 'a/y', object('y'))).toThrow('disk full');
-    expect(store.failure?.message).toBe('disk full');
-    expect(faults).toEqual([store.failure]);
+    for (let n = 0; n < 2; n++) {
+      store.put('configmaps', 'a/new', object('new'));
+      store.put('configmaps', 'a/kept', object('kept', 'changed'));
+      store.remove('configmaps', 'a/kept');
+      await expect(store.durable()).rejects.toThrow('disk full');
+    }
+    expect(store.list('configmaps')).toEqual([{ ...object('kept', 'old'), metadata: { name: 'kept', resourceVersion: '2' } }]);
+    expect([store.revision, store.durableRevision, store.since('configmaps', 2), undone]).toEqual([2, 2, [], 2]);
+    await store.durable();
+    journal.broken = false;
+    store.put('configmaps', 'a/new', object('new'));
+    await store.durable();
+    expect(seen).toEqual(['ADDED a/kept 2', 'ADDED a/new 3']);
+    expect(journal.committed.map(({ key }) => key)).toEqual(['a/kept', 'a/new']);
+    expect(faults).toEqual([new Error('disk full')]);
   });
 
   it('remembers large objects less long than small ones', async () => {

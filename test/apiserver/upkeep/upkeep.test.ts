@@ -42,6 +42,20 @@ describe('upkeep', () => {
     expect(world.find(account)).toBeDefined();
   });
 
+  it('creates a default service account that a full disk refused, once there is space', async () => {
+    const account = inNamespace('ServiceAccount', 'default');
+    world.api.store.subscribe('serviceaccounts', ({ type }) => {
+      if (type === 'DELETED') world.disk.isFull = true;
+    });
+    await expect(world.delete(account)).rejects.toThrow('database or disk is full');
+    expect(world.find(account)).toBeUndefined();
+    await expect(world.advance(5_000)).rejects.toThrow('database or disk is full');
+    world.disk.isFull = false;
+    await world.advance(5_000);
+    expect(world.find(account)).toBeDefined();
+    expect(world.faults.splice(0)).toEqual([new Error('database or disk is full')]);
+  });
+
   it('keeps up to date who holds a namespace that goes', async () => {
     const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/one', 'example.dev/two']));
     await world.delete(namespace('lab'));
