@@ -121,6 +121,11 @@ export class DeployWorld {
     return await done(this.target, args);
   }
 
+  /** Applies objects to the hub. */
+  async apply(objects: readonly object[]): Promise<void> {
+    await this.kubectl('apply', '-f', await this.#written(objects));
+  }
+
   /** Puts objects to the hub as kubectl does, and says what came of it. */
   async offer(objects: readonly object[], ...args: readonly string[]): Promise<RunResult> {
     return await kubectl(this.hub, [...args, '--dry-run=server', '-f', await this.#written(objects)]);
@@ -173,7 +178,7 @@ export class DeployWorld {
       },
       { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
     ];
-    await this.kubectl('apply', '-f', await this.#written(objects));
+    await this.apply(objects);
   }
 
   /** Waits as `kubectl wait` does, and tells what Purser said when it waits in vain. */

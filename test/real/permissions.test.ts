@@ -1,0 +1,261 @@
+// The table of permissions in docs/security.md on a real hub with Purser and the admission policies: for each row, a service account gets
+// exactly the permission of that row, and sends the requests that the row allows and those that it does not allow.
+
+import { Agent } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Permission, type PermissionRule, permissions } from '../docs/permissions.ts';
+import { sendRequest } from '../support/api-request.ts';
+import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+
+jest.setTimeout(240_000);
+
+/** The objects that stand for the placeholders of the table. */
+const PLACEHOLDERS = { '<cluster>': 'target-1', '<namespace>': 'deploy', '<account>': 'deployer' } as const;
+const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
+const TOKENS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
+const SECRETS = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
+const OURS = '/api/v1/namespaces/purser-system';
+const DRY = '?dryRun=All';
+const AUDIENCES = ['https://target.test'];
+
+let world: DeployWorld;
+let agent: Agent;
+
+/** A service account by its token; sends the request of an action and returns whether all of it was allowed. */
+type Action = (token: string) => Promise<readonly boolean[]>;
+
+beforeAll(async () => {
+  world = await DeployWorld.start('base');
+  agent = new Agent({ ca: world.hub.ca, keepAlive: true });
+  await world.enforcePolicies();
+  await world.startDeployed((await kustomized('base')).find(isDeployment) as Deployment);
+  for (const name of ['target-1', 'target-2']) await world.register(name);
+  await world.onTarget('create', 'namespace', 'elsewhere');
+  for (const [namespace, name] of [
+    ['deploy', 'other'],
+    ['elsewhere', 'worker'],
+    ['purser-system', 'other'],
+  ] as const)
+    await world.onTarget('create', 'serviceaccount', name, '-n', namespace);
+  await world.kubectl('create', 'namespace', 'holders');
+  await world.kubectl('create', 'configmap', 'purser-removal-limit', '-n', 'purser-system');
+  await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+  for (const name of ['target-1', 'target-2']) await world.until(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
+  await world.until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
+  await eventually(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
+});
+
+afterAll(async () => {
+  agent?.destroy();
+  await world?.stop();
+});
+
+describe('the permissions in docs/security.md', () => {
+  const rows = permissions();
+
+  it('name actions that have a request here, and all of them', () => {
+    const named = new Set(rows.flatMap(({ can, cannot }) => [...can, ...cannot]));
+    expect([...named].sort()).toEqual(Object.keys(ACTIONS).sort());
+  });
+
+  it.each(rows.map((row, index) => [row.title, row, `holder-${index}`] as const))('allow what the row says: %s', async (_, row, holder) => {
+    const token = await grant(row, holder);
+    const results = async (actions: readonly string[]) =>
+      Object.fromEntries(await Promise.all(actions.map(async (action) => [action, await ACTIONS[action]?.(token)] as const)));
+    // Purser learns of a new binding by its watch.
+    await eventually(async () => Object.values(await results(row.can)).every((all) => all?.every(Boolean)));
+    const refused = await results(row.cannot);
+    expect(Object.entries(refused).filter(([, all]) => all?.some(Boolean) !== false)).toEqual([]);
+  });
+});
+
+/** Creates a service account that has the permission of a row and no other, and returns its token. */
+async function grant({ rules, scope }: Permission, holder: string): Promise<string> {
+  const namespace = { cluster: undefined, 'a namespace': 'team-a', "Purser's namespace": 'purser-system' }[scope];
+  const [role, binding] = namespace === undefined ? ['ClusterRole', 'ClusterRoleBinding'] : ['Role', 'RoleBinding'];
+  const metadata = { name: holder, ...(namespace !== undefined && { namespace }) };
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const subjects = [{ kind: 'ServiceAccount', namespace: 'holders', name: holder }];
+  await world.apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: holder, namespace: 'holders' } },
+    { apiVersion: `${apiGroup}/v1`, kind: role, metadata, rules: rules.map(rbacRule) },
+    { apiVersion: `${apiGroup}/v1`, kind: binding, metadata, roleRef: { apiGroup, kind: role, name: holder }, subjects },
+  ]);
+  return await world.tokenOf('holders', holder);
+}
+
+function rbacRule({ verbs, group, resource, name }: PermissionRule): object {
+  if (group === undefined) return { nonResourceURLs: [resource], verbs };
+  const fill = (text: string) => Object.entries(PLACEHOLDERS).reduce((filled, [from, to]) => filled.replace(from, to), text);
+  return { apiGroups: [group], resources: [resource], verbs, ...(name !== undefined && { resourceNames: [fill(name)] }) };
+}
+
+interface HubResponse {
+  readonly code: number;
+  readonly body: { readonly reason?: string; readonly message?: string };
+}
+
+/** Sends a request to the hub. */
+async function hub(token: string, line: string, body?: unknown): Promise<HubResponse> {
+  const [method = '', path = ''] = line.split(' ');
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const headers = { authorization: `Bearer ${token}`, 'content-type': type };
+  const text = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await sendRequest({ url: world.hub.url, agent }, method, path, { headers, ...text });
+  return { code: response.status, body: JSON.parse(response.body) as HubResponse['body'] };
+}
+
+/** Returns whether the hub allowed a request. Admission comes before AlreadyExists. Throws if it failed for another reason. */
+function isAllowed({ code, body }: HubResponse): boolean {
+  if (code >= 300 && code !== 403 && body.reason !== 'AlreadyExists') throw new Error(body.message);
+  return code !== 403;
+}
+
+/** Writes an object back with a change, as PUT does, until no other writer interferes. */
+async function replace(token: string, path: string, change: object, subresource = ''): Promise<HubResponse> {
+  for (;;) {
+    const { body } = await hub('admintoken', `GET ${path}`);
+    const response = await hub(token, `PUT ${path}${subresource}${DRY}`, { ...body, ...change });
+    if (response.body.reason !== 'Conflict') return response;
+  }
+}
+
+/** Sends a request to the façade and returns the status code. */
+async function facade(token: string, method: string, path: string, body?: object): Promise<number> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const request = { headers, ...(body && { body: JSON.stringify(body) }) };
+  return (await world.ask(['purser', 'facade'], `${method} ${path}`, request)).status;
+}
+
+/** Sends requests to the hub. */
+const sends =
+  (...requests: readonly (readonly [line: string, body?: unknown])[]): Action =>
+  async (token) =>
+    await Promise.all(requests.map(async ([line, body]) => isAllowed(await hub(token, line, body))));
+
+const replaces =
+  (...request: readonly [path: string, change: object, subresource?: string]): Action =>
+  async (token) => [isAllowed(await replace(token, ...request))];
+
+const issues =
+  (cluster: string, ...accounts: readonly string[]): Action =>
+  async (token) =>
+    await Promise.all(
+      accounts.map(async (account) => {
+        const [namespace, name] = account.split('/');
+        const path = `/orchestrator/${cluster}/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+        const code = await facade(token, 'POST', path, { spec: { audiences: AUDIENCES } });
+        if (code !== 201 && code !== 403) throw new Error(`${path}: ${code}`);
+        return code === 201;
+      }),
+    );
+
+const sees =
+  (cluster: string): Action =>
+  async (token) => [(await facade(token, 'GET', `/auth/v1/clusters/${cluster}`)) === 200];
+
+/** Creates a ManagedToken and waits for its token, or for the refusal. */
+const manages =
+  (requesterServiceAccountName: string, result: string): Action =>
+  async (token) => {
+    const spec = { clusterName: 'target-1', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: AUDIENCES };
+    const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
+    const name = `of-${requesterServiceAccountName}`;
+    const created = await hub(token, `POST ${TOKENS}`, { ...kind, metadata: { name }, spec: { ...spec, requesterServiceAccountName } });
+    if (!isAllowed(created)) return [false];
+    await world.until('-n', 'team-a', `mt/${name}`, `--for=${result}`);
+    return [result === 'condition=Ready'];
+  };
+
+const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };
+const patches = (path: string, body: object): readonly [string, object] => [`PATCH ${path}${DRY}`, body];
+const creates = (name: string): readonly [string, object] => [
+  `POST ${CLUSTERS}${DRY}`,
+  {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name },
+    spec: { orchestratorApiEndpoints: ENDPOINTS },
+  },
+];
+const annotates = (annotations: object) => patches(`${TOKENS}/ci-deployer`, { metadata: { annotations } });
+const endpoints = (name: string) => sends(patches(`${CLUSTERS}/${name}`, { spec: { orchestratorApiEndpoints: ENDPOINTS } }));
+const authInfo = sends(patches(`${CLUSTERS}/target-1`, { spec: { authInfo: { controller: { name: 'target-2-credential' } } } }));
+const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'prod' } } }));
+const otherMetadata = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' }, annotations: { note: 'x' } } }));
+
+/** The requests of each action of the table. */
+const ACTIONS: Readonly<Record<string, Action>> = {
+  'obtain tokens': issues('target-1', 'deploy/deployer'),
+  'obtain tokens of that service account': issues('target-1', 'deploy/deployer'),
+  'obtain tokens of other service accounts in that namespace': issues('target-1', 'deploy/other'),
+  'obtain tokens of service accounts in that namespace': issues('target-1', 'deploy/deployer', 'deploy/other'),
+  'obtain tokens of service accounts in other namespaces': issues('target-1', 'elsewhere/worker'),
+  'obtain tokens of service accounts in protected namespaces': issues('target-1', 'kube-system/default'),
+  "obtain tokens of service accounts in Purser's namespace": issues('target-1', 'purser-system/purser', 'purser-system/other'),
+  'obtain tokens of service accounts on other clusters': issues('target-2', 'deploy/deployer'),
+  'see Clusters': sees('target-1'),
+  'see that Cluster': sees('target-1'),
+  'see other Clusters': sees('target-2'),
+  'read that Cluster on the hub': sends([`GET ${CLUSTERS}/target-1`]),
+  'create Clusters': sends(creates('target-3')),
+  'create that Cluster': sends(creates('target-1')),
+  'create other Clusters': sends(creates('target-3')),
+  'delete Clusters': sends([`DELETE ${CLUSTERS}/target-1${DRY}`]),
+  'change endpoints of Clusters': endpoints('target-1'),
+  'change endpoints of that Cluster': endpoints('target-1'),
+  'change endpoints of other Clusters': endpoints('target-2'),
+  'change authInfo of Clusters': authInfo,
+  'change authInfo of that Cluster': authInfo,
+  'change the set label of Clusters': setLabel,
+  'change the set label of that Cluster': setLabel,
+  'change other labels and annotations of Clusters': otherMetadata,
+  'change other labels and annotations of that Cluster': otherMetadata,
+  'write the status of Clusters': replaces(`${CLUSTERS}/target-1`, { status: { version: 'v0' } }, '/status'),
+  'change endpoints of Clusters through the status subresource': async (token) => {
+    const { code, body } = await replace(token, `${CLUSTERS}/target-1`, { spec: { orchestratorApiEndpoints: ENDPOINTS } }, '/status');
+    expect(code).toBe(200);
+    return [JSON.stringify(body).includes('attacker')];
+  },
+  'obtain tokens that a service account of the namespace may issue': manages('ci', 'condition=Ready'),
+  'obtain tokens that no service account of the namespace may issue': manages(
+    'default',
+    'jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Forbidden',
+  ),
+  'read ManagedTokens': sends([`GET ${TOKENS}`]),
+  'create ManagedTokens in other namespaces': sends([`POST ${TOKENS.replace('team-a', 'team-b')}${DRY}`, {}]),
+  'request rotation and revocation': sends(annotates({ 'tokens.purser.dev/rotate': 'x', 'tokens.purser.dev/revoke': 'x' })),
+  'delete ManagedTokens': sends([`DELETE ${TOKENS}/ci-deployer${DRY}`]),
+  'write the status of ManagedTokens': replaces(`${TOKENS}/ci-deployer`, { status: { secretName: 'forged' } }, '/status'),
+  'change finalizer and annotations of Purser on ManagedTokens': sends(
+    annotates({ 'tokens.purser.dev/anchors': 'forged' }),
+    patches(`${TOKENS}/ci-deployer`, { metadata: { finalizers: ['tokens.purser.dev/anchor'] } }),
+  ),
+  'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
+  'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
+  'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
+  'act as Purser': sends([
+    `POST ${OURS}/serviceaccounts/purser/token${DRY}`,
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  ]),
+  'release paused removals': sends(
+    patches(`${OURS}/configmaps/purser-removal-limit`, { metadata: { annotations: { 'registry.purser.dev/release': 'x' } } }),
+  ),
+  'read the CA of the façade': sends([`GET ${OURS}/configmaps/purser-facade-ca`]),
+  'read the metrics': async (token) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return [(await world.ask(['purser', 'metrics'], 'GET /metrics', { headers })).status === 200];
+  },
+  'look up the user of a token': sends([
+    'POST /apis/authentication.k8s.io/v1/tokenreviews',
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'admintoken' } },
+  ]),
+  'look up the permissions of a user': sends([
+    'POST /apis/authorization.k8s.io/v1/subjectaccessreviews',
+    {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { user: 'alice', resourceAttributes: { verb: 'get', resource: 'pods' } },
+    },
+  ]),
+};
