@@ -99,8 +99,8 @@ export class AdmissionWorld {
     const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: user } };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user };
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }];
-    await this.admin('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', { ...rbac, kind: 'ClusterRole', rules });
-    await this.admin('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    await this.admin('POST /apis/rbac.authorization.k8s.io/v1/clusterroles', { ...rbac, kind: 'ClusterRole', rules });
+    await this.admin('POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
       ...rbac,
       kind: 'ClusterRoleBinding',
       roleRef,
@@ -110,17 +110,16 @@ export class AdmissionWorld {
   }
 
   /** Sends a request as a user; a PATCH is a merge patch unless its type is given. */
-  async send(user: string, method: string, target: string, body?: unknown, type?: string): Promise<Response> {
-    const contentType = type ?? (method === 'PATCH' ? Patch.merge : 'application/json');
-    const headers = { authorization: 'Bearer admintoken', 'impersonate-user': user, 'content-type': contentType };
-    return await this.#send(headers, method, target, body);
+  async send(user: string, line: string, body?: unknown, type?: string): Promise<Response> {
+    const contentType = type ?? (line.startsWith('PATCH ') ? Patch.merge : 'application/json');
+    return await this.#send({ 'impersonate-user': user, 'content-type': contentType }, line, body);
   }
 
   /** Sends a request as an administrator and throws if it fails. */
-  async admin(method: string, target: string, body?: unknown): Promise<StoredObject> {
-    const type = method === 'PATCH' ? Patch.merge : 'application/json';
-    const { code, body: object } = await this.#send({ authorization: 'Bearer admintoken', 'content-type': type }, method, target, body);
-    if (code >= 300) throw new Error(`${method} ${target}: ${object.message}`);
+  async admin(line: string, body?: unknown): Promise<StoredObject> {
+    const type = line.startsWith('PATCH ') ? Patch.merge : 'application/json';
+    const { code, body: object } = await this.#send({ 'content-type': type }, line, body);
+    if (code >= 300) throw new Error(`${line}: ${object.message}`);
     return object;
   }
 
@@ -140,16 +139,20 @@ export class AdmissionWorld {
     await this.hub.stop();
   }
 
-  async #send(headers: Readonly<Record<string, string>>, method: string, target: string, body: unknown): Promise<Response> {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    const { status, body: answer } = await sendRequest({ url: this.hub.url, agent: this.#agent }, method, target, { headers, ...text });
-    return { code: status, body: JSON.parse(answer) as StoredObject };
+  async #send(headers: Readonly<Record<string, string>>, line: string, body: unknown): Promise<Response> {
+    const [method = '', target = ''] = line.split(' ');
+    const request = {
+      headers: { authorization: 'Bearer admintoken', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    const { status, body: text } = await sendRequest({ url: this.hub.url, agent: this.#agent }, method, target, request);
+    return { code: status, body: JSON.parse(text) as StoredObject };
   }
 
   /** Number of rules that the API server reports for a user in team-a, beyond those of every user. */
   async #rulesOf(user: string): Promise<number> {
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: 'team-a' } };
-    const { body } = await this.send(user, 'POST', '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', review);
+    const { body } = await this.send(user, 'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews', review);
     const { resourceRules = [] } = body.status as { readonly resourceRules?: readonly Rule[] };
     return resourceRules.filter(({ apiGroups = [] }) => apiGroups.some((group) => group.endsWith('purser.dev'))).length;
   }

@@ -51,18 +51,18 @@ const RECORDING: readonly Change[] = [
 
 describe('a hub without the admission policies', () => {
   it('lets a writer of Clusters create and repoint a Cluster', async () => {
-    expect(await world.send('writer', 'POST', CLUSTERS, cluster('open'))).toMatchObject({ code: 201 });
+    expect(await world.send('writer', `POST ${CLUSTERS}`, cluster('open'))).toMatchObject({ code: 201 });
     for (const [, patch] of REPOINTING) {
-      expect(await world.send('writer', 'PATCH', `${CLUSTERS}/open`, patch)).toMatchObject({ code: 200 });
+      expect(await world.send('writer', `PATCH ${CLUSTERS}/open`, patch)).toMatchObject({ code: 200 });
     }
   });
 
   it('lets a writer of ManagedTokens change status, annotations and finalizers', async () => {
-    expect(await world.send('tenant', 'POST', TOKENS, managedToken('open'))).toMatchObject({ code: 201 });
+    expect(await world.send('tenant', `POST ${TOKENS}`, managedToken('open'))).toMatchObject({ code: 201 });
     for (const [, patch] of [...RECORDING, ['', { metadata: { finalizers: null } }] as const]) {
-      expect(await world.send('tenant', 'PATCH', `${TOKENS}/open`, patch)).toMatchObject({ code: 200 });
+      expect(await world.send('tenant', `PATCH ${TOKENS}/open`, patch)).toMatchObject({ code: 200 });
     }
-    const status = await world.send('tenant', 'PATCH', `${TOKENS}/open/status`, { status: { secretName: 'forged' } });
+    const status = await world.send('tenant', `PATCH ${TOKENS}/open/status`, { status: { secretName: 'forged' } });
     expect(status).toMatchObject({ code: 200, body: { status: { secretName: 'forged' } } });
   });
 });
@@ -70,12 +70,12 @@ describe('a hub without the admission policies', () => {
 describe('the admission policies', () => {
   beforeAll(async () => {
     await world.enforcePolicies();
-    await world.admin('POST', CLUSTERS, cluster('prod'));
+    await world.admin(`POST ${CLUSTERS}`, cluster('prod'));
   });
 
   it.each(['purser-repoint', 'purser-record'])('%s passes the type checks of the API server', async (name) => {
     const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${name}`;
-    const policy = async () => (await world.admin('GET', path)) as unknown as CheckedPolicy;
+    const policy = async () => (await world.admin(`GET ${path}`)) as unknown as CheckedPolicy;
     await eventually(async () => {
       const { metadata, status } = await policy();
       return status?.observedGeneration === metadata.generation && status.typeChecking !== undefined;
@@ -85,7 +85,7 @@ describe('the admission policies', () => {
 
   describe('on Clusters', () => {
     it('reject creation without the verb "repoint" and name the verb and the Cluster', async () => {
-      const { code, body } = await world.send('writer', 'POST', CLUSTERS, cluster('stolen'));
+      const { code, body } = await world.send('writer', `POST ${CLUSTERS}`, cluster('stolen'));
       expect(code).toBe(403);
       expect(body.message).toContain(
         'The verb "repoint" on clusters.registry.purser.dev "stolen" is required to create a Cluster. Ask an administrator',
@@ -93,95 +93,91 @@ describe('the admission policies', () => {
     });
 
     it('reject creation by server-side apply without the verb "repoint"', async () => {
-      const response = await world.send('writer', 'PATCH', `${CLUSTERS}/stolen?fieldManager=w`, cluster('stolen'), Patch.apply);
+      const response = await world.send('writer', `PATCH ${CLUSTERS}/stolen?fieldManager=w`, cluster('stolen'), Patch.apply);
       expect(response).toMatchObject({ code: 403 });
     });
 
     it('check generated names', async () => {
       const generated = { ...cluster(''), metadata: { generateName: 'dev' } };
-      const { code, body } = await world.send('registrar-of-dev', 'POST', CLUSTERS, generated);
+      const { code, body } = await world.send('registrar-of-dev', `POST ${CLUSTERS}`, generated);
       expect([code, body.message]).toEqual([403, expect.stringMatching(/clusters\.registry\.purser\.dev "dev\w{5}" is required/)]);
-      expect(await world.send('registrar', 'POST', CLUSTERS, generated)).toMatchObject({ code: 201 });
+      expect(await world.send('registrar', `POST ${CLUSTERS}`, generated)).toMatchObject({ code: 201 });
     });
 
     it.each(REPOINTING)('reject a change of %s without the verb "repoint": %j', async (what, patch) => {
-      expectRefusal(
-        await world.send('writer', 'PATCH', `${CLUSTERS}/prod`, patch),
-        `"repoint" on clusters.registry.purser.dev "prod"`,
-        what,
-      );
-      expect(await world.send('registrar', 'PATCH', `${CLUSTERS}/prod?dryRun=All`, patch)).toMatchObject({ code: 200 });
+      expectRefusal(await world.send('writer', `PATCH ${CLUSTERS}/prod`, patch), `"repoint" on clusters.registry.purser.dev "prod"`, what);
+      expect(await world.send('registrar', `PATCH ${CLUSTERS}/prod?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
     it('reject changing and removing the label of the set without the verb "repoint"', async () => {
-      await world.admin('POST', CLUSTERS, { ...cluster('in-set'), metadata: { name: 'in-set', labels: { [SET]: 'prod' } } });
+      await world.admin(`POST ${CLUSTERS}`, { ...cluster('in-set'), metadata: { name: 'in-set', labels: { [SET]: 'prod' } } });
       for (const labels of [{ [SET]: 'dev' }, { [SET]: null }, null]) {
-        const response = await world.send('writer', 'PATCH', `${CLUSTERS}/in-set`, { metadata: { labels } });
+        const response = await world.send('writer', `PATCH ${CLUSTERS}/in-set`, { metadata: { labels } });
         expectRefusal(response, '"repoint"', `the label ${SET}`);
       }
     });
 
     it.each(['PUT', 'JSON patch', 'server-side apply'])('reject a repoint by %s', async (by) => {
-      const { spec, metadata, ...kind } = await world.admin('GET', `${CLUSTERS}/prod`);
+      const { spec, metadata, ...kind } = await world.admin(`GET ${CLUSTERS}/prod`);
       const body = { ...kind, metadata, spec: { ...spec, orchestratorApiEndpoints: ENDPOINTS } };
       const applied = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'prod' }, spec: body.spec };
       const address = '/spec/orchestratorApiEndpoints/serverEndpoints/0/serverAddress';
       const replace = [{ op: 'replace', path: address, value: 'https://attacker.example.com' }];
       const url = `${CLUSTERS}/prod`;
       const responses: Readonly<Record<string, () => Promise<Response>>> = {
-        PUT: () => world.send('writer', 'PUT', url, body),
-        'JSON patch': () => world.send('writer', 'PATCH', url, replace, Patch.json),
-        'server-side apply': () => world.send('writer', 'PATCH', `${url}?fieldManager=w&force=true`, applied, Patch.apply),
+        PUT: () => world.send('writer', `PUT ${url}`, body),
+        'JSON patch': () => world.send('writer', `PATCH ${url}`, replace, Patch.json),
+        'server-side apply': () => world.send('writer', `PATCH ${url}?fieldManager=w&force=true`, applied, Patch.apply),
       };
       expectRefusal((await responses[by]?.()) as Response, '"repoint"', 'spec.orchestratorApiEndpoints');
     });
 
     it('allow the verb "repoint" for the names that a role lists, and for no other name', async () => {
       const repoint = { spec: { orchestratorApiEndpoints: ENDPOINTS } };
-      expect(await world.send('registrar-of-dev', 'POST', CLUSTERS, cluster('dev'))).toMatchObject({ code: 201 });
-      expect(await world.send('registrar-of-dev', 'PATCH', `${CLUSTERS}/dev`, repoint)).toMatchObject({ code: 200 });
-      expect(await world.send('registrar-of-dev', 'POST', CLUSTERS, cluster('dev2'))).toMatchObject({ code: 403 });
-      expect(await world.send('registrar-of-dev', 'PATCH', `${CLUSTERS}/prod`, repoint)).toMatchObject({ code: 403 });
+      expect(await world.send('registrar-of-dev', `POST ${CLUSTERS}`, cluster('dev'))).toMatchObject({ code: 201 });
+      expect(await world.send('registrar-of-dev', `PATCH ${CLUSTERS}/dev`, repoint)).toMatchObject({ code: 200 });
+      expect(await world.send('registrar-of-dev', `POST ${CLUSTERS}`, cluster('dev2'))).toMatchObject({ code: 403 });
+      expect(await world.send('registrar-of-dev', `PATCH ${CLUSTERS}/prod`, repoint)).toMatchObject({ code: 403 });
     });
 
     it('allow other labels, annotations, finalizers and deletion without the verb "repoint"', async () => {
-      await world.admin('POST', CLUSTERS, cluster('retired'));
+      await world.admin(`POST ${CLUSTERS}`, cluster('retired'));
       const metadata = { labels: { env: 'prod' }, annotations: { note: 'x', [SET]: 'prod' }, finalizers: ['example.com/f'] };
       const url = `${CLUSTERS}/retired`;
-      expect(await world.send('writer', 'PATCH', url, { metadata })).toMatchObject({ code: 200 });
-      expect(await world.send('writer', 'DELETE', url)).toMatchObject({ code: 200 });
-      expect(await world.send('writer', 'PATCH', url, { metadata: { finalizers: null } })).toMatchObject({ code: 200 });
-      expect(await world.send('writer', 'GET', url)).toMatchObject({ code: 404 });
+      expect(await world.send('writer', `PATCH ${url}`, { metadata })).toMatchObject({ code: 200 });
+      expect(await world.send('writer', `DELETE ${url}`)).toMatchObject({ code: 200 });
+      expect(await world.send('writer', `PATCH ${url}`, { metadata: { finalizers: null } })).toMatchObject({ code: 200 });
+      expect(await world.send('writer', `GET ${url}`)).toMatchObject({ code: 404 });
     });
 
     it('keep spec and labels out of reach of a writer of clusters/status', async () => {
-      const before = await world.admin('GET', `${CLUSTERS}/prod`);
+      const before = await world.admin(`GET ${CLUSTERS}/prod`);
       const forged = { metadata: { labels: { [SET]: 'x' } }, spec: { orchestratorApiEndpoints: ENDPOINTS, authInfo: null } };
       for (const type of [Patch.merge, Patch.apply]) {
         const body = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', ...forged, status: { version: type } };
         const query = type === Patch.apply ? '?fieldManager=w&force=true' : '';
-        const response = await world.send('writer', 'PATCH', `${CLUSTERS}/prod/status${query}`, body, type);
+        const response = await world.send('writer', `PATCH ${CLUSTERS}/prod/status${query}`, body, type);
         expect(response).toMatchObject({ code: 200, body: { spec: before.spec, status: { version: type } } });
         expect(response.body.metadata.labels).toEqual(before.metadata.labels);
       }
     });
 
     it('do not check Purser, which writes the status alone', async () => {
-      const stored = await world.admin('GET', `${CLUSTERS}/prod`);
-      const response = await world.send(PURSER, 'PUT', `${CLUSTERS}/prod/status`, { ...stored, status: { version: 'v1.36.4' } });
+      const stored = await world.admin(`GET ${CLUSTERS}/prod`);
+      const response = await world.send(PURSER, `PUT ${CLUSTERS}/prod/status`, { ...stored, status: { version: 'v1.36.4' } });
       expect(response).toMatchObject({ code: 200, body: { status: { version: 'v1.36.4' } } });
     });
   });
 
   describe('on ManagedTokens', () => {
     beforeAll(async () => {
-      await world.admin('POST', TOKENS, managedToken('ci'));
+      await world.admin(`POST ${TOKENS}`, managedToken('ci'));
     });
 
     it('allow creation with our annotations and finalizer, and drop the status', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/kube-system' };
       const forged = { ...managedToken('forged', { annotations, finalizers: [ANCHOR] }), status: { secretName: 'forged' } };
-      const { code, body } = await world.send('tenant', 'POST', TOKENS, forged);
+      const { code, body } = await world.send('tenant', `POST ${TOKENS}`, forged);
       expect(code).toBe(201);
       expect(body.metadata).toMatchObject({ annotations, finalizers: [ANCHOR] });
       expect(body.status).toBeUndefined();
@@ -191,19 +187,19 @@ describe('the admission policies', () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/kube-system' };
       const restored = managedToken('restored', { annotations, finalizers: [ANCHOR] });
       const url = `${TOKENS}/restored?fieldManager=gitops`;
-      expect(await world.send('tenant', 'PATCH', url, restored, Patch.apply)).toMatchObject({ code: 201 });
-      expect(await world.send('tenant', 'PATCH', url, restored, Patch.apply)).toMatchObject({ code: 200 });
+      expect(await world.send('tenant', `PATCH ${url}`, restored, Patch.apply)).toMatchObject({ code: 201 });
+      expect(await world.send('tenant', `PATCH ${url}`, restored, Patch.apply)).toMatchObject({ code: 200 });
     });
 
     it.each(RECORDING)('reject a change of %s without the verb "record": %j', async (what, patch) => {
       const verb = '"record" on managedtokens.tokens.purser.dev "ci" in namespace "team-a"';
-      expectRefusal(await world.send('tenant', 'PATCH', `${TOKENS}/ci`, patch), verb, what);
-      expect(await world.send('recorder', 'PATCH', `${TOKENS}/ci?dryRun=All`, patch)).toMatchObject({ code: 200 });
+      expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/ci`, patch), verb, what);
+      expect(await world.send('recorder', `PATCH ${TOKENS}/ci?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
     it('reject removing and changing our annotations and finalizer without the verb "record"', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/deploy', note: 'x' };
-      await world.admin('POST', TOKENS, managedToken('bound', { annotations, finalizers: ['example.com/other', ANCHOR] }));
+      await world.admin(`POST ${TOKENS}`, managedToken('bound', { annotations, finalizers: ['example.com/other', ANCHOR] }));
       for (const [what, metadata] of [
         ['annotation tokens.purser.dev/anchors', { annotations: { 'tokens.purser.dev/anchors': null } }],
         ['annotation tokens.purser.dev/anchors', { annotations: { 'tokens.purser.dev/anchors': '' } }],
@@ -212,7 +208,7 @@ describe('the admission policies', () => {
         [`finalizer ${ANCHOR}`, { finalizers: [] }],
         [`finalizer ${ANCHOR}`, { finalizers: ['example.com/other'] }],
       ] as const) {
-        expectRefusal(await world.send('tenant', 'PATCH', `${TOKENS}/bound`, { metadata }), '"record"', what);
+        expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/bound`, { metadata }), '"record"', what);
       }
     });
 
@@ -221,12 +217,12 @@ describe('the admission policies', () => {
       const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
       const body = type === Patch.json ? [{ op: 'add', path: '/status', value: status }] : { ...kind, status };
       const query = type === Patch.apply ? '?fieldManager=t&force=true' : '';
-      expectRefusal(await world.send('tenant', 'PATCH', `${TOKENS}/ci/status${query}`, body, type), '"record"', 'status');
-      expect(await world.send('recorder', 'PATCH', `${TOKENS}/ci/status${query}`, body, type)).toMatchObject({
+      expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/ci/status${query}`, body, type), '"record"', 'status');
+      expect(await world.send('recorder', `PATCH ${TOKENS}/ci/status${query}`, body, type)).toMatchObject({
         code: 200,
         body: { status },
       });
-      await world.admin('PATCH', `${TOKENS}/ci/status`, { status: null });
+      await world.admin(`PATCH ${TOKENS}/ci/status`, { status: null });
     });
 
     it('allow the annotations rotate and revoke, other metadata and spec without the verb "record"', async () => {
@@ -237,27 +233,27 @@ describe('the admission policies', () => {
         { metadata: { annotations: null, labels: { env: 'prod' }, finalizers: ['example.com/other'] } },
         { metadata: { finalizers: null }, spec: { expirationSeconds: 1200 } },
       ]) {
-        expect(await world.send('tenant', 'PATCH', `${TOKENS}/ci`, patch)).toMatchObject({ code: 200 });
+        expect(await world.send('tenant', `PATCH ${TOKENS}/ci`, patch)).toMatchObject({ code: 200 });
       }
     });
 
     it('keep our finalizer when a tenant deletes the object', async () => {
-      await world.admin('POST', TOKENS, managedToken('deleted', { finalizers: [ANCHOR] }));
+      await world.admin(`POST ${TOKENS}`, managedToken('deleted', { finalizers: [ANCHOR] }));
       const url = `${TOKENS}/deleted`;
-      expect(await world.send('tenant', 'DELETE', url, { gracePeriodSeconds: 0 })).toMatchObject({ code: 200 });
-      expectRefusal(await world.send('tenant', 'PATCH', url, { metadata: { finalizers: null } }), '"record"', `finalizer ${ANCHOR}`);
-      expect((await world.admin('GET', url)).metadata).toMatchObject({ finalizers: [ANCHOR], deletionTimestamp: expect.any(String) });
+      expect(await world.send('tenant', `DELETE ${url}`, { gracePeriodSeconds: 0 })).toMatchObject({ code: 200 });
+      expectRefusal(await world.send('tenant', `PATCH ${url}`, { metadata: { finalizers: null } }), '"record"', `finalizer ${ANCHOR}`);
+      expect((await world.admin(`GET ${url}`)).metadata).toMatchObject({ finalizers: [ANCHOR], deletionTimestamp: expect.any(String) });
     });
 
     it('let Purser patch finalizers and annotations and write the status, and let it release a deleted object', async () => {
       const url = `${TOKENS}/deleted`;
-      const stored = await world.admin('GET', url);
-      const response = await world.send(PURSER, 'PUT', `${url}/status`, { ...stored, status: { secretName: 'deleted' } });
+      const stored = await world.admin(`GET ${url}`);
+      const response = await world.send(PURSER, `PUT ${url}/status`, { ...stored, status: { secretName: 'deleted' } });
       expect(response).toMatchObject({ code: 200, body: { status: { secretName: 'deleted' } } });
       const annotations = { 'tokens.purser.dev/anchors': 'prod/deploy' };
-      expect(await world.send(PURSER, 'PATCH', url, { metadata: { annotations } })).toMatchObject({ code: 200 });
-      expect(await world.send(PURSER, 'PATCH', url, { metadata: { finalizers: null } })).toMatchObject({ code: 200 });
-      expect(await world.send('tenant', 'GET', url)).toMatchObject({ code: 404 });
+      expect(await world.send(PURSER, `PATCH ${url}`, { metadata: { annotations } })).toMatchObject({ code: 200 });
+      expect(await world.send(PURSER, `PATCH ${url}`, { metadata: { finalizers: null } })).toMatchObject({ code: 200 });
+      expect(await world.send('tenant', `GET ${url}`)).toMatchObject({ code: 404 });
     });
   });
 });

@@ -52,25 +52,25 @@ export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 /** Installs the admission policies with kubectl and waits until the API server enforces both on a user who lacks their verbs. */
-export async function enforcePolicies(kubectl: (...args: readonly string[]) => Promise<string>): Promise<void> {
+export async function enforcePolicies(command: (...args: readonly string[]) => Promise<string>): Promise<void> {
   const sample = (name: string) => join(REPOSITORY, `deploy/samples/${name}.yaml`);
   const resources = 'clusters.registry.purser.dev,managedtokens.tokens.purser.dev';
-  await kubectl('apply', '--server-side', '-k', join(REPOSITORY, 'deploy/components/admission'));
-  await kubectl('create', 'clusterrole', 'probe', '--verb=get,create,patch', `--resource=${resources}`);
-  await kubectl('create', 'clusterrolebinding', 'probe', '--clusterrole=probe', '--user=probe');
-  await kubectl('apply', '-f', sample('ci-deployer'));
+  await command('apply', '--server-side', '-k', join(REPOSITORY, 'deploy/components/admission'));
+  await command('create', 'clusterrole', 'probe', '--verb=get,create,patch', `--resource=${resources}`);
+  await command('create', 'clusterrolebinding', 'probe', '--clusterrole=probe', '--user=probe');
+  await command('apply', '-f', sample('ci-deployer'));
   for (const write of [
     ['create', '-f', sample('cluster')],
     ['annotate', '-n', 'team-a', 'mt/ci-deployer', 'tokens.purser.dev/probe=1'],
   ]) {
     const isDenied = async () =>
-      await kubectl(...write, '--dry-run=server', '--as=probe').then(
+      await command(...write, '--dry-run=server', '--as=probe').then(
         () => false,
         (error) => String(error).includes('ValidatingAdmissionPolicy'),
       );
     await eventually(isDenied);
   }
-  await kubectl('delete', 'mt', '-n', 'team-a', 'ci-deployer');
+  await command('delete', 'mt', '-n', 'team-a', 'ci-deployer');
 }
 
 export class DeployWorld {
