@@ -146,7 +146,8 @@ export class AdmissionWorld {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
     const { status, body: text } = await sendRequest({ url: this.hub.url, agent: this.#agent }, method, target, request);
-    return { code: status, body: JSON.parse(text) as StoredObject };
+    // The API server writes plain text for a version that it does not serve.
+    return { code: status, body: (text.startsWith('{') ? JSON.parse(text) : { message: text }) as StoredObject };
   }
 
   /** Number of rules that the API server reports for a user in team-a, beyond those of every user. */
