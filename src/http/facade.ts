@@ -45,7 +45,7 @@ export interface FacadeSettings {
   readonly probeIntervalMs?: number;
 }
 
-export interface FacadeOptions extends Pick<ServerOptions, 'maxConnections' | 'keepAliveMs'> {
+export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   /** A Cluster and our credential for it; undefined when there is no such Cluster. */
@@ -99,7 +99,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
   return createFacadeServer({
     clock,
     certificate,
-    maxConnections: options.maxConnections,
+    connections: options.connections,
     keepAliveMs: options.keepAliveMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath)],

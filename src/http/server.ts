@@ -8,6 +8,7 @@ import { badRequest, serviceUnavailable } from '../api/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
 import type { Answer } from '../telemetry/metrics.ts';
+import { type ConnectionLimits, Connections } from './admission/connections.ts';
 import { addRoutes, answer, type RouteOptions } from './routes.ts';
 import { errorAnswer } from './send.ts';
 import { UnderWay } from './under-way.ts';
@@ -18,7 +19,7 @@ export interface ServerOptions extends RouteOptions {
   readonly certificate: { readonly cert: string; readonly key: string };
   /** Told of every answer, when it has been sent. */
   readonly answered?: (answer: Answer) => void;
-  readonly maxConnections?: number | undefined;
+  readonly connections?: Partial<ConnectionLimits> | undefined;
   /** How long a connection is kept after its last answer. */
   readonly keepAliveMs?: number | undefined;
 }
@@ -37,7 +38,8 @@ const REQUEST_MS = 9_000;
 const NOTICE_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 const MAX_HEADER_BYTES = 16_384;
-const MAX_CONNECTIONS = 10_000;
+/** Requests in progress are limited to fewer than the difference, so that a connection is always left for a refusal. */
+const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 
 /** Makes a server that does not listen yet. */
 export async function createFacadeServer(options: ServerOptions): Promise<FacadeServer> {
@@ -78,7 +80,7 @@ function serverOf(options: ServerOptions, underWay: UnderWay, handler: Parameter
   server.on('checkContinue', handler);
   server.on('checkExpectation', handler);
   server.on('connect', (_message, socket: Socket) => (underWay.isAnswering(socket) ? socket.destroy() : refuseConnect(socket)));
-  server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
+  new Connections({ ...CONNECTIONS, ...options.connections }).follow(server);
   return server;
 }
 

@@ -18,7 +18,7 @@ import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { answerOf, isWhole, type RawAnswer, RawConnection } from './raw-connection.ts';
 
-export interface FacadeWorldOptions extends Pick<FacadeOptions, 'maxConnections' | 'keepAliveMs'> {
+export interface FacadeWorldOptions extends Pick<FacadeOptions, 'connections' | 'keepAliveMs'> {
   readonly hub?: WireHandler;
   readonly target?: WireHandler;
   readonly settings?: Partial<FacadeSettings>;
@@ -97,14 +97,17 @@ export class FacadeWorld {
     });
   }
 
-  /** Opens a connection, on which nothing is written yet; `port` may be that of a way to the façade. */
-  open(port = this.port): Promise<RawConnection> {
-    return RawConnection.open({ port, ca: facadeAuthority.certificate });
+  /** Opens a connection without writing anything; `port` may be that of a proxy, `localAddress` another source address of the loopback. */
+  open({ port = this.port, localAddress }: { readonly port?: number; readonly localAddress?: string } = {}): Promise<RawConnection> {
+    return RawConnection.open({ port, ca: facadeAuthority.certificate, localAddress });
   }
 
   /** Writes bytes as they are, and reads until the connection ends or the answer is whole. */
-  async raw(bytes: string | Buffer, { isEnough = isWhole }: { isEnough?: (text: string) => boolean } = {}): Promise<RawAnswer> {
-    const connection = await this.open();
+  async raw(
+    bytes: string | Buffer,
+    { isEnough = isWhole, localAddress }: { isEnough?: (text: string) => boolean; localAddress?: string | undefined } = {},
+  ): Promise<RawAnswer> {
+    const connection = await this.open({ ...(localAddress && { localAddress }) });
     void connection.write(bytes);
     return connection.read(isEnough).finally(() => connection.destroy());
   }

@@ -7,6 +7,8 @@ import type { ApiAnswer } from '../support/api-request.ts';
 export interface RawAddress {
   readonly port: number;
   readonly ca: string;
+  /** Source address; chosen by the kernel if undefined. */
+  readonly localAddress?: string | undefined;
 }
 
 /** What a connection got to read until it was closed, or until that was enough. */
@@ -28,8 +30,8 @@ export class RawConnection {
   }
 
   /** Rejects when the connection is refused, or ended before TLS has begun. */
-  static open({ port, ca }: RawAddress): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', ca, ALPNProtocols: ['http/1.1'] });
+  static open({ port, ca, localAddress }: RawAddress): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', ca, ALPNProtocols: ['http/1.1'], ...(localAddress && { localAddress }) });
     const connection = new RawConnection(socket);
     return new Promise((resolve, reject) => {
       socket.on('secureConnect', () => resolve(connection));

@@ -13,6 +13,7 @@ import type { Clock } from '../../std/clock.ts';
 import { type Listening, listen } from '../../std/listening.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { Connections } from '../admission/connections.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { type Health, healthReply } from './health.ts';
 import { isLoopback, isLoopbackHost } from './loopback-host.ts';
@@ -41,7 +42,7 @@ export interface Operations extends Pick<Listening, 'url'> {
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
   const { server, stopFollowing } = await serverOf(options);
-  server.maxConnections = MAX_CONNECTIONS;
+  new Connections(CONNECTIONS).follow(server);
   const report = (error: Error) => log.error({ error }, 'a connection for metrics or health failed');
   const listening = await listen(server, { ...options, report });
   return {
@@ -55,11 +56,17 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 }
 
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
-const MAX_CONNECTIONS = 200;
+/** Probes need one connection each and a scrape another; the rest is for connections that nobody uses. */
+const CONNECTIONS = { waiting: 128, total: 512 };
+/** Maximum time for one response, in milliseconds: the scrape timeout that Prometheus has by default. */
+const RESPONSE_MS = 10_000;
+/** Maximum number of requests for metrics in progress, those that are being authorized included. */
+const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'This listener serves its own machine only. Request it as localhost or 127.0.0.1.\n';
 /** A scrape is work: those who come while so many are under way come again. */
 const MAX_SCRAPES = 4;
+const TOO_MANY = 'too many scrapes at a time, please try again';
 
 async function serverOf(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
   const { certificate, clock, log } = options;
@@ -72,17 +79,22 @@ async function serverOf(options: OperationsOptions): Promise<{ readonly server: 
   return { server, stopFollowing: followCertificate({ certificate, clock, log }, first, { useCertificate }) };
 }
 
-const TLS = { minVersion: 'TLSv1.2' } as const;
+const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const;
 
 class Requests {
   readonly #options: OperationsOptions;
   #scrapes = 0;
+  #metricsRequests = 0;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.once(
+      'close',
+      this.#options.clock.wakeAfter(RESPONSE_MS, () => response.destroy()),
+    );
     try {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2);
       if (isLoopback(this.#options.host ?? '') && !isLoopbackHost(request.headers.host)) send(response, plainText(421, WRONG_HOST));
@@ -98,9 +110,14 @@ class Requests {
   async #scrape(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { admit, metrics } = this.#options;
     const left = new AbortController();
-    response.once('close', () => left.abort());
+    if (this.#metricsRequests >= MAX_METRICS_REQUESTS) throw serviceUnavailable(TOO_MANY, 1);
+    this.#metricsRequests += 1;
+    response.once('close', () => {
+      this.#metricsRequests -= 1;
+      left.abort();
+    });
     await admit?.(request, left.signal);
-    if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable('too many scrapes at a time, please try again', 1);
+    if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable(TOO_MANY, 1);
     this.#scrapes += 1;
     try {
       const isZipped = acceptsGzip(request.headersDistinct['accept-encoding']?.join());

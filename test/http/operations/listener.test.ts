@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'undici';
@@ -6,6 +8,7 @@ import { selfMadeCertificate } from '../../../src/http/certificate.ts';
 import { listenForOperations, type Operations, type OperationsOptions } from '../../../src/http/operations/listener.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
+import { FakeClock } from '../../support/clock.ts';
 
 const logged: string[] = [];
 let running: Operations | undefined;
@@ -146,6 +149,32 @@ describe('listenForOperations', () => {
     expect([fifth.status, fifth.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await Promise.all(four.map((response) => response.text()))).toEqual(Array.from({ length: 4 }, () => 'a 1\n'));
     expect((await fetch(`${url}/metrics`)).status).toBe(200);
+  });
+
+  it.each(['without TLS', 'with TLS'])('serves probes and metrics while 250 silent connections are open, %s', async (how) => {
+    const certificate = how === 'with TLS' ? selfMadeCertificate([], Date.now()) : undefined;
+    const url = await listen({ certificate });
+    const silent = Array.from({ length: 250 }, () => connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}));
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    const ca = (await certificate?.())?.cert;
+    const dispatcher = new Agent({ connect: { ...(ca && { ca }) } });
+    const codes = ['/livez', '/readyz', '/metrics'].map(async (path) => (await request(`${url}${path}`, { dispatcher })).statusCode);
+    expect(await Promise.all(codes)).toEqual([200, 200, 200]);
+    for (const socket of silent) socket.destroy();
+    await dispatcher.close();
+  });
+
+  it('cuts off a reader who does not take the metrics within ten seconds', async () => {
+    const clock = new FakeClock();
+    const url = await listen({ clock, metrics: { text: endless } });
+    const response = await fetch(`${url}/metrics`);
+    clock.advance(10_000);
+
+    await expect(response.text()).rejects.toThrow('terminated');
+    const closed = running?.close();
+    clock.advance(0);
+    await closed;
+    running = undefined;
   });
 
   it('rejects a port that is taken', async () => {

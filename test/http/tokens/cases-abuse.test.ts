@@ -1,6 +1,7 @@
 // Abuse of resources, and ports beside the door: cases 119 to 124. Who may read the metrics (123) is in test/http/operations, what
 // the process does not do (124, 125) in test/deploy.
 
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -73,16 +74,54 @@ describe('callers who never come to the point', () => {
     expect(answersIn(connection.text).map(({ status }) => status)).toEqual([201]);
   });
 
-  it('are not more than there is room for, in case 121', async () => {
-    world = await FacadeWorld.start({ maxConnections: 3 });
-    const [first, ...others] = await openMany(3);
-    await expect(world.open()).rejects.toThrow(/disconnected|ECONNRESET|hang up/);
-    // Those who are there are served, and make room when they leave.
-    void first?.write(bytesOf());
-    expect(statusOf((await first?.read(isWhole)) ?? { text: '' })).toBe(201);
-    first?.destroy();
-    while ((await world.post().catch(() => undefined)) === undefined);
-    for (const other of others) other.destroy();
+  it('make room for newcomers when there are too many of them, in case 121', async () => {
+    world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
+    const connections: RawConnection[] = [];
+    for (let count = 0; count < 20; count++) connections.push(await world.open());
+    expect((await world.post()).status).toBe(201);
+    await eventually(() => expect(connections.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(3));
+    for (const connection of connections) connection.destroy();
+  });
+
+  it('of one address cost another address no connection, in case 121', async () => {
+    world = await FacadeWorld.start({ connections: { waiting: 5, total: 16 } });
+    const polite = await world.open({ localAddress: '127.0.0.2' });
+    const connections: RawConnection[] = [];
+    for (let count = 0; count < 20; count++) connections.push(await world.open());
+    void polite.write(bytesOf());
+    expect(statusOf(await polite.read(isWhole))).toBe(201);
+    for (const connection of [polite, ...connections]) connection.destroy();
+  });
+
+  it('that never begin TLS make room for newcomers, in case 121', async () => {
+    world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
+    const sockets = Array.from({ length: 40 }, () => connect(world.port, '127.0.0.1').on('error', () => {}));
+    expect((await world.post()).status).toBe(201);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('after a response give way to newcomers, and requests in progress do not, in case 121', async () => {
+    const held: (() => void)[] = [];
+    world = await FacadeWorld.start({
+      connections: { waiting: 2, total: 16 },
+      target: (_request, reply) =>
+        void held.push(() => reply.json(404, { kind: 'Status', status: 'Failure', message: 'gone', reason: 'NotFound', code: 404 })),
+    });
+    const working = await world.open();
+    void working.write(bytesOf());
+    await eventually(() => expect(held).toHaveLength(1));
+    const idle = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const connection = await world.open();
+        void connection.write(bytesOf({ method: 'GET', target: '/none', body: '' }));
+        await connection.read(isWhole);
+        return connection;
+      }),
+    );
+    await eventually(() => expect(idle.filter(({ isClosed }) => isClosed).length).toBeGreaterThanOrEqual(2));
+    held[0]?.();
+    expect(statusOf(await working.read(isWhole))).toBe(404);
+    for (const connection of [working, ...idle]) connection.destroy();
   });
 });
 

@@ -91,7 +91,7 @@ describe('the form of a body', () => {
 
   it('that is too long is refused so that the caller hears of it, however slow the link, in case 61', async () => {
     const link = await startSlowProxy(world.port);
-    const connection = await world.open(link.port);
+    const connection = await world.open({ port: link.port });
     link.delay(250);
     void connection.write(ANNOUNCED);
     for (let bytes = 0; bytes < 10 << 20; bytes += PIECE.length) void connection.write(PIECE);
