@@ -9,7 +9,7 @@ import { operations, ProcessState } from './app/operations.ts';
 import type { AppOptions } from './app/options.ts';
 import { targetClusters } from './app/target-clusters.ts';
 import { createTokenInformers } from './controllers/managed-token/informers.ts';
-import { createReviewLimit } from './http/authenticate.ts';
+import { ReviewLimit } from './http/admission/review-limit.ts';
 import { ClusterClients } from './issuers/cluster-clients.ts';
 import { proxyPolicy } from './issuers/proxy-policy.ts';
 import { KubeClient } from './kube/client.ts';
@@ -72,7 +72,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
   const clients = clusterClients(options, client);
   const certificate = servingCertificate(options, client);
-  const reviewLimit = createReviewLimit(clock);
+  const reviewLimit = new ReviewLimit(clock);
   const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;

@@ -2,6 +2,7 @@
 
 import { Subscription } from 'rxjs';
 import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
+import type { ReviewLimit } from '../http/admission/review-limit.ts';
 import type { CertificateSource } from '../http/certificate.ts';
 import { clusterRoutes, createClusterEndpoints } from '../http/clusters/endpoints.ts';
 import { createFacade } from '../http/facade.ts';
@@ -9,7 +10,6 @@ import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import { registeredCluster } from '../issuers/registered-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
-import type { TokenBucket } from '../std/token-bucket.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
@@ -20,7 +20,7 @@ export interface FacadeParts {
   readonly informers: Pick<TokenInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'>;
   readonly metrics: Metrics;
   readonly certificate: CertificateSource;
-  readonly reviewLimit: TokenBucket;
+  readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
 }
 

@@ -1,5 +1,6 @@
 // How the process is looked at from outside: its health, and its metrics.
 
+import type { ReviewLimit } from '../http/admission/review-limit.ts';
 import { Authenticator } from '../http/authenticate.ts';
 import type { CertificateSource } from '../http/certificate.ts';
 import type { Check, Health } from '../http/operations/health.ts';
@@ -7,7 +8,6 @@ import { listenForOperations, type Operations } from '../http/operations/listene
 import { metricsAccess } from '../http/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import type { TokenBucket } from '../std/token-bucket.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { withoutWaiting } from './certificate.ts';
 import type { AppOptions } from './options.ts';
@@ -44,7 +44,7 @@ export interface Observed {
   readonly health: Health;
   readonly certificate: CertificateSource;
   /** Shared with the façade, which asks for tokens with other audiences. */
-  readonly reviewLimit: TokenBucket;
+  readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
 }
 

@@ -10,8 +10,8 @@ import type { Clock } from '../std/clock.ts';
 import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
-import { TokenBucket } from '../std/token-bucket.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { type Admission, ReviewLimit, type ReviewOutcome } from './admission/review-limit.ts';
 import { bearerToken } from './bearer.ts';
 import { FreshCache } from './fresh-cache.ts';
 import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
@@ -25,13 +25,16 @@ export interface AuthenticatorOptions {
   readonly log: Logger;
   /** One of them must be among those that a token is for; none are demanded when empty. */
   readonly audiences: readonly string[];
-  /** How many tokens that are not known yet may be put to the hub; without it, as many as a process may. */
-  readonly reviewLimit?: TokenBucket | undefined;
+  /** Limit on reviews of unknown tokens, shared by all authenticators of the process; an own one if undefined. */
+  readonly reviewLimit?: ReviewLimit | undefined;
 }
 
-/** The limit of a process, whatever it asks about the tokens that it is shown. */
-export function createReviewLimit(clock: Clock): TokenBucket {
-  return new TokenBucket(clock, { perSecond: 200, burst: 400 });
+/** The parts of a request that say who sent it. */
+export interface Presented {
+  /** Names and values of the headers as they came. */
+  readonly rawHeaders: readonly string[];
+  /** Key of the source address. */
+  readonly address: string;
 }
 
 /** Authenticates requests. */
@@ -43,43 +46,49 @@ export class Authenticator {
   /** Whoever was known once does not stand in line with those who never were. */
   readonly #known = new Recent<true>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
-  readonly #unknown: TokenBucket;
+  readonly #unknown: ReviewLimit;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     const { clock } = options;
     this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
     this.#refused = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-    this.#unknown = options.reviewLimit ?? createReviewLimit(clock);
+    this.#unknown = options.reviewLimit ?? new ReviewLimit(clock);
   }
 
-  /** The caller, from the headers as they came. Throws 400, 401, 429 or 503. */
-  async authenticate(rawHeaders: readonly string[], signal: AbortSignal): Promise<Caller> {
+  /** Returns the caller. Throws 400, 401, 429 or 503. */
+  async authenticate({ rawHeaders, address }: Presented, signal: AbortSignal): Promise<Caller> {
     const token = bearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
     const tokenId = hash('sha256', token, 'base64url');
-    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find(tokenId, token), signal));
+    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address }), signal));
     if (user === undefined) throw unauthorized();
     const kept = new Sensitive(token);
-    const stillValid = async () => isSame(user, await this.#find(tokenId, kept.reveal(), STREAM_TTL_MS));
+    const stillValid = async () => isSame(user, await this.#find({ tokenId, token: kept.reveal(), address }, STREAM_TTL_MS));
     return { user, tokenId, stillValid };
   }
 
-  /** The user; undefined for a token that is not accepted. */
-  async #find(tokenId: string, token: string, ttlMs = TTL_MS): Promise<User | undefined> {
-    const user = this.#accepted.get(tokenId, ttlMs);
-    if (user !== undefined || this.#refused.get(tokenId)) return user;
-    return this.#reviews.do(tokenId, () => this.#review(tokenId, token));
+  /** Returns the user; undefined for a token that is not accepted. */
+  async #find(shown: ShownToken, ttlMs = TTL_MS): Promise<User | undefined> {
+    const user = this.#accepted.get(shown.tokenId, ttlMs);
+    if (user !== undefined || this.#refused.get(shown.tokenId)) return user;
+    return this.#reviews.do(shown.tokenId, () => this.#review(shown));
   }
 
-  async #review(tokenId: string, token: string): Promise<User | undefined> {
-    const waitMs = this.#known.get(tokenId) ? 0 : this.#unknown.take();
+  async #review({ tokenId, token, address }: ShownToken): Promise<User | undefined> {
+    const { waitMs, settle } = this.#known.get(tokenId) ? KNOWN : this.#unknown.admit(address);
     if (waitMs > 0) throw overloaded(waitMs);
     const askedAt = this.#options.clock.monotonic();
-    const user = await this.#ask(token);
-    if (user === undefined) this.#refuse(tokenId, askedAt);
-    else this.#accept(tokenId, user, askedAt);
-    return user;
+    let outcome: ReviewOutcome = 'failed';
+    try {
+      const user = await this.#ask(token);
+      outcome = user === undefined ? 'rejected' : 'accepted';
+      if (user === undefined) this.#refuse(tokenId, askedAt);
+      else this.#accept(tokenId, user, askedAt);
+      return user;
+    } finally {
+      settle?.(outcome);
+    }
   }
 
   #accept(tokenId: string, user: User, askedAt: number): void {
@@ -104,6 +113,15 @@ export class Authenticator {
   }
 }
 
+/** A token and the address that it came from. */
+interface ShownToken {
+  readonly tokenId: string;
+  readonly token: string;
+  readonly address: string;
+}
+
+/** Tokens that were accepted before are reviewed without a limit. */
+const KNOWN: Admission = { waitMs: 0, settle: () => {} };
 const REVIEW = 'TokenReview';
 const TTL_MS = 10_000;
 /** Streams last: with the time between two looks at their tokens, this is less than the other. */

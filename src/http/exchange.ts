@@ -11,6 +11,7 @@ import { flag } from '../apimachinery/wire/query.ts';
 import { readBody } from '../apimachinery/wire/read-body.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
 import type { Clock } from '../std/clock.ts';
+import { toAddressKey } from './admission/source-address.ts';
 import { firstHeader } from './first-header.ts';
 import type { Caller, FacadeRequest, User } from './request.ts';
 
@@ -24,6 +25,8 @@ export class Exchange implements FacadeRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly clock: Clock;
+  /** Key of the source address. */
+  readonly address: string;
   readonly requestId: string;
   readonly query: URLSearchParams;
   readonly preferences: Preferences;
@@ -39,6 +42,7 @@ export class Exchange implements FacadeRequest {
     this.message = message;
     this.response = response;
     this.clock = clock;
+    this.address = toAddressKey(message.socket.remoteAddress);
     this.requestId = this.header('audit-id') || randomUUID();
     this.query = parseUrl(message.url ?? '')?.query ?? new URLSearchParams();
     this.preferences = {
@@ -50,6 +54,10 @@ export class Exchange implements FacadeRequest {
 
   get method(): string {
     return this.message.method ?? '';
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.message.rawHeaders;
   }
 
   get contentType(): string | undefined {

@@ -7,9 +7,9 @@ import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import type { RegisteredCluster } from '../issuers/registered-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
-import type { TokenBucket } from '../std/token-bucket.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ReviewLimit } from './admission/review-limit.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
@@ -55,8 +55,8 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
-  /** How many unknown tokens the process may put to the hub; without it, the façade has a limit of its own. */
-  readonly reviewLimit?: TokenBucket;
+  /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
+  readonly reviewLimit?: ReviewLimit;
   /** What else is served to callers. */
   readonly routes?: readonly Route[];
 }
@@ -103,7 +103,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
     keepAliveMs: options.keepAliveMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath)],
-    authenticate: (rawHeaders, signal) => authenticator.authenticate(rawHeaders, signal),
+    authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ user }) => rates.check(user.username),
     answered: (answer) => options.metrics?.answered(answer),
     report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),

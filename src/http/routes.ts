@@ -27,8 +27,8 @@ export interface PublicDocument {
 export interface RouteOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Says who sent a request, from its headers as they came. Throws a StatusError when that is nobody. */
-  readonly authenticate: (rawHeaders: readonly string[], signal: AbortSignal) => Promise<Caller>;
+  /** Returns the caller who sent a request. Throws a StatusError if there is none. */
+  readonly authenticate: (exchange: Exchange) => Promise<Caller>;
   /** Throws a StatusError for a caller who has to wait. */
   readonly admit?: (caller: Caller) => void;
   /** Told of errors that nobody expected, and of the request that met them. */
@@ -58,7 +58,7 @@ function addAuthenticatedRoutes(scope: FastifyInstance, options: RouteOptions): 
   const { authenticate, admit, routes } = options;
   scope.addHook('onRequest', async ({ exchange }) => {
     exchange.startTimeout();
-    exchange.caller = await authenticate(exchange.message.rawHeaders, exchange.signal);
+    exchange.caller = await authenticate(exchange);
     admit?.(exchange.caller);
   });
   for (const { method, path, endpoint } of routes) {

@@ -47,7 +47,7 @@ beforeEach(async () => {
       { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
     ],
     documents: [{ path: '/document', reply: () => OK }],
-    authenticate: async (rawHeaders) => {
+    authenticate: async ({ rawHeaders }) => {
       seen.push(rawHeaders);
       return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
     },

@@ -6,6 +6,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { untilAborted } from '../../kube/deadline.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import { toAddressKey } from '../admission/source-address.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { FreshCache } from '../fresh-cache.ts';
 import { isAllowed } from '../hub-answer.ts';
@@ -22,7 +23,7 @@ export function metricsAccess(options: MetricsAccessOptions): (request: Incoming
   const { authenticator, hub, clock, log } = options;
   const decisions = new FreshCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   return async (request, signal) => {
-    const { user, tokenId } = await authenticator.authenticate(request.rawHeaders, signal);
+    const { user, tokenId } = await authenticator.authenticate({ rawHeaders: request.rawHeaders, address: toAddressKey(request.socket.remoteAddress) }, signal);
     const mayRead = await untilAborted(
       decisions.find(tokenId, () => isAllowed(hub, user, { nonResourceAttributes: ATTRIBUTES }, log)),
       signal,

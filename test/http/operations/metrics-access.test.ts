@@ -14,14 +14,14 @@ class World {
   readonly asked: unknown[] = [];
   status: unknown = { allowed: true };
   readonly #admit = metricsAccess({
-    authenticator: { authenticate: (headers) => this.#authenticate(headers) },
+    authenticator: { authenticate: ({ rawHeaders }) => this.#authenticate(rawHeaders) },
     hub: { createReview: async (_resource, review) => this.#review(review) as never },
     clock: this.clock,
     log: createLogger({ level: 'silent', readable: false, write: () => {} }),
   });
 
   admit(token = 'known'): Promise<void> {
-    const request = { rawHeaders: ['authorization', `Bearer ${token}`] } as IncomingMessage;
+    const request = { rawHeaders: ['authorization', `Bearer ${token}`], socket: { remoteAddress: '10.0.0.1' } } as IncomingMessage;
     return this.#admit(request, new AbortController().signal);
   }
 
