@@ -22,6 +22,7 @@ export interface Metadata {
   readonly resourceVersion?: string;
   readonly generation?: number;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
   readonly deletionTimestamp?: string;
 }
 
@@ -54,16 +55,23 @@ export class ApiError extends Error {
 
 const TIMEOUT_MS = 5_000;
 
-/** One API server, as an administrator. */
+/** One API server, as an administrator or as the user of another token. */
 export class Api {
   readonly #port: number;
   readonly #ca: () => string;
+  readonly #bearer: string;
   #agent: Agent;
 
-  constructor(port: number, ca: () => string) {
+  constructor(port: number, ca: () => string, bearer = 'admintoken') {
     this.#port = port;
     this.#ca = ca;
+    this.#bearer = bearer;
     this.#agent = this.#newAgent();
+  }
+
+  /** Returns a client of the same server that authenticates with another token. */
+  as(bearer: string): Api {
+    return new Api(this.#port, this.#ca, bearer);
   }
 
   get(path: string): Promise<KubeObject> {
@@ -99,6 +107,14 @@ export class Api {
     await this.#json('DELETE', path, body).catch(absent);
   }
 
+  /** Sends any request; returns the status of the response, 0 if there was none. */
+  status(method: string, path: string, body?: object, type?: string): Promise<number> {
+    return this.#json(method, path, body, type).then(
+      () => 200,
+      (error: unknown) => (error instanceof ApiError ? error.code : 0),
+    );
+  }
+
   /** After a restart of the server. */
   reconnect(): void {
     this.#agent.destroy();
@@ -116,7 +132,7 @@ export class Api {
   async #json<T = KubeObject>(method: string, path: string, body?: object, type = 'application/json'): Promise<T> {
     const sent = body && JSON.stringify(body);
     const length = sent && { 'content-type': type, 'content-length': Buffer.byteLength(sent) };
-    const headers = { authorization: 'Bearer admintoken', ...length };
+    const headers = { authorization: `Bearer ${this.#bearer}`, ...length };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const outgoing = httpsRequest({ host: '127.0.0.1', port: this.#port, agent: this.#agent, method, path, headers, signal }, resolve);

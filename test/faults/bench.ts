@@ -76,9 +76,14 @@ export class Bench {
     return this.#places.slice(1);
   }
 
-  /** The target whose name a cluster's name begins with. */
+  /** All clusters, the hub first. */
+  get places(): readonly Place[] {
+    return this.#places;
+  }
+
+  /** The target, or the hub, whose name a cluster's name begins with. */
   target(clusterName: string): Place {
-    return this.targets.find(({ name }) => clusterName.startsWith(name)) ?? (this.targets[0] as Place);
+    return this.#places.find(({ name }) => clusterName.startsWith(name)) ?? (this.targets[0] as Place);
   }
 
   get one(): Place {

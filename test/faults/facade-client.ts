@@ -8,6 +8,20 @@ import type { Bench } from './bench.ts';
 import { DEPLOY, TEAM } from './furnish.ts';
 import type { Purser } from './purser.ts';
 
+/** Optional parts of a request. */
+export interface Exchange {
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Another token than the caller's own. */
+  readonly bearer?: string | undefined;
+}
+
+/** Returns a token of a service account of the hub. */
+export async function hubToken(bench: Bench, namespace: string, account: string): Promise<string> {
+  const { status } = await bench.hub.api.create(`${paths.accounts(namespace, account)}/token`, { spec: { expirationSeconds: 7_200 } });
+  return status?.token ?? '';
+}
+
 /** A caller with a bearer token of the hub. */
 export class FacadeClient {
   readonly #url: string;
@@ -20,11 +34,22 @@ export class FacadeClient {
     this.#headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   }
 
-  /** Calls a process of Purser as a service account that may have tokens. */
-  static async of(bench: Bench, purser: Purser): Promise<FacadeClient> {
+  /** Calls a process of Purser as a service account that may have tokens, or as another one. */
+  static async of(bench: Bench, purser: Purser, namespace = TEAM, account = 'default'): Promise<FacadeClient> {
     const { facade } = await purser.served();
-    const { status } = await bench.hub.api.create(`${paths.accounts(TEAM, 'default')}/token`, { spec: { expirationSeconds: 3_600 } });
-    return new FacadeClient(facade, bench.facadeAuthority, status?.token ?? '');
+    return new FacadeClient(facade, bench.facadeAuthority, await hubToken(bench, namespace, account));
+  }
+
+  /** Sends any request; status 0 means that there was no response. */
+  async exchange(method: string, path: string, exchange: Exchange = {}): Promise<{ readonly status: number; readonly body: string }> {
+    const { bearer, headers = {} } = exchange;
+    try {
+      const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+      const answer = await this.#send(method, path, exchange.body, { ...headers, ...authorization });
+      return { status: answer.statusCode ?? 0, body: await text(answer) };
+    } catch {
+      return { status: 0, body: '' };
+    }
   }
 
   /** The status of an answer; 0 if there is none. */
@@ -52,18 +77,12 @@ export class FacadeClient {
   }
 
   async #status(method: string, path: string, body?: string): Promise<number> {
-    try {
-      const answer = await this.#send(method, path, body);
-      await text(answer);
-      return answer.statusCode ?? 0;
-    } catch {
-      return 0;
-    }
+    return (await this.exchange(method, path, { body })).status;
   }
 
-  #send(method: string, path: string, body = ''): Promise<IncomingMessage> {
+  #send(method: string, path: string, body = '', more: Readonly<Record<string, string>> = {}): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const headers = { ...this.#headers, 'content-length': String(Buffer.byteLength(body)) };
+    const headers = { ...this.#headers, ...more, 'content-length': String(Buffer.byteLength(body)) };
     const { hostname, port } = new URL(this.#url);
     const outgoing = httpsRequest({ hostname, port, agent: this.#agent, method, path, headers, timeout: 40_000 }, resolve);
     outgoing.on('error', reject).on('timeout', () => outgoing.destroy(new Error('no answer')));

@@ -29,11 +29,23 @@ export async function furnishTarget({ api }: Place): Promise<void> {
   await api.apply(paths.namespaces(DEPLOY), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: DEPLOY } });
 }
 
-/** Registers a target on a hub, by the address of its proxy or another one. */
-export async function register(hub: Place, name: string, target: Place, address = target.proxy.url): Promise<void> {
-  const credential = { namespace: PURSER_NAMESPACE, name: `${name}-credential` };
-  await giveCredential(hub, name, await purserToken(target), { address, ca: target.proxy.ca });
-  await hub.api.apply(paths.clusters(name), {
+/** Deviations from the usual registration of a target. */
+export interface Registration {
+  /** Address of the target; its proxy by default. */
+  readonly address?: string;
+  /** Namespaces for whose service accounts the credential may issue tokens; all by default. */
+  readonly namespaces?: readonly string[];
+}
+
+/** Registers a target on a hub under a name, with a credential of the same name. */
+export async function register(hub: Place, name: string, target: Place, registration: Registration = {}): Promise<void> {
+  await giveCredential(hub, name, target, { token: await purserToken(target), ...registration });
+  await hub.api.apply(paths.clusters(name), clusterOf(name, target, registration.address));
+}
+
+/** Returns the Cluster object that registers a target under a name. */
+export function clusterOf(name: string, target: Place, address = target.proxy.url): object {
+  return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
     metadata: { name },
@@ -42,20 +54,27 @@ export async function register(hub: Place, name: string, target: Place, address 
         caBundle: base64(target.proxy.ca),
         serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: address }],
       },
-      authInfo: { controller: { kind: 'Secret', ...credential } },
+      authInfo: { controller: { kind: 'Secret', namespace: PURSER_NAMESPACE, name: `${name}-credential` } },
     },
-  });
+  };
 }
 
-/** Gives Purser a credential for a cluster at this address. */
+/** Writes Purser's credential for a cluster: the token, and the addresses, CA and names that it is pinned to. */
 export async function giveCredential(
   hub: Place,
   cluster: string,
-  token: string,
-  { address, ca }: { readonly address: string; readonly ca: string },
+  target: Place,
+  { token, address = target.proxy.url, namespaces = [] }: Registration & { readonly token: string },
 ): Promise<void> {
   const metadata = { namespace: PURSER_NAMESPACE, name: `${cluster}-credential` };
-  const data = { token: base64(token), server: base64(address), 'ca.crt': base64(ca), cluster: base64(cluster) };
+  const texts = {
+    token,
+    server: address,
+    'ca.crt': target.proxy.ca,
+    cluster,
+    ...(namespaces.length > 0 && { namespaces: namespaces.join(' ') }),
+  };
+  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, base64(text)]));
   await hub.api.apply(paths.secrets(metadata.namespace, metadata.name), {
     apiVersion: 'v1',
     kind: 'Secret',

@@ -35,7 +35,41 @@ export interface SecretSample {
   readonly renewAt: number;
 }
 
-export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
+export type Invariant =
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I8'
+  | 'I9'
+  | 'I10'
+  | 'I11'
+  | 'I12'
+  | 'I13'
+  | 'I14'
+  | 'I15'
+  | 'I16'
+  | 'I17';
+
+/** Service accounts that a tenant may have tokens for: one, or all of a namespace, on one cluster of the bench. */
+export interface Reach {
+  readonly place: string;
+  readonly namespace: string;
+  /** Absent: every service account of the namespace. */
+  readonly account?: string;
+}
+
+/** A cluster of the bench that accepts a token, and the user that it stands for there. */
+export interface Acceptance {
+  readonly place: string;
+  readonly username: string;
+}
+
+/** Phases of the tenant bench. */
+export type Phase = 'calm' | 'attack' | 'after' | 'over';
 
 /** What a run records; `at` is added. */
 export type Entry =
@@ -67,6 +101,49 @@ export type Entry =
   | { readonly type: 'quiet'; readonly begins: boolean }
   /** A process of Purser starts or ends; `crash` may cost one issuance of each token. */
   | { readonly type: 'process'; readonly what: 'start' | 'crash' | 'stop' | 'pause' | 'resume'; readonly pid: number }
+  /** The tenant bench enters a phase. */
+  | { readonly type: 'phase'; readonly phase: Phase }
+  /** Everything that a tenant may have from now on. */
+  | { readonly type: 'authority'; readonly holder: string; readonly reach: readonly Reach[] }
+  /** A token that a hostile tenant got. */
+  | {
+      readonly type: 'held';
+      readonly holder: string;
+      readonly source: 'facade' | 'secret';
+      readonly digest: string;
+      readonly acceptedBy: readonly Acceptance[];
+      readonly audiences: readonly string[];
+      /** Audiences of the request; absent where the bench does not know the request. */
+      readonly requested?: readonly string[];
+      readonly issuedAt: number;
+    }
+  /** A token that reached the attacker's server. */
+  | {
+      readonly type: 'received';
+      readonly path: string;
+      readonly digest: string;
+      readonly acceptedBy: readonly Acceptance[];
+      /** Whether Purser issued it, or it is Purser's own. */
+      readonly isIssued: boolean;
+    }
+  /** Addresses and CAs that the administrator pinned for a Cluster. */
+  | { readonly type: 'pins'; readonly cluster: string; readonly servers: readonly string[]; readonly cas: readonly string[] }
+  /** Addresses and CAs next to the token in a polite tenant's Secret. */
+  | {
+      readonly type: 'written';
+      readonly token: string;
+      readonly cluster: string;
+      readonly servers: readonly string[];
+      readonly cas: readonly string[];
+    }
+  /** A rotation that a polite tenant requested: time until the Secret held the new token, or until the bench stopped waiting. */
+  | { readonly type: 'rotation'; readonly token: string; readonly tookMs: number; readonly isDone: boolean }
+  /** A polite caller's request for a token at the façade. */
+  | { readonly type: 'call'; readonly status: number; readonly tookMs: number }
+  /** A TokenReview of a revocable token whose permission was withdrawn. */
+  | { readonly type: 'review'; readonly token: string; readonly digest: string; readonly verdict: Verdict }
+  /** Size of what Purser publishes: metric series, and log lines of level error. */
+  | { readonly type: 'footprint'; readonly series: number; readonly errorLines: number }
   | { readonly type: 'usage'; readonly pid: number; readonly rssMegabytes: number; readonly handles: number }
   /** What a scenario expected did not come. */
   | { readonly type: 'violation'; readonly invariant: Invariant; readonly token?: string; readonly message: string };

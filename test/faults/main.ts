@@ -15,9 +15,12 @@ import { runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { NOT_TRIED, SCENARIOS } from './scenarios/all.ts';
 import { randomFaults } from './scenarios/schedule.ts';
+import { hostileTenants } from './scenarios/tenants.ts';
 
 const FLEET = 4;
 const FIRST_TOKENS_MS = 60_000;
+/** Every scenario, for ids and titles. */
+const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), randomFaults(0)];
 
 async function main(options: FaultOptions): Promise<boolean> {
   const { seed, only, own, runs, out } = options;
@@ -43,9 +46,9 @@ async function main(options: FaultOptions): Promise<boolean> {
 }
 
 /** The matrix and the random schedule, a part of them, or faults of one's own. */
-function chosenBy({ minutes, only, own, seconds }: FaultOptions): readonly Scenario[] {
+function chosenBy({ minutes, only, own, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
   if (own.length > 0) return [ownFaults(own, seconds)];
-  const all = [...SCENARIOS, randomFaults(minutes)];
+  const all = [...SCENARIOS, hostileTenants({ minutes, writesStatus }), randomFaults(minutes)];
   return only.length === 0 ? all : all.filter((scenario) => idsOf(scenario).some((id) => only.includes(id)));
 }
 
@@ -56,7 +59,7 @@ function idsOf({ id }: Scenario): readonly string[] {
 
 /** The table of histories that are there already. */
 async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
-  const titles = new Map([...SCENARIOS, randomFaults(0)].map(({ id, title }) => [id, title]));
+  const titles = new Map(ALL.map(({ id, title }) => [id, title]));
   const histories = await Promise.all(check.map((path) => readHistory(path)));
   // What was run again replaces what was run before, in the order of the matrix.
   const found = new Map(histories.flatMap((history) => rowsOf(history, titles)).map((row) => [row.id, row]));
@@ -93,7 +96,7 @@ async function writeReport(out: string, { seed, rows, all }: { seed: number; row
   console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
 }
 
-const ids = [...SCENARIOS, randomFaults(0)].flatMap(idsOf);
+const ids = ALL.flatMap(idsOf);
 const options = readOptions(() => parseOptions(process.argv.slice(2), ids));
 if (options === undefined) process.stdout.write(HELP);
 else process.exit((await (options.check.length > 0 ? recheck(options) : main(options))) ? 0 : 1);

@@ -5,7 +5,7 @@ import { GRAMMAR, type OwnFault, parseFault } from './own-fault.ts';
 
 export interface FaultOptions {
   readonly seed: number;
-  /** How long faults are drawn by chance after the matrix. */
+  /** Length of the attack by hostile tenants, and of the random schedule after the matrix. */
   readonly minutes: number;
   /** Numbers of faults; empty is all. */
   readonly only: readonly string[];
@@ -18,13 +18,16 @@ export interface FaultOptions {
   readonly out: string;
   /** Histories to be checked again, instead of a run. */
   readonly check: readonly string[];
+  /** Whether the hostile writer of ManagedTokens may write their status, too. */
+  readonly writesStatus: boolean;
 }
 
 export const HELP = `npm run faults -- [options]
 
   --seed N        of everything that is drawn by chance (default: the time)
-  --minutes N     how long faults are drawn by chance after the matrix (default: 10)
-  --only F12,F13  these faults alone; F56 is the random schedule
+  --minutes N     length of the hostile tenants' attack and of the random schedule (default: 10)
+  --only F12,F13  these faults alone; tenants is the bench of hostile tenants, F56 the random schedule
+  --write-status  let the hostile writer of ManagedTokens write their status, too
   --fault WORDS   a fault of your own instead, such as 'one lose tokens'; all that are given happen at once
   --seconds N     how long it lasts (default: 30)
   --runs N        how often each fault is run (default: 1)
@@ -46,6 +49,7 @@ export function parseOptions(args: readonly string[], ids: readonly string[]): F
       runs: { type: 'string', default: '1' },
       out: { type: 'string', default: '.faults' },
       check: { type: 'string', default: '' },
+      'write-status': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -63,6 +67,7 @@ export function parseOptions(args: readonly string[], ids: readonly string[]): F
     check,
     own: values.fault.map(parseFault),
     out: values.out,
+    writesStatus: values['write-status'],
   };
 }
 

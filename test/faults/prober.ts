@@ -9,6 +9,8 @@ import { conditionOf, type KubeObject, paths } from './api.ts';
 import type { History, Sample, SecretSample, Verdict } from './history.ts';
 import type { Place } from './place.ts';
 import type { Purser } from './purser.ts';
+import { UNPROBED } from './tenants/names.ts';
+import { decodeClaims } from './tenants/token-text.ts';
 
 export interface ProberOptions {
   readonly history: History;
@@ -60,7 +62,7 @@ export class Prober {
       const secrets = await api.list(`/api/v1/secrets?labelSelector=${Label.managedBy}`);
       const byKey = new Map(secrets.map((secret) => [keyOf(secret), secret]));
       return tokens
-        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined && metadata.namespace?.startsWith(UNPROBED) !== true)
         .map((token) => ({ token, secret: byKey.get(keyOf(token)) }));
     } catch {
       return undefined;
@@ -154,7 +156,7 @@ function tokenSample(token: KubeObject): Omit<Sample, 'verdict' | 'secret'> {
 }
 
 function secretSample({ metadata }: KubeObject, text: string): SecretSample {
-  const { exp = 0, iat = 0 } = claimsOf(text);
+  const { exp = 0, iat = 0 } = decodeClaims(text);
   return {
     uid: metadata.uid ?? '',
     ...(text !== '' && { digest: digestOf(text) }),
@@ -162,12 +164,4 @@ function secretSample({ metadata }: KubeObject, text: string): SecretSample {
     issuedAt: iat * 1_000,
     renewAt: Date.parse(metadata.annotations?.[Annotation.renewAt] ?? '') || 0,
   };
-}
-
-function claimsOf(text: string): { readonly exp?: number; readonly iat?: number } {
-  try {
-    return JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString()) as { readonly exp?: number };
-  } catch {
-    return {};
-  }
 }

@@ -15,7 +15,7 @@ async function names(bench: Bench): Promise<void> {
   await bench.endPursers();
   await bench.startPurser({ env: { TEST_DNS: dns.address } });
   const name = 'one-named';
-  await register(bench.hub, name, bench.one, `https://${TARGET_NAME}:${bench.one.proxy.port}`);
+  await register(bench.hub, name, bench.one, { address: `https://${TARGET_NAME}:${bench.one.proxy.port}` });
   await bench.createToken(name, name);
   await bench.expect('I10', 'a token by name', 30_000, async () => (await bench.tokenText(name)) !== '');
   for (const fault of [[], ['127.0.0.9'], undefined]) {

@@ -85,7 +85,7 @@ async function newAuthority(bench: Bench): Promise<void> {
   const failing = await bench.condition('one-2', 'RotationFailing');
   if (!failing.startsWith('True')) bench.violation('I9', `a rotation under another authority: RotationFailing=${failing}`);
   const caBundle = base64(one.proxy.ca);
-  await giveCredential(hub, 'one', await purserToken(one), { address: one.proxy.url, ca: one.proxy.ca });
+  await giveCredential(hub, 'one', one, { token: await purserToken(one) });
   await hub.api.patch(paths.clusters('one'), { spec: { orchestratorApiEndpoints: { caBundle } } });
   await bench.expect('I10', 'rotates with the new bundle', 10_000, async () =>
     (await bench.condition('one-2', 'RotationFailing')).startsWith('False'),
@@ -94,7 +94,7 @@ async function newAuthority(bench: Bench): Promise<void> {
 
 async function credentialRotated(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
-    await giveCredential(bench.hub, 'one', await purserToken(bench.one), { address: bench.one.proxy.url, ca: bench.one.proxy.ca });
+    await giveCredential(bench.hub, 'one', bench.one, { token: await purserToken(bench.one) });
     const before = await bench.tokenText('one-2');
     await bench.rotate('one-2');
     await bench.renewed('one-2', before, 10_000);
@@ -102,12 +102,12 @@ async function credentialRotated(bench: Bench): Promise<void> {
 }
 
 async function credentialRejected(bench: Bench): Promise<void> {
-  await giveCredential(bench.hub, 'one', 'worthless', { address: bench.one.proxy.url, ca: bench.one.proxy.ca });
+  await giveCredential(bench.hub, 'one', bench.one, { token: 'worthless' });
   await bench.rotate('one-2');
   const isRejected = async () => (await bench.clusterCondition('one', 'Authorized')) === 'False/CredentialRejected';
   await bench.expect('I9', 'the rejected credential is told', NOTICED_MS, isRejected);
   await bench.pass(10_000);
-  await giveCredential(bench.hub, 'one', await purserToken(bench.one), { address: bench.one.proxy.url, ca: bench.one.proxy.ca });
+  await giveCredential(bench.hub, 'one', bench.one, { token: await purserToken(bench.one) });
 }
 
 /** The credential may issue for all accounts but one. */

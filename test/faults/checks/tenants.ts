@@ -1,0 +1,202 @@
+// Checks of the tenant bench: I13 authority, I14 and I17 pinned addresses, I15 isolation of tenants, I16 bounds, I11 revocation.
+
+import { type Of, ofType, type Phase, type Reach, type Recorded } from '../history.ts';
+import { byToken, type Check, type Violation } from './violation.ts';
+
+/** Longest time for which an answer of RBAC may be cached, and the whole seconds in `iat`. */
+const AUTHORITY_LAG_MS = 12_000;
+/** 40 s until the anchor is deleted, 10 s for which kube-apiserver caches a TokenReview, 2 s between reviews. */
+const REVOKED_MS = 52_000;
+const LATE_FACTOR = 2;
+/** Least difference that is called late: the bench shares a machine. */
+const LATE_FLOOR_MS = 5_000;
+const MEMORY_LIMIT = 512;
+/** Growth over the calm phase that may remain after the attack, in megabytes. */
+const MEMORY_REST = 120;
+const MAX_SERIES_GROWTH = 400;
+const MAX_ERROR_LINES_PER_MINUTE = 600;
+/** Anchors of one object: 16 at a time, and as many again for places that were dropped. */
+const MAX_ANCHOR_PLACES = 32;
+
+/** Finds tokens that tenants hold and clusters accept although RBAC did not allow them at the time of issuance. */
+export const heldTokens: Check = (history) => {
+  const authorities = Map.groupBy(ofType(history, 'authority'), ({ holder }) => holder);
+  return ofType(history, 'held').flatMap((held): readonly Violation[] => {
+    const reach = reachAt(authorities.get(held.holder) ?? [], held.issuedAt);
+    const beyond = held.acceptedBy.filter(({ place, username }) => !reach.some((each) => covers(each, place, username)));
+    const wider = held.audiences.filter((audience) => held.requested?.includes(audience) === false);
+    const found = [
+      ...beyond.map(({ place, username }) => `${held.holder} holds a token of ${username} on ${place} (${held.source})`),
+      ...wider.map(() => `${held.holder} holds a token with an audience that was not requested`),
+    ];
+    return found.map((message) => ({ invariant: 'I13', at: held.at, message }));
+  });
+};
+
+/** Returns everything that was allowed at some moment of the lag before `at`. */
+function reachAt(authorities: readonly Of<'authority'>[], at: number): readonly Reach[] {
+  return authorities
+    .filter((each, index) => each.at <= at + 1_000 && (authorities[index + 1]?.at ?? Infinity) >= at - AUTHORITY_LAG_MS)
+    .flatMap(({ reach }) => reach);
+}
+
+function covers({ place, namespace, account }: Reach, where: string, username: string): boolean {
+  const prefix = `system:serviceaccount:${namespace}:`;
+  return place === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
+}
+
+/** Finds tokens that reached the attacker's server and are worth something. */
+export const receivedTokens: Check = (history) =>
+  ofType(history, 'received').flatMap(({ at, path, acceptedBy, isIssued }): readonly Violation[] => {
+    if (!isIssued && acceptedBy.length === 0) return [];
+    const users = acceptedBy.map(({ place, username }) => `${username} on ${place}`).join(', ');
+    const shown = path.split('?')[0];
+    return [
+      { invariant: 'I14', at, message: `a token reached the attacker's server at ${shown}: ${users || 'issued, no longer accepted'}` },
+    ];
+  });
+
+/** Finds addresses and CAs in polite tenants' Secrets that no administrator pinned. */
+export const pinnedAddresses: Check = (history) => {
+  const pins = new Map(ofType(history, 'pins').map((each) => [each.cluster, each]));
+  return ofType(history, 'written').flatMap(({ at, token, cluster, servers, cas }): readonly Violation[] => {
+    const pinned = pins.get(cluster);
+    const strange = [
+      ...servers.filter((server) => pinned?.servers.includes(server) !== true).map((server) => `address ${server}`),
+      ...cas.filter((ca) => pinned?.cas.includes(ca) !== true).map((ca) => `CA ${ca}`),
+    ];
+    return strange.map((what) => ({
+      invariant: 'I17',
+      at,
+      token,
+      message: `the Secret holds an ${what} that is not pinned`.replace('an CA', 'a CA'),
+    }));
+  });
+};
+
+/** A distribution of times, in milliseconds. */
+export interface Times {
+  readonly count: number;
+  readonly median: number;
+  readonly p95: number;
+  readonly worst: number;
+}
+
+/** Figures of a run of the tenant bench. */
+export interface TenantFigures {
+  readonly rotations: Readonly<Record<'calm' | 'attack', Times>>;
+  readonly calls: Readonly<Record<'calm' | 'attack', Times>>;
+  /** Greatest resident memory, in megabytes. */
+  readonly memory: Readonly<Record<'calm' | 'attack' | 'after', number>>;
+  readonly actions: number;
+  readonly held: number;
+}
+
+/** Returns the figures of the tenant bench; undefined when it was not run. */
+export function tenantFigures(history: readonly Recorded[]): TenantFigures | undefined {
+  const phases = ofType(history, 'phase');
+  if (phases.length === 0) return undefined;
+  const within = <T extends { readonly at: number }>(entries: readonly T[], phase: Phase) => inPhase(phases, entries, phase);
+  const rotations = (phase: Phase) => within(ofType(history, 'rotation'), phase).map(({ tookMs }) => tookMs);
+  const calls = (phase: Phase) => within(ofType(history, 'call'), phase).map(({ tookMs }) => tookMs);
+  const memory = (phase: Phase) => Math.max(0, ...within(ofType(history, 'usage'), phase).map(({ rssMegabytes }) => rssMegabytes));
+  return {
+    rotations: { calm: timesOf(rotations('calm')), attack: timesOf(rotations('attack')) },
+    calls: { calm: timesOf(calls('calm')), attack: timesOf(calls('attack')) },
+    memory: { calm: memory('calm'), attack: memory('attack'), after: memory('after') },
+    actions: within(ofType(history, 'step'), 'attack').length,
+    held: ofType(history, 'held').length,
+  };
+}
+
+function timesOf(times: readonly number[]): Times {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { count: sorted.length, median: at(0.5), p95: at(0.95), worst: sorted.at(-1) ?? 0 };
+}
+
+/** Returns the entries of all spans of a phase. */
+function inPhase<T extends { readonly at: number }>(phases: readonly Of<'phase'>[], entries: readonly T[], phase: Phase): readonly T[] {
+  const spans = phases.flatMap((each, index) => (each.phase === phase ? [[each.at, phases[index + 1]?.at ?? Infinity] as const] : []));
+  return entries.filter(({ at }) => spans.some(([from, to]) => at >= from && at < to));
+}
+
+/** Finds rotations of polite tenants that the attack made late: beyond twice the calm worst, and by at least 5 s. */
+export const promptRotations: Check = (history) => {
+  const phases = ofType(history, 'phase');
+  const calm = timesOf(inPhase(phases, ofType(history, 'rotation'), 'calm').map(({ tookMs }) => tookMs));
+  const limitMs = Math.max(calm.worst * LATE_FACTOR, calm.worst + LATE_FLOOR_MS);
+  return inPhase(phases, ofType(history, 'rotation'), 'attack')
+    .filter(({ tookMs, isDone }) => !isDone || tookMs > limitMs)
+    .map(({ at, token, tookMs, isDone }) => {
+      const took = `${(tookMs / 1_000).toFixed(1)} s${isDone ? '' : ' and more'}`;
+      return {
+        invariant: 'I15',
+        at,
+        token,
+        message: `a rotation took ${took}, without attackers ${(calm.worst / 1_000).toFixed(1)} s at most`,
+      };
+    });
+};
+
+/** Finds revocable tokens that clusters accept too long after permission was withdrawn. */
+export const revokedTokens: Check = (history) => {
+  const reviews = byToken(ofType(history, 'review'));
+  return [...byToken(ofType(history, 'grant'))].flatMap(([token, grants]) =>
+    grants.flatMap((grant, index): readonly Violation[] => {
+      if (grant.allowed) return [];
+      const untilAt = grants[index + 1]?.at ?? Infinity;
+      const alive = reviews.get(token)?.find(({ at, verdict }) => verdict === 'accepted' && at > grant.at + REVOKED_MS && at < untilAt);
+      if (alive === undefined) return [];
+      return [{ invariant: 'I11', at: alive.at, token, message: 'the revocable token outlived its permission' }];
+    }),
+  );
+};
+
+/** Finds memory, metrics and logs that tenants make grow. */
+export const boundedFootprint: Check = (history) => {
+  const phases = ofType(history, 'phase');
+  if (phases.length === 0) return [];
+  const usage = (phase: Phase) => inPhase(phases, ofType(history, 'usage'), phase);
+  const prints = (phase: Phase) => inPhase(phases, ofType(history, 'footprint'), phase);
+  const above = [...usage('attack'), ...usage('after')]
+    .filter(({ rssMegabytes }) => rssMegabytes > MEMORY_LIMIT)
+    .map(({ at, rssMegabytes }): Violation => ({ invariant: 'I16', at, message: `${rssMegabytes} MB of memory` }));
+  return [...above, ...lasting(usage('calm'), usage('after')), ...published(prints('calm'), [...prints('attack'), ...prints('after')])];
+};
+
+function lasting(calm: readonly Of<'usage'>[], after: readonly Of<'usage'>[]): readonly Violation[] {
+  const before = Math.max(0, ...calm.map(({ rssMegabytes }) => rssMegabytes));
+  const least = after.toSorted((a, b) => a.rssMegabytes - b.rssMegabytes)[0];
+  if (least === undefined || least.rssMegabytes <= before + MEMORY_REST) return [];
+  return [{ invariant: 'I16', at: least.at, message: `memory stays at ${least.rssMegabytes} MB after the attack, ${before} MB before` }];
+}
+
+function published(calm: readonly Of<'footprint'>[], later: readonly Of<'footprint'>[]): readonly Violation[] {
+  const before = calm.at(-1);
+  const last = later.at(-1);
+  if (before === undefined || last === undefined) return [];
+  const series = Math.max(...later.map((each) => each.series));
+  const lines = last.errorLines - before.errorLines;
+  const allowed = MAX_ERROR_LINES_PER_MINUTE * Math.max(1, (last.at - before.at) / 60_000);
+  return [
+    ...(series > before.series + MAX_SERIES_GROWTH ? [`${series} metric series, ${before.series} before the attack`] : []),
+    ...(lines > allowed ? [`${lines} log lines of level error in ${Math.round((last.at - before.at) / 1_000)} s`] : []),
+  ].map((message): Violation => ({ invariant: 'I16', at: last.at, message }));
+}
+
+/** Finds objects for which Purser looks for anchors in too many places. */
+export const boundedWork: Check = (history) => {
+  const places = new Map<string, Set<string>>();
+  return ofType(history, 'request').flatMap(({ at, server, path }): readonly Violation[] => {
+    const [, namespace, uid] = /\/namespaces\/([^/]+)\/secrets\/purser-([\w-]+)/.exec(path) ?? [];
+    if (namespace === undefined || uid === undefined || server === 'hub') return [];
+    const known = places.get(uid) ?? new Set();
+    places.set(uid, known);
+    known.add(`${server}/${namespace}`);
+    // Once for each object: the request that goes beyond.
+    if (known.size !== MAX_ANCHOR_PLACES + 1) return [];
+    known.add('reported');
+    return [{ invariant: 'I16', at, message: `anchors of one object are looked for in more than ${MAX_ANCHOR_PLACES} namespaces` }];
+  });
+};

@@ -1,0 +1,199 @@
+// The checks of the tenant bench fail on histories that they are for; the grammars draw the same actions from the same seed.
+
+import { describe, expect, it } from '@jest/globals';
+import { checkHistory } from './checks/check-history.ts';
+import { tenantFigures } from './checks/tenants.ts';
+import type { Entry, Phase, Recorded } from './history.ts';
+import { seeded } from './random.ts';
+import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
+import { FACADE_CALLER } from './tenants/facade-caller.ts';
+import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
+import { decodeClaims, tokensIn } from './tenants/token-text.ts';
+import { TOKEN_WRITER } from './tenants/token-writer.ts';
+
+const T0 = Date.parse('2026-03-01T12:00:00Z');
+const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_000, ...entry });
+const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
+const user = (namespace: string, account: string) => `system:serviceaccount:${namespace}:${account}`;
+
+const reach = [{ place: 'one', namespace: 'deploy', account: 'deployer' }] as const;
+const allowed = at(0, { type: 'authority', holder: 'caller', reach });
+
+function held(seconds: number, place: string, username: string, more: Partial<Extract<Entry, { type: 'held' }>> = {}): Recorded {
+  const acceptedBy = [{ place, username }];
+  const issuedAt = T0 + seconds * 1_000;
+  return at(seconds, { type: 'held', holder: 'caller', source: 'facade', digest: 'd', acceptedBy, audiences: ['a'], issuedAt, ...more });
+}
+
+describe('checks of tokens that hostile tenants hold (I13)', () => {
+  it.each<readonly [string, readonly Recorded[], readonly string[]]>([
+    ['accepts the permitted token', [allowed, held(5, 'one', user('deploy', 'deployer'))], []],
+    ['reports another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
+    ['reports a name that only begins like the permitted one', [allowed, held(5, 'one', user('deploy', 'deployer-2'))], ['I13']],
+    ['reports another namespace', [allowed, held(5, 'one', user('kube-system', 'deployer'))], ['I13']],
+    ['reports another cluster', [allowed, held(5, 'two', user('deploy', 'deployer'))], ['I13']],
+    ['reports a user who is no service account', [allowed, held(5, 'one', 'admin')], ['I13']],
+    ['accepts a token that no cluster accepts', [allowed, held(5, 'one', 'x', { acceptedBy: [] })], []],
+    ['reports an audience that was not requested', [allowed, held(5, 'one', user('deploy', 'deployer'), { requested: ['b'] })], ['I13']],
+    ['reports a tenant without any permission', [held(5, 'one', user('deploy', 'deployer'))], ['I13']],
+  ])('%s', (_, history, invariants) => {
+    expect(found(...history)).toEqual(invariants);
+  });
+
+  it('accepts a token of a whole namespace', () => {
+    const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ place: 'two', namespace: 'sandbox' }] });
+    expect(found(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
+  });
+
+  it.each([
+    ['accepts a token that was issued 8 s after the withdrawal', 28, []],
+    ['reports a token that was issued 15 s after the withdrawal', 35, ['I13']],
+  ])('%s', (_, seconds, invariants) => {
+    const withdrawn = at(20, { type: 'authority', holder: 'caller', reach: [] });
+    expect(found(allowed, withdrawn, held(seconds, 'one', user('deploy', 'deployer')))).toEqual(invariants);
+  });
+});
+
+describe("checks of the attacker's server (I14)", () => {
+  const received = (isIssued: boolean, place?: string): Recorded =>
+    at(1, {
+      type: 'received',
+      path: '/version',
+      digest: 'd',
+      isIssued,
+      acceptedBy: place === undefined ? [] : [{ place, username: user('purser-system', 'purser') }],
+    });
+
+  it.each([
+    ['reports a token that a cluster accepts', received(false, 'two'), ['I14']],
+    ['reports an issued token that no cluster accepts any more', received(true), ['I14']],
+    ['ignores text that is no token of the bench', received(false), []],
+  ])('%s', (_, entry, invariants) => {
+    expect(found(entry)).toEqual(invariants);
+  });
+});
+
+describe('checks of addresses in Secrets (I17)', () => {
+  const pins = at(0, { type: 'pins', cluster: 'prod', servers: ['https://a'], cas: ['1', '2'] });
+  const written = (servers: readonly string[], cas: readonly string[], cluster = 'prod'): Recorded =>
+    at(1, { type: 'written', token: 'a', cluster, servers, cas });
+
+  it.each([
+    ['accepts pinned addresses and CAs', written(['https://a'], ['2']), []],
+    ['reports another address', written(['https://a', 'https://b'], ['1']), ['I17']],
+    ['reports a CA beside the pinned one', written(['https://a'], ['1', '3']), ['I17']],
+    ['reports a Cluster without pins', written(['https://a'], [], 'dev'), ['I17']],
+  ])('%s', (_, entry, invariants) => {
+    expect(found(pins, entry)).toEqual(invariants);
+  });
+});
+
+const phase = (seconds: number, name: Phase) => at(seconds, { type: 'phase', phase: name });
+const phases = [phase(0, 'calm'), phase(20, 'attack'), phase(100, 'after'), phase(150, 'over')] as const;
+
+describe('checks of polite rotations (I15)', () => {
+  const rotation = (seconds: number, tookMs: number, isDone = true): Recorded =>
+    at(seconds, { type: 'rotation', token: 'a', tookMs, isDone });
+
+  it.each([
+    ['accepts a rotation within 5 s of the calm worst', [rotation(5, 1_000), rotation(30, 5_900)], []],
+    ['accepts a rotation within twice the calm worst', [rotation(5, 8_000), rotation(30, 15_900)], []],
+    ['reports a rotation beyond both', [rotation(5, 1_000), rotation(30, 6_100)], ['I15']],
+    ['reports a rotation that did not come', [rotation(5, 1_000), rotation(30, 500, false)], ['I15']],
+    ['ignores rotations after the attack', [rotation(5, 1_000), rotation(120, 60_000)], []],
+  ])('%s', (_, rotations, invariants) => {
+    expect(found(...phases, ...rotations)).toEqual(invariants);
+  });
+
+  it('reports the times of both phases as figures', () => {
+    const figures = tenantFigures([...phases, rotation(5, 1_000), rotation(30, 2_000), rotation(31, 4_000)]);
+    expect(figures?.rotations).toEqual({
+      calm: { count: 1, median: 1_000, p95: 1_000, worst: 1_000 },
+      attack: { count: 2, median: 4_000, p95: 4_000, worst: 4_000 },
+    });
+    expect(tenantFigures([])).toBeUndefined();
+  });
+});
+
+describe('checks of revocable tokens (I11)', () => {
+  const grant = (seconds: number, isAllowed: boolean) => at(seconds, { type: 'grant', token: 'a', allowed: isAllowed });
+  const review = (seconds: number, verdict: 'accepted' | 'refused') => at(seconds, { type: 'review', token: 'a', digest: 'd', verdict });
+
+  it.each([
+    ['accepts a token that is refused in time', [grant(0, false), review(50, 'accepted'), review(54, 'refused')], []],
+    ['reports a token that is accepted after 53 s', [grant(0, false), review(53, 'accepted')], ['I11']],
+    ['ignores reviews after the permission is restored', [grant(0, false), grant(40, true), review(53, 'accepted')], []],
+  ])('%s', (_, history, invariants) => {
+    expect(found(...history)).toEqual(invariants);
+  });
+});
+
+describe('checks of bounds (I16)', () => {
+  const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
+  const footprint = (seconds: number, series: number, errorLines: number) => at(seconds, { type: 'footprint', series, errorLines });
+  const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, why: '' });
+  const anchors = (count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      at(30 + n, {
+        type: 'request',
+        server: 'one',
+        method: 'GET',
+        path: `/api/v1/namespaces/ns-${n}/secrets/purser-0a1b`,
+        status: 404,
+        forwarded: true,
+        tookMs: 1,
+      }),
+    );
+
+  it.each<readonly [string, readonly Recorded[], readonly string[]]>([
+    ['accepts memory that comes back', [usage(5, 150), usage(30, 500), usage(120, 480), usage(140, 200)], []],
+    ['reports memory beyond the limit', [usage(5, 150), usage(30, 513), usage(140, 200)], ['I16']],
+    ['reports memory that stays', [usage(5, 150), usage(30, 400), usage(120, 390), usage(140, 300)], ['I16']],
+    ['accepts few series and error lines', [footprint(5, 300, 5), footprint(140, 600, 900)], []],
+    ['reports many metric series', [footprint(5, 300, 5), footprint(30, 1_001, 5), footprint(140, 300, 5)], ['I16']],
+    ['reports many error lines', [footprint(5, 300, 5), footprint(140, 300, 1_500)], ['I16']],
+    ['accepts 32 anchor namespaces of one object', anchors(32), []],
+    ['reports 400 anchor namespaces of one object once', anchors(400), ['I16']],
+  ])('%s', (_, history, invariants) => {
+    expect(found(excuse, ...phases, ...history)).toEqual(invariants);
+  });
+});
+
+const address = { url: 'https://127.0.0.1:1', ca: 'pem' };
+const scene: Scene = { hostile: address, one: address, two: address, hub: address };
+
+describe('grammars of hostile tenants', () => {
+  it.each<readonly [string, Grammar]>([
+    ['the writer of ManagedTokens', TOKEN_WRITER],
+    ['the writer of Clusters', CLUSTER_WRITER],
+    ['the façade caller', FACADE_CALLER],
+  ])('draw the same actions from the same seed for %s', (_, grammar) => {
+    const drawn = (seed: number) => {
+      const draw = new Draw(seeded(seed));
+      return Array.from({ length: 200 }, () => draw.actions(grammar, scene));
+    };
+    expect(drawn(7)).toEqual(drawn(7));
+    expect(drawn(7)).not.toEqual(drawn(8));
+  });
+
+  it('never change the Clusters on which other tenants are measured', () => {
+    const draw = new Draw(seeded(7));
+    const paths = Array.from({ length: 2_000 }, () => draw.actions(CLUSTER_WRITER, scene)).flat();
+    const names = paths.map(({ path, body }) => path.split('/clusters/')[1] ?? (body as { metadata?: { name: string } })?.metadata?.name);
+    expect(names.filter((name) => name === 'one' || name === 'two')).toEqual([]);
+  });
+});
+
+describe('token texts', () => {
+  const encode = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+  const token = `${encode({ alg: 'RS256' })}.${encode({ aud: 'x', iat: 5 })}.${'s'.repeat(40)}`;
+
+  it('are found in any text, each once', () => {
+    expect(tokensIn(`{"bearerToken":"${token}"}\n token: ${token}`)).toEqual([token]);
+  });
+
+  it('have claims with a list of audiences', () => {
+    expect(decodeClaims(token)).toMatchObject({ aud: ['x'], iat: 5 });
+    expect(decodeClaims('opaque')).toEqual({});
+  });
+});

@@ -1,0 +1,133 @@
+// The administrator: withdraws permissions and restores them, puts Clusters right again, and watches what Purser publishes.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { paths } from '../api.ts';
+import type { Bench } from '../bench.ts';
+import { accountOf, DEPLOY } from '../furnish.ts';
+import type { Verdict } from '../history.ts';
+import { digestOf, textOf } from '../prober.ts';
+import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
+import { GUEST_TOKENS, type PoliteToken, politeText } from './polite.ts';
+import { decodeClaims, isSecretBound } from './token-text.ts';
+import { allowBuilder, allowIssue, ONE_ACCOUNT, restoreClusters, withdrawIssue } from './world.ts';
+
+/** Longest time for which a withdrawn token is watched. */
+const WATCHED_MS = 62_000;
+const REVIEW_EVERY_MS = 2_000;
+const RESTORED_MS = 15_000;
+
+/** Lets the requester of a guest's token issue it. */
+export async function grantGuest(bench: Bench, { name, cluster }: PoliteToken): Promise<void> {
+  await bench.hub.api.apply(paths.accounts(GUESTS, name), accountOf(GUESTS, name));
+  await allowIssue(bench.hub.api, `issue-${name}`, [`${cluster}/${DEPLOY}/${name}`], { namespace: GUESTS, name });
+}
+
+/** Withdraws permissions in turn, the hostile tenant's own included, and restores them, until the signal. */
+export async function withdrawAndRestore(bench: Bench, signal: AbortSignal): Promise<void> {
+  for (let n = 0; !signal.aborted; n += 1) {
+    await withdrawGuest(bench, GUEST_TOKENS[n % GUEST_TOKENS.length] as PoliteToken);
+    if (signal.aborted) return;
+    await withdrawHostile(bench);
+    await delay(REVIEW_EVERY_MS);
+  }
+}
+
+async function withdrawGuest(bench: Bench, token: PoliteToken): Promise<void> {
+  const { name } = token;
+  const text = await politeText(bench, token);
+  if (text === '') return;
+  await withdrawIssue(bench.hub.api, `issue-${name}`);
+  bench.history.add({ type: 'grant', token: name, allowed: false });
+  await watchDying(bench, [{ label: name, text, isKept: async () => true }]);
+  bench.cause(name, 'allowed again');
+  bench.history.add({ type: 'grant', token: name, allowed: true });
+  await grantGuest(bench, token);
+  const restoredAt = Date.now() + RESTORED_MS;
+  while ((await politeText(bench, token)) === '' && Date.now() < restoredAt) await delay(500);
+}
+
+/** Withdraws the only permission of the hostile writer of ManagedTokens; its revocable tokens must die, whatever it does. */
+async function withdrawHostile(bench: Bench): Promise<void> {
+  const { api } = bench.hub;
+  const bound = await hostileBoundTokens(bench);
+  await withdrawIssue(api, 'hostile-builder');
+  bench.history.add({ type: 'authority', holder: 'writer', reach: [] });
+  for (const { label } of bound) bench.history.add({ type: 'grant', token: label, allowed: false });
+  await watchDying(bench, bound);
+  for (const { label } of bound) bench.history.add({ type: 'grant', token: label, allowed: true });
+  bench.history.add({ type: 'authority', holder: 'writer', reach: [ONE_ACCOUNT] });
+  await allowBuilder(api);
+}
+
+/** A token that must die after its permission was withdrawn. */
+interface Dying {
+  readonly label: string;
+  readonly text: string;
+  /** Whether the ManagedToken still exists. Without admission policies a tenant can remove Purser's finalizer and delete it. */
+  readonly isKept: () => Promise<boolean>;
+}
+
+async function hostileBoundTokens({ hub }: Bench): Promise<readonly Dying[]> {
+  const [namespace] = HOSTILE_NAMESPACES;
+  const tokens = await hub.api.list(paths.tokens(namespace)).catch(() => []);
+  const secrets = new Map((await hub.api.list(paths.secrets(namespace)).catch(() => [])).map((each) => [each.metadata.name, textOf(each)]));
+  return tokens.flatMap(({ metadata, spec }): readonly Dying[] => {
+    const { name } = (spec?.['secret'] ?? {}) as { readonly name?: string };
+    const text = secrets.get(name ?? metadata.name) ?? '';
+    if (!isSecretBound(text)) return [];
+    const isKept = async () => (await hub.api.find(paths.tokens(namespace, metadata.name)))?.metadata.uid === metadata.uid;
+    return [{ label: `hostile ${metadata.name} ${digestOf(text)}`, text, isKept }];
+  });
+}
+
+/** Reviews tokens until none is accepted any more, or for a minute. */
+async function watchDying(bench: Bench, tokens: readonly Dying[]): Promise<void> {
+  const endAt = Date.now() + WATCHED_MS;
+  for (let alive = tokens; alive.length > 0 && Date.now() < endAt; ) {
+    await delay(REVIEW_EVERY_MS);
+    const verdicts = await Promise.all(alive.map((token) => reviewDying(bench, token)));
+    alive = alive.filter((_, index) => !['refused', 'none'].includes(verdicts[index] ?? ''));
+  }
+}
+
+async function reviewDying({ one, history }: Bench, { label, text, isKept }: Dying): Promise<Verdict> {
+  const spec = { token: text, audiences: decodeClaims(text).aud };
+  const answer = await one.api.create(paths.reviews, { spec }).catch(() => undefined);
+  const isAccepted = answer?.status?.authenticated === true;
+  const isExcused = isAccepted && !(await isKept().catch(() => true));
+  const verdict = answer === undefined ? 'unreachable' : isExcused ? 'none' : isAccepted ? 'accepted' : 'refused';
+  history.add({ type: 'review', token: label, digest: digestOf(text), verdict });
+  return verdict;
+}
+
+const RESTORE_EVERY_MS = 9_000;
+
+/** Puts the Clusters under attack right again and again until the signal. */
+export async function keepClusters(bench: Bench, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (let waited = 0; waited < RESTORE_EVERY_MS && !signal.aborted; waited += 500) await delay(500);
+    await restoreClusters(bench).catch(() => {});
+  }
+}
+
+const FOOTPRINT_EVERY_MS = 5_000;
+
+/** Records how many metric series and error lines there are, until the signal. */
+export async function watchFootprint(bench: Bench, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await footprint(bench);
+    for (let waited = 0; waited < FOOTPRINT_EVERY_MS && !signal.aborted; waited += 500) await delay(500);
+  }
+  await footprint(bench);
+}
+
+async function footprint(bench: Bench): Promise<void> {
+  const { metrics } = await bench.purser.served();
+  const text = await fetch(`${metrics}/metrics`).then(
+    (answer) => answer.text(),
+    () => '',
+  );
+  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+  const errorLines = (await bench.purser.output()).split('\n').filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)).length;
+  bench.history.add({ type: 'footprint', series, errorLines });
+}

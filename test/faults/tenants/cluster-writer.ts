@@ -1,0 +1,128 @@
+// The hostile writer of Clusters: every change of Cluster objects, without any permission on Secrets. The Clusters `one` and
+// `two` are left alone: whoever may write Clusters can stop issuance for a Cluster, and the bench measures other tenants there.
+
+import { base64, paths } from '../api.ts';
+import { type Action, type Draw, type Grammar, MERGE, type Production, type Scene } from './grammar.ts';
+import { INVENTED_CLUSTERS, VICTIM_CLUSTERS } from './names.ts';
+
+const NAMES = [...VICTIM_CLUSTERS, ...VICTIM_CLUSTERS, ...INVENTED_CLUSTERS];
+const CREDENTIALS = ['two-prod-credential', 'two-dev-credential', 'one-credential', 'two-credential', 'purser-facade-tls', 'missing'];
+
+function endpointsOf(draw: Draw, { hostile, one, two, hub }: Scene): object {
+  const everybody = '0.0.0.0/0';
+  const isStealthy = draw.chance(0.4);
+  if (isStealthy) {
+    // Both CAs, and an address that the clients on this machine prefer.
+    return {
+      caBundle: base64(two.ca + hostile.ca),
+      serverEndpoints: [
+        { clientCIDR: everybody, serverAddress: two.url },
+        { clientCIDR: draw.pick(['127.0.0.0/8', '127.0.0.1/32', everybody]), serverAddress: hostile.url },
+      ],
+    };
+  }
+  const address = draw.pick([
+    hostile.url,
+    hostile.url,
+    two.url,
+    one.url,
+    hub.url,
+    `${two.url}/`,
+    `${hostile.url}/path`,
+    'https://127.0.0.1:1',
+    'https://[::1]:1',
+  ]);
+  const ca = draw.pick([hostile.ca, hostile.ca, hostile.ca + two.ca, two.ca, one.ca, hub.ca]);
+  return { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: draw.pick([everybody, '127.0.0.0/8']), serverAddress: address }] };
+}
+
+function authInfoOf(draw: Draw): object {
+  const controller = draw.pick([
+    { kind: 'Secret', namespace: 'purser-system', name: draw.pick(CREDENTIALS) },
+    { kind: 'Secret', namespace: 'purser-system', name: draw.pick(CREDENTIALS) },
+    {
+      kind: 'Secret',
+      namespace: draw.pick(['hostile-a', 'hostile-victims', 'polite-a']),
+      name: draw.pick(['mt-1', 'victim-1', 'polite-1']),
+    },
+    { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' },
+  ]);
+  return { controller };
+}
+
+function cluster(name: string, spec: object, labels: object = {}): object {
+  return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels }, spec };
+}
+
+function creation(name: string, draw: Draw, scene: Scene): Action {
+  const spec = { orchestratorApiEndpoints: endpointsOf(draw, scene), authInfo: authInfoOf(draw) };
+  return { what: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) };
+}
+
+function deletion(name: string): Action {
+  return { what: `delete Cluster ${name}`, method: 'DELETE', path: paths.clusters(name), body: {} };
+}
+
+function patch(name: string, what: string, body: object): Action {
+  return { what: `${what} of Cluster ${name}`, method: 'PATCH', path: paths.clusters(name), body, type: MERGE };
+}
+
+/** Registers another cluster's address and credential under a name that somebody has permission for. */
+const alias: Production = (draw, { one, two }) => {
+  const name = draw.pick(['dev', 'two-dev', 'one-copy', 'two-copy']);
+  const [address, credential] = draw.pick([
+    [one, 'one-credential'],
+    [two, 'two-credential'],
+    [two, 'two-prod-credential'],
+  ] as const);
+  const spec = {
+    orchestratorApiEndpoints: { caBundle: base64(address.ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: address.url }] },
+    authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: credential } },
+  };
+  return [{ what: `alias ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) }, patch(name, 'alias', { spec })];
+};
+
+const create: Production = (draw, scene) => [creation(draw.pick(NAMES), draw, scene)];
+
+const repoint: Production = (draw, scene) => [
+  patch(draw.pick(NAMES), 'endpoints', { spec: { orchestratorApiEndpoints: endpointsOf(draw, scene) } }),
+];
+
+const swapCa: Production = (draw, { hostile, two }) => {
+  const caBundle = draw.pick([base64(hostile.ca), base64(hostile.ca + two.ca), base64(two.ca + hostile.ca), base64('garbage'), null]);
+  return [patch(draw.pick(NAMES), 'caBundle', { spec: { orchestratorApiEndpoints: { caBundle } } })];
+};
+
+const swapCredential: Production = (draw) => [patch(draw.pick(NAMES), 'authInfo', { spec: { authInfo: authInfoOf(draw) } })];
+
+const label: Production = (draw) => [
+  patch(draw.pick(NAMES), 'labels', { metadata: { labels: { env: draw.pick(['prod', 'dev']), 'registry.purser.dev/set': 'all' } } }),
+];
+
+const remove: Production = (draw) => [deletion(draw.pick(NAMES))];
+
+const replace: Production = (draw, scene) => {
+  const name = draw.pick(NAMES);
+  return [deletion(name), creation(name, draw, scene)];
+};
+
+const forgeStatus: Production = (draw) => {
+  const name = draw.pick(NAMES);
+  const status = { type: 'forged', version: 'v9', conditions: [] };
+  return [{ what: `status of Cluster ${name}`, method: 'PATCH', path: `${paths.clusters(name)}/status`, body: { status }, type: MERGE }];
+};
+
+const readSecrets: Production = () => [{ what: 'read credentials', method: 'GET', path: paths.secrets('purser-system') }];
+
+export const CLUSTER_WRITER: Grammar = [
+  [3, create],
+  [6, repoint],
+  [4, alias],
+  [3, swapCa],
+  [3, swapCredential],
+  [1, label],
+  [1, remove],
+  [1, replace],
+  [0.5, forgeStatus],
+  [0.3, readSecrets],
+];

@@ -1,0 +1,129 @@
+// The hostile caller of the façade: permission `issue` for one service account, for one limited cluster and for a name that is
+// not registered; requests for everything.
+
+import type { Action, Draw, Grammar, Production } from './grammar.ts';
+import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, DEPLOYER, SANDBOX } from './names.ts';
+
+const CLUSTERS = [...ALL_CLUSTERS, 'two-dev', 'dev', 'dev'];
+
+interface Wanted {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly account: string;
+}
+
+/** Service accounts that exist on the targets. */
+const LIKELY_ACCOUNTS = [
+  { namespace: SANDBOX, account: 'default' },
+  { namespace: 'deploy', account: DEPLOYER },
+  { namespace: 'deploy', account: 'one-1' },
+  { namespace: 'purser-system', account: 'purser' },
+  { namespace: 'kube-system', account: 'default' },
+] as const;
+
+function wantedBy(draw: Draw): Wanted {
+  if (draw.chance(0.2)) return { cluster: 'one', namespace: 'deploy', account: DEPLOYER };
+  if (draw.chance(0.3)) return { cluster: draw.pick(['dev', 'two-dev']), ...draw.pick(LIKELY_ACCOUNTS) };
+  return { cluster: draw.pick(CLUSTERS), namespace: draw.pick(ACCOUNT_NAMESPACES), account: draw.pick(ACCOUNTS) };
+}
+
+function pathOf({ cluster, namespace, account }: Wanted): string {
+  return `/orchestrator/${cluster}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+}
+
+function bodyOf(draw: Draw): object {
+  const bound = draw.chance(0.1) && {
+    boundObjectRef: { apiVersion: 'v1', kind: draw.pick(['Pod', 'Secret', 'Node']), name: draw.pick(ACCOUNTS) },
+  };
+  const spec = {
+    audiences: draw.chance(0.05) ? [] : [...new Set([draw.pick(AUDIENCES), draw.pick(AUDIENCES)])],
+    expirationSeconds: draw.pick([600, 3_600, 3_607, 86_400, 2 ** 31, 2 ** 32, -1, 0]),
+    ...bound,
+  };
+  const metadata = draw.chance(0.2) && { metadata: { namespace: 'purser-system', name: 'purser' } };
+  return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec, ...metadata };
+}
+
+function request(what: string, path: string, body: object, headers: Action['headers'] = {}): Action {
+  return { what, method: 'POST', path, body, headers };
+}
+
+const issue: Production = (draw) => {
+  const wanted = wantedBy(draw);
+  const query = draw.pick(['', '', '', '?dryRun=All', '?dryRun=None', '?fieldValidation=Strict', '?fieldManager=x', '?pretty=true']);
+  const { cluster, namespace, account } = wanted;
+  return [request(`issue ${cluster}/${namespace}/${account}`, `${pathOf(wanted)}${query}`, bodyOf(draw))];
+};
+
+const oddPath: Production = (draw) => {
+  const { cluster, namespace, account } = wantedBy(draw);
+  const name = draw.pick([
+    `one%2f..%2f${cluster}`,
+    `${cluster}/../one`,
+    `./${cluster}`,
+    `${cluster}%00`,
+    `${cluster}//`,
+    cluster.toUpperCase(),
+    `${cluster}%20`,
+    `one?x=/${cluster}`,
+  ]);
+  const path = draw.pick([
+    `/orchestrator/${name}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+    `/orchestrator/one/api/v1/namespaces/deploy/serviceaccounts/${DEPLOYER}%2ftoken/../../${namespace}/${account}/token`,
+    `/orchestrator/one/api/v1/namespaces/deploy/serviceaccounts/..%2f..%2f${namespace}%2fserviceaccounts%2f${account}/token`,
+    `/orchestrator/${cluster}/api/v1/secrets`,
+    `/orchestrator/${cluster}/apis/rbac.authorization.k8s.io/v1/clusterrolebindings`,
+    `//orchestrator/${cluster}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+  ]);
+  return [request('odd path', path, bodyOf(draw))];
+};
+
+const oddHeaders: Production = (draw) => {
+  const headers = draw.pick([
+    { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' },
+    { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' },
+    { 'x-forwarded-for': '10.0.0.1', forwarded: 'for=10.0.0.1' },
+    { 'content-type': 'application/yaml' },
+    { 'content-type': 'application/vnd.kubernetes.protobuf' },
+    { 'x-http-method-override': 'GET' },
+    { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+  ] as const);
+  return [request('odd headers', pathOf(wantedBy(draw)), bodyOf(draw), headers)];
+};
+
+const list: Production = (draw) => {
+  const query = draw.pick([
+    '',
+    '?limit=1',
+    '?labelSelector=env%3Dprod',
+    '?fieldSelector=metadata.name%3Dtwo-prod',
+    '?continue=forged',
+    '?resourceVersion=99999999999',
+    '?timeoutSeconds=1',
+  ]);
+  const path = draw.pick([`/auth/v1/clusters${query}`, `/auth/v1/clusters/${draw.pick(CLUSTERS)}`]);
+  return [{ what: 'list', method: 'GET', path }];
+};
+
+const watch: Production = (draw) => {
+  const seconds = draw.between(1, 2);
+  return [
+    {
+      what: 'watch',
+      method: 'GET',
+      path: `/auth/v1/clusters?watch=true&timeoutSeconds=${seconds}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    },
+  ];
+};
+
+/** Calls the façade with a token that it issued earlier. */
+const replay: Production = (draw) => [{ ...request('replay', pathOf(wantedBy(draw)), bodyOf(draw)), isReplay: true }];
+
+export const FACADE_CALLER: Grammar = [
+  [12, issue],
+  [3, oddPath],
+  [2, oddHeaders],
+  [2, list],
+  [0.5, watch],
+  [2, replay],
+];

@@ -1,0 +1,173 @@
+// Polite tenants: ManagedTokens that they may have, rotations that they request, consumers of their Secrets, and a façade caller.
+
+import { Agent, request as httpsRequest } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Annotation } from '../../../src/api/names.ts';
+import { type KubeObject, paths } from '../api.ts';
+import type { Bench } from '../bench.ts';
+import { FacadeClient } from '../facade-client.ts';
+import { accountOf, DEPLOY } from '../furnish.ts';
+import { textOf } from '../prober.ts';
+import { GUESTS, POLITE, VICTIMS } from './names.ts';
+import { certificatesOf } from './world.ts';
+
+/** A ManagedToken of a polite tenant; the service account has the same name. */
+export interface PoliteToken {
+  readonly namespace: string;
+  readonly name: string;
+  readonly cluster: string;
+  readonly spec?: object;
+}
+
+const ALL_OUTPUTS = { secret: { outputs: ['Token', 'Kubeconfig', 'ArgoCD'] } };
+
+/** Tokens on clusters that nobody attacks: their rotations are measured. */
+export const POLITE_TOKENS: readonly PoliteToken[] = ['one', 'one', 'one', 'one', 'two', 'two'].map((cluster, n) => {
+  return { namespace: POLITE, name: `polite-${n + 1}`, cluster };
+});
+/** Tokens on Clusters under attack: the addresses in their Secrets are checked. */
+export const VICTIM_TOKENS: readonly PoliteToken[] = [
+  { namespace: VICTIMS, name: 'victim-1', cluster: 'two-prod', spec: ALL_OUTPUTS },
+  { namespace: VICTIMS, name: 'victim-2', cluster: 'two-prod', spec: { secret: { outputs: ['ArgoCD'] } } },
+  { namespace: VICTIMS, name: 'victim-3', cluster: 'hub', spec: ALL_OUTPUTS },
+];
+/** Revocable tokens whose permission comes and goes. */
+export const GUEST_TOKENS: readonly PoliteToken[] = [1, 2, 3].map((n) => {
+  const spec = { revocation: 'BoundSecret', requesterServiceAccountName: `guest-${n}` };
+  return { namespace: GUESTS, name: `guest-${n}`, cluster: 'one', spec };
+});
+
+/** Creates a ManagedToken and its service account on the target. */
+export async function createPolite(bench: Bench, { namespace, name, cluster, spec = {} }: PoliteToken): Promise<void> {
+  await bench.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+  bench.cause(name, 'created');
+  bench.history.add({ type: 'grant', token: name, allowed: true });
+  const short = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } };
+  await bench.hub.api.create(paths.tokens(namespace), {
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedToken',
+    metadata: { name, namespace },
+    spec: { clusterName: cluster, serviceAccount: { namespace: DEPLOY, name }, audiences: ['https://hub.test'], ...short, ...spec },
+  });
+}
+
+/** Returns the text of the token in a polite tenant's Secret; empty when there is none. */
+export async function politeText(bench: Bench, { namespace, name }: PoliteToken): Promise<string> {
+  return textOf(await bench.hub.api.find(paths.secrets(namespace, name)).catch(() => undefined));
+}
+
+const ROTATE_EVERY_MS = 700;
+const ROTATION_LIMIT_MS = 60_000;
+const POLL_MS = 60;
+
+/** Requests a rotation of each token in turn until the signal; records the time that each takes. */
+export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[], signal: AbortSignal): Promise<void> {
+  let requests = 0;
+  const rotateAll = async (mine: readonly PoliteToken[]) => {
+    for (let n = 0; !signal.aborted; n += 1) {
+      requests += 1;
+      await rotation(bench, mine[n % mine.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
+      await delay(ROTATE_EVERY_MS);
+    }
+  };
+  const halves = [tokens.filter((_, n) => n % 2 === 0), tokens.filter((_, n) => n % 2 === 1)];
+  await Promise.all(halves.map(rotateAll));
+}
+
+async function rotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
+  const before = await politeText(bench, token);
+  const startedAt = performance.now();
+  bench.cause(token.name, Annotation.rotate);
+  const body = { metadata: { annotations: { [Annotation.rotate]: value } } };
+  await bench.hub.api.status('PATCH', paths.tokens(token.namespace, token.name), body, 'application/merge-patch+json');
+  for (;;) {
+    await delay(POLL_MS);
+    const isDone = ![before, ''].includes(await politeText(bench, token));
+    const tookMs = Math.round(performance.now() - startedAt);
+    // A rotation that a phase's end cuts short says nothing, unless it was late already.
+    if (!isDone && signal.aborted && tookMs < ROTATION_LIMIT_MS / 4) return;
+    if (!isDone && tookMs < ROTATION_LIMIT_MS && !signal.aborted) continue;
+    return bench.history.add({ type: 'rotation', token: token.name, tookMs, isDone });
+  }
+}
+
+const CALL_EVERY_MS = 500;
+
+/** Requests a token at the façade again and again until the signal. */
+export async function callPolitely(bench: Bench, signal: AbortSignal): Promise<void> {
+  const client = await FacadeClient.of(bench, bench.purser, POLITE);
+  while (!signal.aborted) {
+    bench.cause('polite-1', 'a caller of the façade');
+    const startedAt = performance.now();
+    const status = await client.issue('one', 'polite-1');
+    bench.history.add({ type: 'call', status, tookMs: Math.round(performance.now() - startedAt) });
+    await delay(CALL_EVERY_MS);
+  }
+  client.close();
+}
+
+const CONSUME_EVERY_MS = 700;
+
+/** Uses the tokens of victims as a workload does, until the signal: with the address and the CA that are in the Secret. */
+export async function consume(bench: Bench, signal: AbortSignal): Promise<void> {
+  const last = new Map<string, string>();
+  while (!signal.aborted) {
+    for (const token of VICTIM_TOKENS) await consumeOne(bench, token, last);
+    await delay(CONSUME_EVERY_MS);
+  }
+}
+
+/** Records addresses and CAs in a Secret if they changed, and uses the token with each of them. */
+async function consumeOne(bench: Bench, { namespace, name, cluster }: PoliteToken, last: Map<string, string>): Promise<void> {
+  const secret = await bench.hub.api.find(paths.secrets(namespace, name)).catch(() => undefined);
+  if (secret === undefined) return;
+  const connections = connectionsIn(secret);
+  const [servers, cas] = [unique(connections.map(({ server }) => server)), unique(connections.flatMap(({ ca }) => certificatesOf(ca)))];
+  const shape = JSON.stringify([servers, cas]);
+  if (last.get(name) !== shape) bench.history.add({ type: 'written', token: name, cluster, servers, cas });
+  last.set(name, shape);
+  const text = textOf(secret);
+  if (text === '') return;
+  bench.prober.seen.add(text);
+  for (const connection of connections) await use(connection, text);
+}
+
+interface Connection {
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+}
+
+/** Returns the connections that the keys of a Secret describe: `server`, the kubeconfig and Argo CD's settings. */
+function connectionsIn({ data = {} }: KubeObject): readonly Connection[] {
+  const read = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
+  const pem = (encoded: string) => Buffer.from(encoded, 'base64').toString();
+  const kubeconfigs = [read('kubeconfig'), read('value')].map((text) => ({
+    server: /^\s+server: "?([^"\n]+)"?$/m.exec(text)?.[1] ?? '',
+    ca: pem(/certificate-authority-data: "?([\w+/=]+)/.exec(text)?.[1] ?? ''),
+  }));
+  const argo = { server: read('server'), ca: pem(/"caData":"([\w+/=]+)"/.exec(read('config'))?.[1] ?? '') };
+  const all = [{ server: read('server'), ca: read('ca.crt') }, argo, ...kubeconfigs];
+  return all.filter(({ server, ca }) => server !== '' && ca !== '');
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)];
+}
+
+/** Sends a harmless request with the token; errors are the consumer's own affair. */
+async function use({ server, ca }: Connection, token: string): Promise<void> {
+  const agent = new Agent({ ca });
+  await new Promise<void>((resolve) => {
+    const outgoing = httpsRequest(
+      `${server}/version`,
+      { agent, headers: { authorization: `Bearer ${token}` }, timeout: 3_000 },
+      (answer) => {
+        answer.resume().on('end', resolve).on('error', resolve);
+      },
+    );
+    outgoing.on('error', () => resolve()).on('timeout', () => outgoing.destroy(new Error('timeout')));
+    outgoing.end();
+  });
+  agent.destroy();
+}

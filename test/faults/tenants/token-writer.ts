@@ -1,0 +1,273 @@
+// The hostile writer of ManagedTokens: everything that the editor role and a namespace's own Secrets and service accounts allow.
+
+import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../../src/api/names.ts';
+import { base64, paths } from '../api.ts';
+import { type Action, type Draw, type Grammar, MERGE, type Production } from './grammar.ts';
+import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYER, HOSTILE_NAMESPACES } from './names.ts';
+
+const POOL = 9;
+const HUGE = 8;
+const BURST = 26;
+const MAX_PLACES = 400;
+const BURST_PLACES = 40;
+const FOREIGN_FINALIZER = 'attack.example.com/hold';
+const JSON_PATCH = 'application/json-patch+json';
+
+function tokenName(draw: Draw): string {
+  return `mt-${draw.between(1, POOL)}`;
+}
+
+function specOf(draw: Draw): object {
+  const bound = draw.chance(0.1) && { boundObjectRef: { kind: draw.pick(['Pod', 'Secret']), name: draw.pick(ACCOUNTS) } };
+  // Now and then exactly what the tenant may have, so that there are tokens to misuse.
+  const isAllowed = draw.chance(0.3);
+  return {
+    clusterName: isAllowed ? 'one' : draw.pick(ALL_CLUSTERS),
+    serviceAccount: isAllowed
+      ? { namespace: 'deploy', name: DEPLOYER }
+      : { namespace: draw.pick(ACCOUNT_NAMESPACES), name: draw.pick(ACCOUNTS) },
+    audiences: draw.chance(0.1)
+      ? Array.from({ length: 16 }, (_, n) => `https://${'a'.repeat(200)}${n}.test`)
+      : [...new Set([draw.pick(AUDIENCES), draw.pick(AUDIENCES)])],
+    expirationSeconds: draw.pick([600, 601, 3_600, 3_607, 86_400, 2 ** 31, 2 ** 32]),
+    requesterServiceAccountName: isAllowed ? BUILDER : draw.pick([BUILDER, 'default', 'missing', 'purser', 'caller']),
+    rotation: { renewBefore: draw.pick(['1%', '90%', '1s', '99999999h', '20%']), suspend: draw.chance(0.2) },
+    secret: secretSpecOf(draw),
+    ...(bound || { revocation: draw.pick(['None', 'BoundSecret']) }),
+  };
+}
+
+function secretSpecOf(draw: Draw): object {
+  const server = draw.chance(0.2) && { server: draw.pick(['https://127.0.0.1:1', 'one', 'https://169.254.169.254', 'https://[::1]:6443']) };
+  const name = draw.chance(0.3) && { name: draw.pick([tokenName(draw), 'one-credential', 'two-prod-credential', 'polite-1', 'victim-1']) };
+  const annotations = draw.chance(0.1) && { annotations: notes(draw, 32, 4_000) };
+  return {
+    outputs: draw.pick([['Token'], ['Kubeconfig'], ['ArgoCD'], ['Token', 'Kubeconfig', 'ArgoCD']]),
+    ...server,
+    ...name,
+    ...annotations,
+  };
+}
+
+function notes(draw: Draw, count: number, length: number): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from({ length: draw.between(1, count) }, (_, n) => [`attack.example.com/note-${n}`, 'x'.repeat(length)]));
+}
+
+/** Returns a forged list of anchors, as an annotation. */
+function forgedAnchors(draw: Draw, most = MAX_PLACES): string {
+  const count = draw.pick([1, 5, 17, most]);
+  return Array.from({ length: count }, (_, n) => `${draw.pick(['one', 'two', 'two-prod', 'missing'])}/ns-${n}`).join(' ');
+}
+
+/** Returns annotations that only Purser writes. */
+function forgedRecord(draw: Draw): Readonly<Record<string, string>> {
+  const forged: Readonly<Record<string, string>> = {
+    [Annotation.expiresAt]: draw.pick(['2020-01-01T00:00:00Z', '2200-01-01T00:00:00Z', 'never']),
+    [Annotation.renewAt]: draw.pick(['2020-01-01T00:00:00Z', '2200-01-01T00:00:00Z', '']),
+    [Annotation.issuedAt]: '2200-01-01T00:00:00Z',
+    [Annotation.rotations]: draw.pick(['-1', '9007199254740993', 'x']),
+    [Annotation.credentialId]: 'JTI=forged',
+    [Annotation.tokenDigest]: `sha256:${'0'.repeat(64)}`,
+    [Annotation.rotateRequest]: 'forged',
+    [Annotation.revokeRequest]: 'forged',
+    [Annotation.issuedFor]: JSON.stringify({
+      cluster: draw.pick(ALL_CLUSTERS),
+      clusterUid: 'forged',
+      subject: `system:serviceaccount:${draw.pick(ACCOUNT_NAMESPACES)}:${draw.pick(ACCOUNTS)}`,
+      audiences: ['vault'],
+      boundTo: `Secret/purser-forged/${draw.between(1, 9)}`,
+    }),
+  };
+  return Object.fromEntries(Object.entries(forged).filter(() => draw.chance(0.6)));
+}
+
+function finalizers(draw: Draw): readonly string[] {
+  return draw.pick([[], [AnchorFinalizer], [FOREIGN_FINALIZER], [AnchorFinalizer, FOREIGN_FINALIZER]]);
+}
+
+function token(namespace: string, name: string, metadata: object, spec: object): object {
+  return { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata: { namespace, name, ...metadata }, spec };
+}
+
+function creation(what: string, namespace: string, object: object): Action {
+  return { what, method: 'POST', path: paths.tokens(namespace), body: object };
+}
+
+const create: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const annotations = {
+    ...(draw.chance(0.3) && { [anchorsAnnotation]: forgedAnchors(draw) }),
+    ...(draw.chance(0.3) && forgedRecord(draw)),
+    ...(draw.chance(0.2) && { [Annotation.rotate]: String(draw.between(1, 9)) }),
+  };
+  return [creation(`create ${name}`, namespace, token(namespace, name, { finalizers: finalizers(draw), annotations }, specOf(draw)))];
+};
+
+/** Written as text: a name that Purser no longer knows is still worth forging. */
+const anchorsAnnotation = 'tokens.purser.dev/anchors';
+
+/** Creates many objects of one kind within a second, to reach limits that count objects. */
+const burst: Production = (draw) => {
+  const [namespace, spec, generation] = [draw.pick(HOSTILE_NAMESPACES), specOf(draw), draw.between(1, 3)];
+  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_PLACES) } };
+  return Array.from({ length: BURST }, (_, n) => {
+    const name = `burst-${generation}-${n}`;
+    return creation(`burst ${name}`, namespace, token(namespace, name, metadata, { ...spec, secret: {} }));
+  });
+};
+
+/** Creates objects near the size that the API server stores. */
+const huge: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), `huge-${draw.between(1, HUGE)}`];
+  const labels = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`label-${n}`, 'v'.repeat(63)]));
+  const annotations = { 'attack.example.com/big': 'x'.repeat(draw.pick([200_000, 260_000])) };
+  return [creation(`huge ${name}`, namespace, token(namespace, name, { labels, annotations }, specOf(draw)))];
+};
+
+function patch(what: string, path: string, body: object): Action {
+  return { what, method: 'PATCH', path, body, type: MERGE };
+}
+
+const patchSpec: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const whole = specOf(draw) as Readonly<Record<string, unknown>>;
+  const field = draw.pick(Object.keys(whole));
+  return [patch(`patch ${field} of ${name}`, paths.tokens(namespace, name), { spec: { [field]: whole[field] } })];
+};
+
+const annotate: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const value = String(draw.between(1, 1_000_000));
+  const annotations = draw.pick([
+    { [Annotation.rotate]: value },
+    { [Annotation.revoke]: value },
+    { [Annotation.rotate]: value, [Annotation.revoke]: value },
+    { [Annotation.rotate]: 'x'.repeat(50_000) },
+    { [anchorsAnnotation]: forgedAnchors(draw) },
+    forgedRecord(draw),
+  ]);
+  return [patch(`annotate ${name}`, paths.tokens(namespace, name), { metadata: { annotations } })];
+};
+
+const rapidRotation: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const annotation = draw.pick([Annotation.rotate, Annotation.revoke]);
+  return Array.from({ length: 8 }, (_, n) =>
+    patch(`rotate ${name}`, paths.tokens(namespace, name), {
+      metadata: { annotations: { [annotation]: `${draw.between(1, 9_999)}-${n}` } },
+    }),
+  );
+};
+
+const setFinalizers: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  return [patch(`finalizers of ${name}`, paths.tokens(namespace, name), { metadata: { finalizers: finalizers(draw) } })];
+};
+
+const forgeStatus: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const anchors = Array.from({ length: 16 }, (_, n) => ({ cluster: draw.pick(ALL_CLUSTERS), namespace: `ns-${n}` }));
+  const status = { secretName: 'forged', rotations: 7, expirationTimestamp: '2200-01-01T00:00:00Z', anchors };
+  return [patch(`status of ${name}`, `${paths.tokens(namespace, name)}/status`, { status })];
+};
+
+const remove: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const propagationPolicy = draw.pick(['Foreground', 'Background', 'Orphan']);
+  return [{ what: `delete ${name}`, method: 'DELETE', path: paths.tokens(namespace, name), body: { propagationPolicy } }];
+};
+
+/** Deletes an object that a finalizer of the tenant keeps. */
+const removeHeld: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const path = paths.tokens(namespace, name);
+  return [
+    patch(`hold ${name}`, path, { metadata: { finalizers: [FOREIGN_FINALIZER] } }),
+    { what: `delete held ${name}`, method: 'DELETE', path, body: {} },
+  ];
+};
+
+const createSecret: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const owner = {
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedToken',
+    name,
+    uid: `00000000-0000-4000-8000-00000000000${draw.between(0, 9)}`,
+  };
+  const metadata = {
+    namespace,
+    name,
+    labels: { [Label.managedBy]: draw.pick([LabelValue.managedBy, 'other']), [Label.argoSecretType]: LabelValue.argoSecretType },
+    annotations: forgedRecord(draw),
+    ...(draw.chance(0.5) && { ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] }),
+  };
+  const data = { token: base64(`forged-${draw.between(1, 9)}`), server: base64('https://127.0.0.1:1') };
+  return [
+    { what: `Secret ${name}`, method: 'POST', path: paths.secrets(namespace), body: { metadata, data, immutable: draw.chance(0.2) } },
+  ];
+};
+
+const editSecret: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const edits: readonly object[] = [
+    { data: { token: base64('garbage') } },
+    { data: null },
+    { data: { big: base64('x'.repeat(500_000)) } },
+    { metadata: { annotations: forgedRecord(draw) } },
+    { metadata: { labels: { [Label.managedBy]: null } } },
+    { metadata: { ownerReferences: null } },
+    { metadata: { finalizers: [FOREIGN_FINALIZER] } },
+    { immutable: true },
+  ];
+  return [patch(`edit Secret ${name}`, paths.secrets(namespace, name), draw.pick(edits))];
+};
+
+const removeSecret: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  return [{ what: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
+};
+
+/** Copies a field of another tenant's object into the request, as JSON patch does. */
+const copyPatch: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const body = Array.from({ length: 6 }, (_, n) => ({ op: 'copy', from: '/spec/secret', path: `/spec/secret/copy${n}` }));
+  return [{ what: `copy ${name}`, method: 'PATCH', path: paths.tokens(namespace, name), body, type: JSON_PATCH }];
+};
+
+const requester: Production = (draw) => {
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), draw.pick([BUILDER, 'default', 'other'])];
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
+  const made: Action = { what: `account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
+  const gone: Action = { what: `delete account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
+  return draw.pick([[made], [gone, made], [gone, made], [made]]);
+};
+
+/** Reads and writes where the tenant has no permission at all. */
+const trespass: Production = (draw) => {
+  const namespace = draw.pick(['purser-system', 'polite-a', 'hostile-victims', 'kube-system']);
+  const spec = specOf(draw);
+  return [
+    { what: `read ${namespace}`, method: 'GET', path: paths.secrets(namespace) },
+    creation(`create in ${namespace}`, namespace, token(namespace, tokenName(draw), {}, spec)),
+  ];
+};
+
+export const TOKEN_WRITER: Grammar = [
+  [8, create],
+  [1, burst],
+  [0.5, huge],
+  [4, patchSpec],
+  [4, annotate],
+  [1, rapidRotation],
+  [2, setFinalizers],
+  [1, forgeStatus],
+  [2, remove],
+  [1, removeHeld],
+  [2, createSecret],
+  [3, editSecret],
+  [2, removeSecret],
+  [0.5, copyPatch],
+  [1, requester],
+  [0.5, trespass],
+];

@@ -1,0 +1,210 @@
+// The tenants' world: namespaces, service accounts and permissions of hostile and polite tenants, and the Clusters under attack.
+
+import { type Api, type KubeObject, paths } from '../api.ts';
+import type { Bench } from '../bench.ts';
+import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, purserToken, register } from '../furnish.ts';
+import type { Reach } from '../history.ts';
+import type { Place } from '../place.ts';
+import { digestOf } from '../prober.ts';
+import {
+  BUILDER,
+  DEPLOYER,
+  GUESTS,
+  HOSTILE_CALLERS,
+  HOSTILE_NAMESPACES,
+  INVENTED_CLUSTERS,
+  POLITE,
+  SANDBOX,
+  VICTIM_CLUSTERS,
+  VICTIMS,
+} from './names.ts';
+
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const NAMESPACES = [...HOSTILE_NAMESPACES, HOSTILE_CALLERS, POLITE, GUESTS, VICTIMS];
+
+/** A service account of the hub. */
+export interface Subject {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface WorldOptions {
+  /** Whether the hostile writer of ManagedTokens may write their status, which the roles that Purser ships do not allow. */
+  readonly writesStatus: boolean;
+}
+
+/** Sets up hub and targets; records what hostile tenants may have. */
+export async function furnishTenants(bench: Bench, { writesStatus }: WorldOptions): Promise<void> {
+  const { api } = bench.hub;
+  await applyFile(api, 'deploy/base/people.yaml');
+  for (const name of NAMESPACES) await api.apply(paths.namespaces(name), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  for (const namespace of NAMESPACES) await addAccount(api, namespace, 'default');
+  await furnishTargets(bench);
+  await furnishClusters(bench);
+  await furnishTokenWriter(bench, writesStatus);
+  await furnishClusterWriter(api);
+  await furnishCallers(bench);
+}
+
+/** Registers the Clusters under attack as the administrator wants them; repeated during an attack, as a GitOps tool does. */
+export async function restoreClusters({ hub, two }: Bench): Promise<void> {
+  const objects = { 'two-prod': clusterOf('two-prod', two), 'two-dev': clusterOf('two-dev', two), hub: hubCluster(hub) };
+  for (const [name, object] of Object.entries(objects)) await hub.api.apply(paths.clusters(name), object);
+}
+
+/** Removes everything that tenants made. */
+export async function clearTenants(bench: Bench): Promise<void> {
+  const { api } = bench.hub;
+  for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace);
+  for (const name of INVENTED_CLUSTERS) await api.delete(paths.clusters(name));
+}
+
+/** Removes the world, so that other faults find the bench as it was. */
+export async function removeTenants(bench: Bench): Promise<void> {
+  const { api } = bench.hub;
+  for (const namespace of [POLITE, GUESTS, VICTIMS]) await clearNamespace(api, namespace);
+  for (const name of VICTIM_CLUSTERS) await api.delete(paths.clusters(name));
+}
+
+async function clearNamespace(api: Api, namespace: string): Promise<void> {
+  for (const { metadata } of await api.list(paths.tokens(namespace))) {
+    await api.delete(paths.tokens(namespace, metadata.name));
+    await api.status(
+      'PATCH',
+      paths.tokens(namespace, metadata.name),
+      { metadata: { finalizers: foreign(metadata) } },
+      'application/merge-patch+json',
+    );
+  }
+  for (const { metadata } of await api.list(paths.secrets(namespace))) {
+    await api.status('PATCH', paths.secrets(namespace, metadata.name), { metadata: { finalizers: null } }, 'application/merge-patch+json');
+    await api.delete(paths.secrets(namespace, metadata.name));
+  }
+}
+
+/** Returns the finalizers of Purser: an administrator removes the tenants' own. */
+function foreign({ finalizers = [] }: KubeObject['metadata']): readonly string[] {
+  return finalizers.filter((finalizer) => finalizer.startsWith('tokens.purser.dev/'));
+}
+
+async function furnishTargets({ one, two, hub }: Bench): Promise<void> {
+  // The hub issues tokens of its own service accounts, too.
+  await applyFile(hub.api, 'deploy/target/access.yaml');
+  await hub.api.apply(paths.namespaces(DEPLOY), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: DEPLOY } });
+  await two.api.apply(paths.namespaces(SANDBOX), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SANDBOX } });
+  await addAccount(two.api, SANDBOX, 'default');
+  for (const { api } of [one, two, hub]) {
+    await addAccount(api, DEPLOY, DEPLOYER);
+    for (const namespace of ['default', 'kube-system']) await addAccount(api, namespace, 'default');
+  }
+}
+
+async function furnishClusters(bench: Bench): Promise<void> {
+  const { hub, one, two, history } = bench;
+  await register(hub, 'two-prod', two);
+  await giveCredential(hub, 'two-dev', two, { token: await purserToken(two), namespaces: [SANDBOX] });
+  await restoreClusters(bench);
+  for (const [cluster, place] of [
+    ['one', one],
+    ['two', two],
+    ['two-prod', two],
+    ['two-dev', two],
+    ['hub', hub],
+  ] as const) {
+    history.add({ type: 'pins', cluster, servers: [place.proxy.url], cas: certificatesOf(place.proxy.ca) });
+  }
+}
+
+/** Returns digests of all certificates in a text of PEM blocks. */
+export function certificatesOf(pem: string): readonly string[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.map((block) => digestOf(block.replace(/\s/g, '')));
+}
+
+function hubCluster({ proxy }: Place): object {
+  const metadata = { name: 'hub' };
+  const caBundle = Buffer.from(proxy.ca).toString('base64');
+  const orchestratorApiEndpoints = { caBundle, serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: proxy.url }] };
+  const authInfo = { controller: { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' } };
+  return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata, spec: { orchestratorApiEndpoints, authInfo } };
+}
+
+/** The writer of ManagedTokens: editor in two namespaces, and everything on Secrets and service accounts there. */
+async function furnishTokenWriter({ hub, history }: Bench, writesStatus: boolean): Promise<void> {
+  const { api } = hub;
+  const writer = { namespace: HOSTILE_NAMESPACES[0], name: 'writer' };
+  await addAccount(api, writer.namespace, writer.name);
+  await addAccount(api, writer.namespace, BUILDER);
+  const rules = [
+    { apiGroups: [''], resources: ['secrets', 'serviceaccounts'], verbs: ['*'] },
+    ...(writesStatus ? [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens/status'], verbs: ['*'] }] : []),
+  ];
+  await applyRole(api, 'hostile-writer', rules);
+  for (const namespace of HOSTILE_NAMESPACES) {
+    for (const role of ['purser-managedtoken-editor', 'hostile-writer']) await bindIn(api, namespace, role, writer);
+  }
+  await allowBuilder(api);
+  history.add({ type: 'authority', holder: 'writer', reach: [ONE_ACCOUNT] });
+}
+
+/** Lets the hostile requester issue tokens for one service account. */
+export async function allowBuilder(api: Api): Promise<void> {
+  await allowIssue(api, 'hostile-builder', [`one/${DEPLOY}/${DEPLOYER}`], { namespace: HOSTILE_NAMESPACES[0], name: BUILDER });
+}
+
+/** The one service account that hostile tenants have permission for. */
+export const ONE_ACCOUNT: Reach = { place: 'one', namespace: DEPLOY, account: DEPLOYER };
+
+async function furnishClusterWriter(api: Api): Promise<void> {
+  await addAccount(api, HOSTILE_CALLERS, 'registrar');
+  const rules = [
+    { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] },
+  ];
+  await applyRole(api, 'hostile-registrar', rules);
+  await bind(api, 'hostile-registrar', 'hostile-registrar', { namespace: HOSTILE_CALLERS, name: 'registrar' });
+}
+
+async function furnishCallers({ hub, history }: Bench): Promise<void> {
+  const { api } = hub;
+  await addAccount(api, HOSTILE_CALLERS, 'caller');
+  const caller = { namespace: HOSTILE_CALLERS, name: 'caller' };
+  await allowIssue(api, 'hostile-caller', ['one/deploy/deployer', 'two-dev', 'dev'], caller);
+  history.add({ type: 'authority', holder: 'caller', reach: [ONE_ACCOUNT, { place: 'two', namespace: SANDBOX }] });
+  await allowIssue(api, 'polite-tenants', [`one/${DEPLOY}`, `two/${DEPLOY}`], { namespace: POLITE, name: 'default' });
+  await allowIssue(api, 'victim-tenants', [`two-prod/${DEPLOY}`, `hub/${DEPLOY}`], { namespace: VICTIMS, name: 'default' });
+}
+
+/** Lets a service account of the hub have tokens under these names. */
+export async function allowIssue(api: Api, name: string, resourceNames: readonly string[], subject: Subject): Promise<void> {
+  await applyRole(api, name, [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames, verbs: ['issue'] }]);
+  await bind(api, name, name, subject);
+}
+
+/** Withdraws what `allowIssue` granted. */
+export async function withdrawIssue(api: Api, name: string): Promise<void> {
+  await api.delete(paths.rbac('clusterrolebindings', name));
+}
+
+async function addAccount(api: Api, namespace: string, name: string): Promise<void> {
+  await api.apply(paths.accounts(namespace, name), accountOf(namespace, name));
+}
+
+async function applyRole(api: Api, name: string, rules: readonly object[]): Promise<void> {
+  await api.apply(paths.rbac('clusterroles', name), { apiVersion: RBAC, kind: 'ClusterRole', metadata: { name }, rules });
+}
+
+async function bind(api: Api, name: string, role: string, subject: Subject): Promise<void> {
+  await api.apply(paths.rbac('clusterrolebindings', name), bindingOf('ClusterRoleBinding', { name }, role, subject));
+}
+
+async function bindIn(api: Api, namespace: string, role: string, subject: Subject): Promise<void> {
+  await api.apply(
+    paths.rbac(`namespaces/${namespace}/rolebindings`, role),
+    bindingOf('RoleBinding', { namespace, name: role }, role, subject),
+  );
+}
+
+function bindingOf(kind: string, metadata: object, role: string, subject: Subject): object {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
+  return { apiVersion: RBAC, kind, metadata, roleRef, subjects: [{ kind: 'ServiceAccount', ...subject }] };
+}
