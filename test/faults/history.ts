@@ -52,7 +52,8 @@ export type Invariant =
   | 'I14'
   | 'I15'
   | 'I16'
-  | 'I17';
+  | 'I17'
+  | 'I18';
 
 /** Service accounts that a tenant may have tokens for: one, or all of a namespace, on one cluster of the bench. */
 export interface Reach {
@@ -116,7 +117,10 @@ export type Entry =
       /** Audiences of the request; absent where the bench does not know the request. */
       readonly requested?: readonly string[];
       readonly issuedAt: number;
+      readonly expiresAt: number;
     }
+  /** A text that a hostile tenant read, and that names something that the tenant does not know. */
+  | { readonly type: 'disclosure'; readonly holder: string; readonly where: string; readonly named: readonly string[] }
   /** A token that reached the attacker's server. */
   | {
       readonly type: 'received';
@@ -138,6 +142,8 @@ export type Entry =
     }
   /** A rotation that a polite tenant requested: time until the Secret held the new token, or until the bench stopped waiting. */
   | { readonly type: 'rotation'; readonly token: string; readonly tookMs: number; readonly isDone: boolean }
+  /** The bench's own requests that a rotation needs, past Purser: how slow machine, hub and target are by themselves. */
+  | { readonly type: 'control'; readonly tookMs: number }
   /** A polite caller's request for a token at the façade. */
   | { readonly type: 'call'; readonly status: number; readonly tookMs: number }
   /** A TokenReview of a revocable token whose permission was withdrawn. */

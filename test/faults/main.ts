@@ -10,7 +10,7 @@ import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
 import { ownFaults } from './own-fault.ts';
 import { pageOf } from './page.ts';
-import { headingLine, lineOf, type Row, rowsOf, violationLines } from './report.ts';
+import { headingLine, lineOf, type Row, rowsOf, tenantLines, violationLines } from './report.ts';
 import { runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { NOT_TRIED, SCENARIOS } from './scenarios/all.ts';
@@ -38,7 +38,9 @@ async function main(options: FaultOptions): Promise<boolean> {
     await scanForTokens(bench, historyFile);
     for (const { log } of bench.pursers) await cp(log, join(out, basename(log)));
     const rows = rowsOf(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
-    await writeReport(out, { seed, rows, all: only.length + own.length === 0 });
+    const figures = tenantLines(bench.history.entries);
+    for (const line of figures) console.log(line);
+    await writeReport(out, { seed, rows, figures, all: only.length + own.length === 0 });
     return rows.every(({ violations }) => violations.length === 0) && !bench.history.entries.some(({ type }) => type === 'violation');
   } finally {
     await bench.stop();
@@ -68,8 +70,10 @@ async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
     console.log(lineOf(row));
     for (const line of violationLines(row.violations)) console.log(`    ${line}`);
   }
+  const figures = histories.flatMap(tenantLines);
+  for (const line of figures) console.log(line);
   await mkdir(out, { recursive: true });
-  await writeReport(out, { seed, rows, all: true });
+  await writeReport(out, { seed, rows, figures, all: true });
   return rows.every(({ violations }) => violations.length === 0);
 }
 
@@ -82,7 +86,16 @@ async function runAndTell(bench: Bench, scenario: Scenario): Promise<void> {
   for (const line of violationLines(row.violations)) console.log(`    ${line}`);
 }
 
-async function writeReport(out: string, { seed, rows, all }: { seed: number; rows: readonly Row[]; all: boolean }): Promise<void> {
+interface Results {
+  readonly seed: number;
+  readonly rows: readonly Row[];
+  /** Figures of the tenant bench, in sentences. */
+  readonly figures: readonly string[];
+  /** Whether the whole matrix was run. */
+  readonly all: boolean;
+}
+
+async function writeReport(out: string, { seed, rows, figures, all }: Results): Promise<void> {
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, ${cpus()[0]?.model.trim()}`;
   const skipped = NOT_TRIED.map(
     (each): Row => ({ ...each, runs: 0, samples: 0, issued: 0, violations: [], worstLateMs: 0, recoveryMs: 0 }),
@@ -90,9 +103,9 @@ async function writeReport(out: string, { seed, rows, all }: { seed: number; row
   const shown = all ? [...rows, ...skipped] : rows;
   const samples = rows.reduce((sum, row) => sum + row.samples, 0);
   const violations = rows.flatMap((row) => row.violations);
-  await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, rows: shown }, null, 2)}\n`);
+  await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, figures, rows: shown }, null, 2)}\n`);
   const command = ['npm run faults', ...process.argv.slice(2, 3).map(() => '--'), ...process.argv.slice(2)].join(' ');
-  await writeFile(join(out, 'faults.md'), pageOf(shown, { seed, command, machine }));
+  await writeFile(join(out, 'faults.md'), pageOf(shown, { seed, command, machine, figures }));
   console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
 }
 

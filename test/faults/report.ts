@@ -2,6 +2,7 @@
 
 import { checkHistory } from './checks/check-history.ts';
 import { issuances } from './checks/issuances.ts';
+import { type Times, tenantFigures } from './checks/tenants.ts';
 import { renewals } from './checks/timing.ts';
 import type { Violation } from './checks/violation.ts';
 import { ofType, type Recorded } from './history.ts';
@@ -94,4 +95,23 @@ function cellsOf({ id, title, why, ...row }: Row): readonly string[] {
 export function violationLines(violations: readonly Violation[]): readonly string[] {
   const alike = Map.groupBy(violations, ({ invariant, token, message }) => `${invariant} ${token ?? ''} ${message.slice(0, 400)}`);
   return [...alike].map(([text, each]) => `${text}${each.length > 1 ? ` (${each.length} times)` : ''}`);
+}
+
+/** Returns the figures of the tenant bench in sentences; none when it was not run. */
+export function tenantLines(history: readonly Recorded[]): readonly string[] {
+  const figures = tenantFigures(history);
+  if (figures === undefined) return [];
+  const { actions, held, rotations, calls, control, memory } = figures;
+  return [
+    `The hostile tenants sent ${actions} requests and got ${held} tokens.`,
+    `Requested rotations of other tenants took ${timesText(rotations.calm)} without attackers and ${timesText(rotations.attack)} with them.`,
+    `The same requests without Purser took ${timesText(control.calm)} and ${timesText(control.attack)}.`,
+    `Token requests of a polite façade caller took ${timesText(calls.calm)} without attackers and ${timesText(calls.attack)} with them.`,
+    `Purser's memory was at most ${memory.calm} MB before, ${memory.attack} MB during and ${memory.after} MB after the attack.`,
+  ];
+}
+
+function timesText({ count, median, p95, worst }: Times): string {
+  const seconds = (ms: number) => (ms / 1_000).toFixed(2);
+  return `${seconds(median)} s (median), ${seconds(p95)} s (95%), ${seconds(worst)} s (worst of ${count})`;
 }

@@ -6,6 +6,7 @@ import { tenantFigures } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
 import { seeded } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
+import { disclosedIn } from './tenants/disclosure.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
 import { decodeClaims, tokensIn } from './tenants/token-text.ts';
@@ -22,7 +23,17 @@ const allowed = at(0, { type: 'authority', holder: 'caller', reach });
 function held(seconds: number, place: string, username: string, more: Partial<Extract<Entry, { type: 'held' }>> = {}): Recorded {
   const acceptedBy = [{ place, username }];
   const issuedAt = T0 + seconds * 1_000;
-  return at(seconds, { type: 'held', holder: 'caller', source: 'facade', digest: 'd', acceptedBy, audiences: ['a'], issuedAt, ...more });
+  return at(seconds, {
+    type: 'held',
+    holder: 'caller',
+    source: 'facade',
+    digest: 'd',
+    acceptedBy,
+    audiences: ['a'],
+    issuedAt,
+    expiresAt: issuedAt + 600_000,
+    ...more,
+  });
 }
 
 describe('checks of tokens that hostile tenants hold (I13)', () => {
@@ -35,6 +46,11 @@ describe('checks of tokens that hostile tenants hold (I13)', () => {
     ['reports a user who is no service account', [allowed, held(5, 'one', 'admin')], ['I13']],
     ['accepts a token that no cluster accepts', [allowed, held(5, 'one', 'x', { acceptedBy: [] })], []],
     ['reports an audience that was not requested', [allowed, held(5, 'one', user('deploy', 'deployer'), { requested: ['b'] })], ['I13']],
+    [
+      'reports a lifetime of more than a day',
+      [allowed, held(5, 'one', user('deploy', 'deployer'), { expiresAt: T0 + 90_000_000 })],
+      ['I13'],
+    ],
     ['reports a tenant without any permission', [held(5, 'one', user('deploy', 'deployer'))], ['I13']],
   ])('%s', (_, history, invariants) => {
     expect(found(...history)).toEqual(invariants);
@@ -95,11 +111,23 @@ describe('checks of polite rotations (I15)', () => {
   const rotation = (seconds: number, tookMs: number, isDone = true): Recorded =>
     at(seconds, { type: 'rotation', token: 'a', tookMs, isDone });
 
+  const control = (seconds: number, tookMs: number): Recorded => at(seconds, { type: 'control', tookMs });
+
   it.each([
     ['accepts a rotation within 5 s of the calm worst', [rotation(5, 1_000), rotation(30, 5_900)], []],
     ['accepts a rotation within twice the calm worst', [rotation(5, 8_000), rotation(30, 15_900)], []],
     ['reports a rotation beyond both', [rotation(5, 1_000), rotation(30, 6_100)], ['I15']],
     ['reports a rotation that did not come', [rotation(5, 1_000), rotation(30, 500, false)], ['I15']],
+    [
+      'accepts a rotation as late as the hub is slow by itself',
+      [rotation(5, 1_000), control(5, 100), control(30, 2_100), rotation(30, 9_900)],
+      [],
+    ],
+    [
+      'reports a rotation later than the hub is slow by itself',
+      [rotation(5, 1_000), control(5, 100), control(30, 2_100), rotation(30, 10_100)],
+      ['I15'],
+    ],
     ['ignores rotations after the attack', [rotation(5, 1_000), rotation(120, 60_000)], []],
   ])('%s', (_, rotations, invariants) => {
     expect(found(...phases, ...rotations)).toEqual(invariants);
@@ -181,6 +209,25 @@ describe('grammars of hostile tenants', () => {
     const paths = Array.from({ length: 2_000 }, () => draw.actions(CLUSTER_WRITER, scene)).flat();
     const names = paths.map(({ path, body }) => path.split('/clusters/')[1] ?? (body as { metadata?: { name: string } })?.metadata?.name);
     expect(names.filter((name) => name === 'one' || name === 'two')).toEqual([]);
+  });
+});
+
+describe('texts that tenants read (I18)', () => {
+  const hidden = new Map([
+    ['the address of one', '127.0.0.1:6443'],
+    ['the credential one-credential', 'one-credential'],
+  ]);
+
+  it.each([
+    ['find an address', 'dial tcp 127.0.0.1:6443: refused', '', ['the address of one']],
+    ['ignore a name that the reader wrote', 'Secret one-credential is owned by another object.', '{"name":"one-credential"}', []],
+    ['find nothing in a plain sentence', 'The requester is not authorized to issue this token.', '', []],
+  ])('%s', (_, text, known, named) => {
+    expect(disclosedIn(text, hidden, known)).toEqual(named);
+  });
+
+  it('are violations in the history', () => {
+    expect(found(at(1, { type: 'disclosure', holder: 'caller', where: 'a response 503', named: ['the address of one'] }))).toEqual(['I18']);
   });
 });
 

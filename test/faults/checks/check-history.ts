@@ -3,7 +3,16 @@
 import { ofType, type Recorded } from '../history.ts';
 import { authority, oneForEachCause, quiet } from './issuances.ts';
 import { honesty, keeping, monotony, validity } from './samples.ts';
-import { boundedFootprint, boundedWork, heldTokens, pinnedAddresses, promptRotations, receivedTokens, revokedTokens } from './tenants.ts';
+import {
+  boundedFootprint,
+  boundedWork,
+  disclosures,
+  heldTokens,
+  pinnedAddresses,
+  promptRotations,
+  receivedTokens,
+  revokedTokens,
+} from './tenants.ts';
 import { bounds, isolation, withdrawal } from './timing.ts';
 import type { Check, Violation } from './violation.ts';
 
@@ -25,6 +34,7 @@ const CHECKS: readonly Check[] = [
   boundedFootprint,
   boundedWork,
   pinnedAddresses,
+  disclosures,
 ];
 
 /** Everything that must not have happened, those that scenarios noted themselves (I6, I10) included. */

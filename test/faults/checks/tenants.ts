@@ -7,6 +7,8 @@ import { byToken, type Check, type Violation } from './violation.ts';
 const AUTHORITY_LAG_MS = 12_000;
 /** 40 s until the anchor is deleted, 10 s for which kube-apiserver caches a TokenReview, 2 s between reviews. */
 const REVOKED_MS = 52_000;
+/** The default of --max-token-lifetime, and a minute for rounding. */
+const MAX_LIFETIME_MS = 86_460_000;
 const LATE_FACTOR = 2;
 /** Least difference that is called late: the bench shares a machine. */
 const LATE_FLOOR_MS = 5_000;
@@ -27,6 +29,9 @@ export const heldTokens: Check = (history) => {
     const wider = held.audiences.filter((audience) => held.requested?.includes(audience) === false);
     const found = [
       ...beyond.map(({ place, username }) => `${held.holder} holds a token of ${username} on ${place} (${held.source})`),
+      ...(held.acceptedBy.length > 0 && held.expiresAt - held.issuedAt > MAX_LIFETIME_MS
+        ? [`${held.holder} holds a token for more than a day`]
+        : []),
       ...wider.map(() => `${held.holder} holds a token with an audience that was not requested`),
     ];
     return found.map((message) => ({ invariant: 'I13', at: held.at, message }));
@@ -44,6 +49,12 @@ function covers({ place, namespace, account }: Reach, where: string, username: s
   const prefix = `system:serviceaccount:${namespace}:`;
   return place === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
 }
+
+/** Finds texts that tell tenants of addresses, credentials or identities that they do not know. */
+export const disclosures: Check = (history) =>
+  ofType(history, 'disclosure').map(({ at, holder, where, named }) => {
+    return { invariant: 'I18', at, message: `${where} tells the ${holder} of ${named.join(', ')}` };
+  });
 
 /** Finds tokens that reached the attacker's server and are worth something. */
 export const receivedTokens: Check = (history) =>
@@ -86,6 +97,8 @@ export interface Times {
 export interface TenantFigures {
   readonly rotations: Readonly<Record<'calm' | 'attack', Times>>;
   readonly calls: Readonly<Record<'calm' | 'attack', Times>>;
+  /** The requests of a rotation without Purser. */
+  readonly control: Readonly<Record<'calm' | 'attack', Times>>;
   /** Greatest resident memory, in megabytes. */
   readonly memory: Readonly<Record<'calm' | 'attack' | 'after', number>>;
   readonly actions: number;
@@ -97,12 +110,15 @@ export function tenantFigures(history: readonly Recorded[]): TenantFigures | und
   const phases = ofType(history, 'phase');
   if (phases.length === 0) return undefined;
   const within = <T extends { readonly at: number }>(entries: readonly T[], phase: Phase) => inPhase(phases, entries, phase);
-  const rotations = (phase: Phase) => within(ofType(history, 'rotation'), phase).map(({ tookMs }) => tookMs);
-  const calls = (phase: Phase) => within(ofType(history, 'call'), phase).map(({ tookMs }) => tookMs);
+  const times = (type: 'rotation' | 'call' | 'control') => {
+    const of = (phase: Phase) => timesOf(within<Of<typeof type>>(ofType(history, type), phase).map(({ tookMs }) => tookMs));
+    return { calm: of('calm'), attack: of('attack') };
+  };
   const memory = (phase: Phase) => Math.max(0, ...within(ofType(history, 'usage'), phase).map(({ rssMegabytes }) => rssMegabytes));
   return {
-    rotations: { calm: timesOf(rotations('calm')), attack: timesOf(rotations('attack')) },
-    calls: { calm: timesOf(calls('calm')), attack: timesOf(calls('attack')) },
+    rotations: times('rotation'),
+    calls: times('call'),
+    control: times('control'),
     memory: { calm: memory('calm'), attack: memory('attack'), after: memory('after') },
     actions: within(ofType(history, 'step'), 'attack').length,
     held: ofType(history, 'held').length,
@@ -121,21 +137,23 @@ function inPhase<T extends { readonly at: number }>(phases: readonly Of<'phase'>
   return entries.filter(({ at }) => spans.some(([from, to]) => at >= from && at < to));
 }
 
-/** Finds rotations of polite tenants that the attack made late: beyond twice the calm worst, and by at least 5 s. */
+/**
+ * Finds rotations of polite tenants that the attack made late: beyond twice the calm worst, by at least 5 s, and by more than
+ * the same requests without Purser became slower.
+ */
 export const promptRotations: Check = (history) => {
   const phases = ofType(history, 'phase');
-  const calm = timesOf(inPhase(phases, ofType(history, 'rotation'), 'calm').map(({ tookMs }) => tookMs));
-  const limitMs = Math.max(calm.worst * LATE_FACTOR, calm.worst + LATE_FLOOR_MS);
+  const worst = (type: 'rotation' | 'control', phase: Phase) =>
+    Math.max(0, ...inPhase<Of<'rotation' | 'control'>>(phases, ofType(history, type), phase).map(({ tookMs }) => tookMs));
+  const calmMs = worst('rotation', 'calm');
+  const slowerMs = Math.max(0, worst('control', 'attack') - worst('control', 'calm'));
+  const limitMs = Math.max(calmMs * LATE_FACTOR, calmMs + LATE_FLOOR_MS) + slowerMs * LATE_FACTOR;
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   return inPhase(phases, ofType(history, 'rotation'), 'attack')
     .filter(({ tookMs, isDone }) => !isDone || tookMs > limitMs)
     .map(({ at, token, tookMs, isDone }) => {
-      const took = `${(tookMs / 1_000).toFixed(1)} s${isDone ? '' : ' and more'}`;
-      return {
-        invariant: 'I15',
-        at,
-        token,
-        message: `a rotation took ${took}, without attackers ${(calm.worst / 1_000).toFixed(1)} s at most`,
-      };
+      const took = isDone ? seconds(tookMs) : `more than ${seconds(tookMs)}`;
+      return { invariant: 'I15', at, token, message: `a rotation took ${took}, without attackers ${seconds(calmMs)} at most` };
     });
 };
 

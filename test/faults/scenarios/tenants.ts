@@ -18,6 +18,7 @@ import {
   consume,
   createPolite,
   GUEST_TOKENS,
+  measureControl,
   POLITE_TOKENS,
   politeText,
   rotatePolitely,
@@ -75,6 +76,7 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
     });
     bench.history.add({ type: 'phase', phase: 'over' });
   } finally {
+    for (const { name } of POLITE_ALL) bench.excuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
     await removeTenants(bench);
     hostile.close();
     await bench.endPursers();
@@ -107,6 +109,7 @@ async function politeLoad(bench: Bench, signal: AbortSignal): Promise<void> {
   await Promise.all([
     rotatePolitely(bench, POLITE_TOKENS, signal),
     callPolitely(bench, signal),
+    measureControl(bench, signal),
     consume(bench, signal),
     watchFootprint(bench, signal),
   ]);
@@ -154,6 +157,12 @@ function facadeSender(client: FacadeClient, collector: Collector): Send {
       ...(headers && { headers }),
       bearer: isReplay ? last : undefined,
     });
+    collector.read(
+      'caller',
+      `a response ${status} to ${path.startsWith('/auth') ? 'a list' : 'a token request'}`,
+      JSON.stringify(answer),
+      '',
+    );
     for (const token of tokensIn(answer)) {
       last = token;
       await collector.hold(token, audiencesOf(body));

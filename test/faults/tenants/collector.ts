@@ -6,6 +6,7 @@ import type { Bench } from '../bench.ts';
 import type { Acceptance } from '../history.ts';
 import type { Place } from '../place.ts';
 import { digestOf } from '../prober.ts';
+import { disclosedIn, type Hidden } from './disclosure.ts';
 import type { HostileServer } from './hostile-server.ts';
 import { HOSTILE_NAMESPACES } from './names.ts';
 import { decodeClaims, tokensIn } from './token-text.ts';
@@ -20,6 +21,8 @@ export class Collector {
   readonly #hostile: HostileServer;
   readonly #known = new Set<string>();
   readonly #own: ReadonlySet<string>;
+  readonly #hidden: Hidden;
+  readonly #disclosed = new Set<string>();
   #receivedSoFar = 0;
 
   /** `own` are the tenants' own tokens, which they may hold. */
@@ -27,6 +30,7 @@ export class Collector {
     this.#bench = bench;
     this.#hostile = hostile;
     this.#own = new Set(own);
+    this.#hidden = hiddenTexts(bench);
   }
 
   /** Collects until the signal, and once more. */
@@ -43,8 +47,30 @@ export class Collector {
     await this.#record('caller', 'facade', token, requested);
   }
 
+  /** Looks through a text that a tenant read; `known` is what the tenant wrote itself. */
+  read(holder: string, where: string, text: string, known: string): void {
+    const named = disclosedIn(text, this.#hidden, known);
+    const key = `${holder} ${where} ${named.join()}`;
+    if (named.length === 0 || this.#disclosed.has(key)) return;
+    this.#disclosed.add(key);
+    this.#bench.history.add({ type: 'disclosure', holder, where, named });
+  }
+
+  async #readStatus(namespace: string): Promise<void> {
+    const { api } = this.#bench.hub;
+    for (const { spec, status } of await api.list(paths.tokens(namespace)).catch(() => [])) {
+      for (const condition of status?.conditions ?? []) {
+        this.read('writer', `a condition ${condition.reason ?? ''}`, JSON.stringify(condition), JSON.stringify(spec));
+      }
+    }
+    for (const event of await api.list(`/api/v1/namespaces/${namespace}/events`).catch(() => [])) {
+      this.read('writer', 'an event', JSON.stringify(event), KNOWN_TO_WRITERS);
+    }
+  }
+
   async #collect(): Promise<void> {
     for (const namespace of HOSTILE_NAMESPACES) {
+      await this.#readStatus(namespace);
       const secrets = await this.#bench.hub.api.list(paths.secrets(namespace)).catch(() => []);
       for (const token of secrets.flatMap(tokensOf)) await this.#record('writer', 'secret', token);
     }
@@ -69,7 +95,7 @@ export class Collector {
     this.#known.add(key);
     // The search for leaks looks for all of them.
     this.#bench.prober.seen.add(token);
-    const { aud = [], iat = 0 } = decodeClaims(token);
+    const { aud = [], iat = 0, exp = 0 } = decodeClaims(token);
     const acceptedBy = await this.#acceptedBy(token);
     const digest = digestOf(token);
     this.#bench.history.add({
@@ -81,6 +107,7 @@ export class Collector {
       audiences: aud,
       ...(requested && { requested }),
       issuedAt: iat * 1_000,
+      expiresAt: exp * 1_000,
     });
   }
 
@@ -88,6 +115,18 @@ export class Collector {
     const found = await Promise.all(this.#bench.places.map((place) => acceptance(place, token)));
     return found.flat();
   }
+}
+
+/** Names of Secrets that the grammar writes into ManagedTokens. */
+const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
+
+/** Returns what no hostile tenant may learn: addresses of clusters, names of credentials, Purser's own identity. */
+function hiddenTexts({ places }: Bench): Hidden {
+  const addresses = places.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
+  const credentials = ['one', 'two', 'two-prod', 'two-dev'].map(
+    (name) => [`the credential ${name}-credential`, `${name}-credential`] as const,
+  );
+  return new Map([...addresses, ...credentials, ["Purser's identity", 'User \\"system:serviceaccount:purser-system:purser']]);
 }
 
 /** Returns whom a cluster takes a token for, at any of the token's audiences. */

@@ -91,6 +91,26 @@ async function rotation(bench: Bench, token: PoliteToken, value: string, signal:
   }
 }
 
+const CONTROL_EVERY_MS = 500;
+
+/** Does what a rotation needs without Purser, until the signal: review, token, Secret, status. */
+export async function measureControl({ hub, one, history }: Bench, signal: AbortSignal): Promise<void> {
+  const [name, namespace] = ['control', POLITE];
+  await one.api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace } };
+  for (let n = 0; !signal.aborted; n += 1) {
+    const startedAt = performance.now();
+    await hub.api.status('POST', paths.reviews, { spec: { token: 'none' } });
+    await one.api.status('POST', `${paths.accounts(DEPLOY, name)}/token`, { spec: { expirationSeconds: 600 } });
+    for (const key of ['token', 'status']) {
+      await hub.api.apply(paths.secrets(namespace, name), { ...secret, stringData: { [key]: String(n) } }).catch(() => {});
+    }
+    await hub.api.status('GET', paths.secrets(namespace, name));
+    history.add({ type: 'control', tookMs: Math.round(performance.now() - startedAt) });
+    await delay(CONTROL_EVERY_MS);
+  }
+}
+
 const CALL_EVERY_MS = 500;
 
 /** Requests a token at the façade again and again until the signal. */

@@ -1,11 +1,12 @@
 // The tenants' world: namespaces, service accounts and permissions of hostile and polite tenants, and the Clusters under attack.
 
-import { type Api, type KubeObject, paths } from '../api.ts';
+import { type Api, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, purserToken, register } from '../furnish.ts';
 import type { Reach } from '../history.ts';
 import type { Place } from '../place.ts';
 import { digestOf } from '../prober.ts';
+import { MERGE } from './grammar.ts';
 import {
   BUILDER,
   DEPLOYER,
@@ -55,36 +56,33 @@ export async function restoreClusters({ hub, two }: Bench): Promise<void> {
 /** Removes everything that tenants made. */
 export async function clearTenants(bench: Bench): Promise<void> {
   const { api } = bench.hub;
-  for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace);
+  for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace, PURSER_FINALIZERS);
   for (const name of INVENTED_CLUSTERS) await api.delete(paths.clusters(name));
 }
 
 /** Removes the world, so that other faults find the bench as it was. */
 export async function removeTenants(bench: Bench): Promise<void> {
   const { api } = bench.hub;
-  for (const namespace of [POLITE, GUESTS, VICTIMS]) await clearNamespace(api, namespace);
+  for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace, '');
+  for (const namespace of [POLITE, GUESTS, VICTIMS]) await clearNamespace(api, namespace, PURSER_FINALIZERS);
   for (const name of VICTIM_CLUSTERS) await api.delete(paths.clusters(name));
 }
 
-async function clearNamespace(api: Api, namespace: string): Promise<void> {
+/** Prefix of the finalizers that an administrator leaves to Purser. */
+const PURSER_FINALIZERS = 'tokens.purser.dev/';
+
+/** Deletes all ManagedTokens and Secrets, and removes all finalizers but those of a prefix; an empty prefix keeps none. */
+async function clearNamespace(api: Api, namespace: string, kept: string): Promise<void> {
   for (const { metadata } of await api.list(paths.tokens(namespace))) {
-    await api.delete(paths.tokens(namespace, metadata.name));
-    await api.status(
-      'PATCH',
-      paths.tokens(namespace, metadata.name),
-      { metadata: { finalizers: foreign(metadata) } },
-      'application/merge-patch+json',
-    );
+    const path = paths.tokens(namespace, metadata.name);
+    const finalizers = (metadata.finalizers ?? []).filter((finalizer) => kept !== '' && finalizer.startsWith(kept));
+    await api.delete(path);
+    await api.status('PATCH', path, { metadata: { finalizers } }, MERGE);
   }
   for (const { metadata } of await api.list(paths.secrets(namespace))) {
-    await api.status('PATCH', paths.secrets(namespace, metadata.name), { metadata: { finalizers: null } }, 'application/merge-patch+json');
+    await api.status('PATCH', paths.secrets(namespace, metadata.name), { metadata: { finalizers: null } }, MERGE);
     await api.delete(paths.secrets(namespace, metadata.name));
   }
-}
-
-/** Returns the finalizers of Purser: an administrator removes the tenants' own. */
-function foreign({ finalizers = [] }: KubeObject['metadata']): readonly string[] {
-  return finalizers.filter((finalizer) => finalizer.startsWith('tokens.purser.dev/'));
 }
 
 async function furnishTargets({ one, two, hub }: Bench): Promise<void> {
