@@ -29,6 +29,14 @@ export const LabelValue = {
   argoSecretType: 'cluster',
 } as const;
 
+/** The global removal limit, once it is reached. */
+export const RemovalLimit = {
+  /** ConfigMap in Purser's namespace with the state of the limit. */
+  configMap: 'purser-removal-limit',
+  /** Annotation on the ConfigMap, by administrators: a new value lets Purser remove the Secrets that wait. */
+  release: `${RegistryGroup}/release`,
+} as const;
+
 /** Annotations of Purser's own. */
 export const Annotation = {
   /** On a ManagedToken, by people: a new value asks for a new token now. */

@@ -88,7 +88,8 @@ export const ClusterReason = {
 
 /** What operators are alerted to. */
 export const AlertReason = {
-  MassWithdrawal: 'so many tokens lost their permission at once that none is removed until somebody looks',
+  MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission within a minute',
+  RemovalDelayed: 'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission within a minute',
   AnchorOrphaned: 'the Secret that tokens were bound to could not be deleted on the target cluster and stays behind',
   RevocationUnavailable: 'only tokens with revocation BoundSecret can be revoked; this one lives to its expiry',
   RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is cut short',

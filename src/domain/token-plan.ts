@@ -6,7 +6,7 @@ import type { TokenRecord } from './token-record.ts';
 
 /** Why there is no token, or no newer one. */
 export interface TokenFailure {
-  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal';
+  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal' | 'RemovalDelayed';
   /** What people can do about it. */
   readonly message: string;
 }

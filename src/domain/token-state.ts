@@ -55,6 +55,11 @@ export function isHeld({ hasToken, record, superseded, forged, refused }: TokenS
   return hasToken && record !== undefined && superseded === undefined && !forged && !refused;
 }
 
+/** Returns whether the Secret holds a token that Purser issued and that has not expired, for this spec or a former one. */
+export function isIssued({ hasToken, record, forged, expired }: TokenState): boolean {
+  return hasToken && record !== undefined && !forged && !expired;
+}
+
 /** The names of all Secrets that are this ManagedToken's. */
 export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];

@@ -1,4 +1,4 @@
-// When a permission is gone, and when so many are gone at once that it must be a mistake.
+// When a permission is gone, and when so many are gone at once that removal has to wait.
 
 /** What follows from the reviews so far. */
 export type Withdrawal = { readonly type: 'keep' } | { readonly type: 'lookAgain'; readonly at: number } | { readonly type: 'remove' };
@@ -18,22 +18,36 @@ export function withdrawalAfter(refusedAt: readonly number[], now: number): With
   return last - first >= APART_MS ? { type: 'remove' } : { type: 'lookAgain', at: Math.max(first + APART_MS, now + 1_000) };
 }
 
-/** How many tokens lose their permission. */
-export interface Withdrawals {
-  /** When Secrets were removed. */
-  readonly removedAt: readonly number[];
-  /** How many more are to go now. */
-  readonly waiting: number;
-  /** How many ManagedTokens there are. */
-  readonly total: number;
+/** Numbers of tokens by namespace. */
+export type TokenCounts = ReadonlyMap<string, number>;
+
+/**
+ * Returns until when a namespace's own limit delays the removal of a Secret; undefined if it does not. `lost` is the number of
+ * the namespace's tokens that lost permission within a minute or wait for removal. No delay outlasts ten minutes after the
+ * second refusal, whatever else happens in the namespace: a tenant cannot keep a token by owning many.
+ */
+export function delayedUntil(lost: number, firstRefusedAt: number, now: number): number | undefined {
+  const until = firstRefusedAt + APART_MS + DELAY_MS;
+  return lost > MAX_PER_NAMESPACE && until > now && until <= now + APART_MS + DELAY_MS ? until : undefined;
 }
 
-/** Whether so many would go within a minute that none may: more than 20, and more than a tenth of all. */
-export function isMassWithdrawal({ removedAt, waiting, total }: Withdrawals, now: number): boolean {
-  const removed = removedAt.filter((at) => Math.abs(now - at) < WINDOW_MS).length;
-  return removed + waiting > MAX_REMOVED && removed + waiting > total * MAX_SHARE;
+/**
+ * Returns whether so many tokens lost permission that none may be removed: more than 20 and more than a tenth of all that are
+ * issued, in at least five namespaces. At most 20 count per namespace.
+ */
+export function isMassWithdrawal(lost: TokenCounts, issued: TokenCounts): boolean {
+  const counted = countedTokens(lost);
+  return lost.size >= MIN_NAMESPACES && counted > MAX_REMOVED && counted > countedTokens(issued) * MAX_SHARE;
 }
 
-const WINDOW_MS = 60_000;
+function countedTokens(counts: TokenCounts): number {
+  return [...counts.values()].reduce((sum, count) => sum + Math.min(count, MAX_PER_NAMESPACE), 0);
+}
+
+/** Period over which removals count, in milliseconds. */
+export const WINDOW_MS = 60_000;
+const DELAY_MS = 600_000;
+const MAX_PER_NAMESPACE = 20;
 const MAX_REMOVED = 20;
+const MIN_NAMESPACES = 5;
 const MAX_SHARE = 0.1;

@@ -55,7 +55,11 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
       registers,
       labelNames: ['cluster', 'namespace', 'name'],
     }),
-    stops: counter('withdrawals_stopped_total', 'Removals of Secrets that were not carried out: too many at once.', { registers }),
+    heldRemovals: counter('held_removals_total', 'Removals of Secrets that a removal limit delayed or paused.', {
+      registers,
+      labelNames: ['limit'],
+    }),
+    removalPaused: gauge('removal_paused', 'Whether the global removal limit pauses the removal of Secrets: 1 or 0.', { registers }),
   };
 }
 

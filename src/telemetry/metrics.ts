@@ -111,9 +111,14 @@ export class Metrics {
     this.#declared.orphans.inc(isNamed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
   }
 
-  /** Counts a Secret that was not removed because too many would have been. */
-  withdrawalStopped(): void {
-    this.#declared.stops.inc();
+  /** Counts a removal of a Secret that a removal limit delayed or paused. */
+  removalHeld(limit: 'namespace' | 'global'): void {
+    this.#declared.heldRemovals.inc({ limit });
+  }
+
+  /** Sets whether the global removal limit pauses the removal of Secrets. */
+  removalPaused(isPaused: boolean): void {
+    this.#declared.removalPaused.set(isPaused ? 1 : 0);
   }
 
   /** Counts an answer of the façade. */

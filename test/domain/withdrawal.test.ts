@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isMassWithdrawal, withdrawalAfter } from '../../src/domain/withdrawal.ts';
+import { delayedUntil, isMassWithdrawal, withdrawalAfter } from '../../src/domain/withdrawal.ts';
 import { at, NOON } from '../support/builders.ts';
 
 describe('withdrawalAfter', () => {
@@ -35,16 +35,30 @@ describe('withdrawalAfter', () => {
 });
 
 describe('isMassWithdrawal', () => {
-  const times = (count: number, time: string) => Array.from({ length: count }, () => at(time));
+  const counts = (...each: readonly number[]) => new Map(each.map((count, index) => [`team-${index}`, count]));
 
   it.each([
-    ['twenty of a few', { removedAt: times(20, '12:00:00'), waiting: 0, total: 30 }, false],
-    ['one more', { removedAt: times(20, '12:00:00'), waiting: 1, total: 30 }, true],
-    ['all at once', { removedAt: [], waiting: 500, total: 500 }, true],
-    ['a tenth of many', { removedAt: times(50, '12:00:00'), waiting: 50, total: 1000 }, false],
-    ['more than a tenth of many', { removedAt: times(50, '12:00:00'), waiting: 51, total: 1000 }, true],
-    ['many, but a minute ago', { removedAt: times(500, '11:59:30'), waiting: 1, total: 30 }, false],
-  ])('%s', (_, withdrawals, isMass) => {
-    expect(isMassWithdrawal(withdrawals, at('12:00:30'))).toBe(isMass);
+    ['20 tokens of five namespaces', counts(4, 4, 4, 4, 4), counts(4, 4, 4, 4, 4), false],
+    ['21 tokens of five namespaces', counts(5, 4, 4, 4, 4), counts(5, 4, 4, 4, 4), true],
+    ['any number of tokens of four namespaces', counts(500, 500, 500, 500), counts(500, 500, 500, 500), false],
+    ['500 tokens of one namespace and four of others', counts(500, 1, 1, 1, 1), counts(500, 40, 40, 40, 40), true],
+    ['a tenth of all issued', counts(5, 5, 5, 5, 5), counts(...Array.from({ length: 13 }, () => 20)), false],
+    ['a tenth of all, however many one namespace has', counts(5, 5, 5, 5, 5), counts(100_000, 20, 20, 20, 20), true],
+  ])('returns for %s', (_, lost, issued, isMass) => {
+    expect(isMassWithdrawal(lost, issued)).toBe(isMass);
+  });
+});
+
+describe('delayedUntil', () => {
+  const first = at('12:00:00');
+
+  it.each([
+    ['nothing for 20 tokens', 20, '12:00:15', undefined],
+    ['ten minutes after the second refusal for 21', 21, '12:00:15', at('12:10:15')],
+    ['the same instant while the namespace stays over its limit', 500, '12:09:00', at('12:10:15')],
+    ['nothing after that instant', 500, '12:10:15', undefined],
+    ['nothing when the clock was set back', 21, '11:00:00', undefined],
+  ])('returns %s', (_, lost, time, until) => {
+    expect(delayedUntil(lost, first, at(time))).toBe(until);
   });
 });

@@ -58,6 +58,7 @@ describe('Metrics', () => {
     metrics.probed(10);
     metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
     metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
+    metrics.removalHeld('global');
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -69,6 +70,7 @@ describe('Metrics', () => {
         'gauge purser_cluster_condition{cluster,status,type}',
         'gauge purser_cluster_heartbeat_timestamp_seconds{cluster}',
         'gauge purser_leader{}',
+        'gauge purser_removal_paused{}',
         'gauge purser_token_expiration_timestamp_seconds{cluster,name,namespace}',
         'gauge purser_token_ready{cluster,name,namespace}',
         'gauge purser_token_renewal_timestamp_seconds{cluster,name,namespace}',
@@ -78,7 +80,7 @@ describe('Metrics', () => {
         'counter purser_orphaned_anchors_total{cluster,name,namespace}',
         'counter purser_reconcile_total{controller,outcome}',
         'counter purser_token_issuances_total{cluster,reason,result}',
-        'counter purser_withdrawals_stopped_total{}',
+        'counter purser_held_removals_total{limit}',
         'histogram purser_cluster_probe_duration_seconds{le}',
         'histogram purser_http_request_duration_seconds{le,route}',
         'histogram purser_token_issue_duration_seconds{le}',

@@ -1,6 +1,6 @@
 // The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
 
-import { defer, type Observable, takeUntil } from 'rxjs';
+import { defer, finalize, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../../api/resources.ts';
 import { giveUpAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
@@ -22,8 +22,8 @@ import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
 import { expiresAt, laneOf, namespaceOf, placeOf } from './place.ts';
-import { RecentWithdrawals } from './recent-withdrawals.ts';
 import { createReconcile } from './reconcile.ts';
+import { RemovalLimits } from './removal-limits.ts';
 import { wakes } from './triggers.ts';
 
 export interface TokenControllerOptions {
@@ -61,6 +61,7 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
   const live$ = wakes(informers, view, deps.memory);
   const { credentials, ...others } = informers;
   const all = [...Object.values(others), ...credentials];
+  deps.removals.load();
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
     reconcile: inTime(createReconcile(deps), clock),
@@ -71,15 +72,15 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
     tenantShare: TENANT_SHARE,
     placeOf: (key) => placeOf(key, deps),
     onQueue: ({ depth }) => options.metrics?.queue('managed-token', depth),
-  });
+  }).pipe(finalize(() => options.metrics?.removalPaused(false)));
 }
 
 function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: TokenControllerOptions, view: HubView): TokenDeps {
   const memory = new TokenMemory();
   const { protectedNamespaces } = settings;
   const authority = new Authority({ hub, view, memory, protectedNamespaces });
-  const withdrawals = new RecentWithdrawals(memory);
-  return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, withdrawals, startedAt: clock.now() };
+  const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace: settings.namespace });
+  return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
 }
 
 type Reconcile = ReturnType<typeof createReconcile>;

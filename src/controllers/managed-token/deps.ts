@@ -10,7 +10,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Authority } from './authority.ts';
 import type { HubView } from './hub-view.ts';
 import type { TokenMemory } from './memory.ts';
-import type { RecentWithdrawals } from './recent-withdrawals.ts';
+import type { RemovalLimits } from './removal-limits.ts';
 
 /** What an operator can set. */
 export interface TokenSettings {
@@ -21,10 +21,12 @@ export interface TokenSettings {
   /** Our own address, which decides which of a cluster's addresses is written. */
   readonly ownAddress?: string | undefined;
   readonly limits: TokenLimits;
+  /** Purser's own namespace. */
+  readonly namespace: string;
 }
 
 /** Where is counted what happens to tokens. */
-export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'withdrawalStopped'>;
+export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'removalHeld' | 'removalPaused'>;
 
 export interface TokenDeps {
   readonly hub: KubeClient;
@@ -37,7 +39,7 @@ export interface TokenDeps {
   readonly view: HubView;
   readonly memory: TokenMemory;
   readonly authority: Authority;
-  readonly withdrawals: RecentWithdrawals;
+  readonly removals: RemovalLimits;
   /** When this term of the controller began. */
   readonly startedAt: number;
 }

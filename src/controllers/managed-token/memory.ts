@@ -29,8 +29,8 @@ export class TokenMemory {
     return this.#recollections.size;
   }
 
-  /** How many have been refused and not removed. */
-  get refused(): number {
-    return this.#refused.size;
+  /** Those that have been refused and not removed. */
+  get refused(): ReadonlySet<Recollection> {
+    return this.#refused;
   }
 }

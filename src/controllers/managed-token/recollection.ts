@@ -40,6 +40,7 @@ export class Recollection {
   #repairedFor: number | undefined;
   readonly #refused: Set<Recollection>;
   #refusedAt: readonly number[] = [];
+  #countedIn: string | undefined;
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
 
@@ -53,7 +54,13 @@ export class Recollection {
     return this.#refusedAt;
   }
 
-  refused(now: number): void {
+  /** Namespace in which a removal limit counts the refused token; undefined if the Secret holds no token of ours. */
+  get countedIn(): string | undefined {
+    return this.#countedIn;
+  }
+
+  refused(now: number, countedIn?: string): void {
+    this.#countedIn = countedIn;
     const [first = now] = this.#refusedAt;
     this.isConfirmed = false;
     // A first one in the future is from before the clock was set back.

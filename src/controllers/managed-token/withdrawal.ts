@@ -1,60 +1,70 @@
-// What a refused review leads to: a look again, and after the second refusal the end of the Secret; unless so many would
-// go at once that it must be a mistake.
+// The withdrawal of a permission: another review after the first refusal, and the removal of the Secret after the second, unless a
+// removal limit delays or pauses it.
 
 import { AlertReason } from '../../api/reasons.ts';
 import { anchorsOf } from '../../domain/anchors.ts';
 import { sentence } from '../../domain/sentence.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
-import { ownedNames, tokenState } from '../../domain/token-state.ts';
+import { isIssued, ownedNames, tokenState } from '../../domain/token-state.ts';
 import { withdrawalAfter } from '../../domain/withdrawal.ts';
+import { objectKey } from '../../kube/paths.ts';
 import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
+import type { Removal } from './removal-limits.ts';
 import type { Step } from './step.ts';
 
-/** Acts on a review that said no. */
+/** Acts on a review that refused. */
 export async function withdraw(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
-  const { memory, withdrawals, view, log, clock } = deps;
+  const { memory, removals, clock } = deps;
   const now = clock.now();
-  const recollection = memory.of(observation.token.metadata.uid ?? '');
+  const { token } = observation;
+  const recollection = memory.of(token.metadata.uid ?? '');
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
-  const names = ownedNames(observation);
-  const places = anchorsOf(observation.token);
-  if (names.length === 0 && places.length === 0) {
+  if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
     recollection.forgetRefusals();
-    const token = await writeLeftAnchors(deps, observation.token, [], signal);
-    return { observation: { ...observation, token }, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+    const released = await writeLeftAnchors(deps, token, [], signal);
+    return { observation: { ...observation, token: released }, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
   }
-  recollection.refused(now);
+  recollection.refused(now, isIssued(tokenState(observation, now)) ? token.metadata.namespace : undefined);
   const next = withdrawalAfter(recollection.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
-  if (withdrawals.isMass(view.tokens.size, now)) {
-    log.error({ key: keyOf(observation), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
-    deps.metrics?.withdrawalStopped();
-    const failure: TokenFailure = { reason: 'MassWithdrawal', message: `${sentence(AlertReason.MassWithdrawal)} ${message}` };
-    return { observation, isDone: true, failure, requeueAt: now + BRAKED_MS };
-  }
-  // Anchors go first, while it is known where they are; a target that does not answer must not keep the Secret.
-  const { left, notes } = await dropAnchors(deps, observation.token, places, signal);
-  const unlisted = unlistedNotes(deps, observation.token, tokenState(observation, now).record);
-  const removed = await deleteSecrets(deps, observation, names, signal);
-  // What could not be deleted the last time, and cannot be now, is no news.
-  if (names.length > 0 || left.length < places.length) auditWithdrawal(deps, observation);
-  withdrawals.removed(now);
-  // The next reconcile tries again to delete the anchors that are left.
-  const token = places.length > 0 ? await writeLeftAnchors(deps, removed.token, left, signal) : removed.token;
-  // A conflict above must not restart the two reviews.
-  recollection.forgetRefusals();
-  const result = { observation: { ...removed, token }, isDone: true, failure: forbidden, notes: [...notes, ...unlisted] };
-  return { ...result, requeueAt: now + FORBIDDEN_MS };
+  const removal = await removals.check(token, recollection);
+  if (removal.type !== 'allowed') return held(deps, observation, removal, message);
+  return { ...(await remove(deps, observation, signal)), isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
 }
 
-/** RBAC is watched; other authorisers are asked again now and then. */
+/** Interval between reviews of a refused token; RBAC is watched, other authorizers are not. */
 const FORBIDDEN_MS = 300_000;
-const BRAKED_MS = 60_000;
+const HELD_MS = 60_000;
 
-function keyOf({ token }: TokenObservation): string {
-  return `${token.metadata.namespace}/${token.metadata.name}`;
+function held(deps: TokenDeps, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
+  const now = deps.clock.now();
+  const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
+  deps.log.warn({ key: objectKey(observation.token), reason }, 'removal held');
+  deps.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
+  const failure: TokenFailure = { reason, message: `${sentence(AlertReason[reason])} ${message}` };
+  const requeueAt = Math.min(now + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
+  return { observation, isDone: true, failure, requeueAt };
+}
+
+async function remove(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Pick<Step, 'observation' | 'notes'>> {
+  const { token } = observation;
+  const recollection = deps.memory.of(token.metadata.uid ?? '');
+  const names = ownedNames(observation);
+  const places = anchorsOf(token);
+  // Anchors go first; a target that does not respond must not keep the Secret.
+  const { left, notes } = await dropAnchors(deps, token, places, signal);
+  const unlisted = unlistedNotes(deps, token, tokenState(observation, deps.clock.now()).record);
+  const removed = await deleteSecrets(deps, observation, names, signal);
+  // An anchor that could not be deleted twice is reported once.
+  if (names.length > 0 || left.length < places.length) auditWithdrawal(deps, observation);
+  if (names.length > 0) deps.removals.removed(recollection);
+  // The next reconcile tries again to delete the anchors that are left.
+  const written = places.length > 0 ? await writeLeftAnchors(deps, removed.token, left, signal) : removed.token;
+  // A conflict above must not restart the two reviews.
+  recollection.forgetRefusals();
+  return { observation: { ...removed, token: written }, notes: [...notes, ...unlisted] };
 }

@@ -92,7 +92,7 @@ class Crowd {
       clock: this.clock,
       random: () => 0,
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
-      settings: { verifyIntervalMs: 15 * MINUTE, protectedNamespaces: PROTECTED_NAMESPACES, limits: {} },
+      settings: { verifyIntervalMs: 15 * MINUTE, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, namespace: 'purser-system' },
     })(this.#stopping.signal).subscribe(({ key }) => this.looked.push(key));
   }
 

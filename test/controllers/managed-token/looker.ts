@@ -7,9 +7,9 @@ import { StatusError } from '../../../src/api/status.ts';
 import { Authority } from '../../../src/controllers/managed-token/authority.ts';
 import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
 import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
-import { RecentWithdrawals } from '../../../src/controllers/managed-token/recent-withdrawals.ts';
 import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
 import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
+import { RemovalLimits } from '../../../src/controllers/managed-token/removal-limits.ts';
 import { wakes } from '../../../src/controllers/managed-token/triggers.ts';
 import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
 import type { StoredSecret } from '../../../src/domain/token-observation.ts';
@@ -56,6 +56,8 @@ export class Looker {
     const memory = this.#memory;
     wakes(informers, view, memory).subscribe((key) => this.woken.push(key));
     const protectedNamespaces = PROTECTED_NAMESPACES;
+    const namespace = 'purser-system';
+    const log = createLogger({ level: 'silent', readable: false, write: () => {} });
     this.#reconcile = createReconcile({
       hub,
       clients: this.#clients,
@@ -64,10 +66,10 @@ export class Looker {
       memory,
       startedAt: clock.now(),
       recorder: { record: () => {} },
-      log: createLogger({ level: 'silent', readable: false, write: () => {} }),
-      settings: { verifyIntervalMs, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1' },
+      log,
+      settings: { verifyIntervalMs, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1', namespace },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
-      withdrawals: new RecentWithdrawals(memory),
+      removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
     });
     this.sync();
   }

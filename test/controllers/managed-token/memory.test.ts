@@ -13,20 +13,20 @@ describe('a TokenMemory', () => {
     memory.of('a').refused(2_000);
     memory.of('a').allowed('prod-eu');
 
-    expect([memory.size, memory.refused, memory.of('a').isConfirmed]).toEqual([0, 0, false]);
+    expect([memory.size, memory.refused.size, memory.of('a').isConfirmed]).toEqual([0, 0, false]);
   });
 
   it('counts those that were refused, each once, until they are allowed, settled or forgotten', () => {
     const memory = new TokenMemory();
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refused(1_000);
-    counts.push(memory.refused);
+    counts.push(memory.refused.size);
     memory.of('a').allowed('prod-eu');
-    counts.push(memory.refused);
+    counts.push(memory.refused.size);
     memory.of('b').forgetRefusals();
-    counts.push(memory.refused);
+    counts.push(memory.refused.size);
     memory.forget('c');
-    counts.push(memory.refused);
+    counts.push(memory.refused.size);
 
     expect(counts).toEqual([3, 2, 1, 0]);
   });
