@@ -90,6 +90,22 @@ describe('a tenant', () => {
     expect(await world.send('recorder-of-other', `PATCH ${TOKENS}/other`, forge)).toMatchObject({ code: 200 });
   });
 
+  it('cannot bind the role of the controller as an administrator of the namespace', async () => {
+    await world.kubectl('create', 'rolebinding', 'admin', '-n', 'team-a', '--clusterrole=admin', '--user=namespace-admin');
+    const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings';
+    const bind = (role: string) => ({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: `own-${role}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'tenant' }],
+    });
+    await eventually(async () => (await world.send('namespace-admin', `POST ${bindings}?dryRun=All`, bind('view'))).code === 201);
+    for (const role of ['purser-controller-tokens', 'purser-managedtoken-editor', 'purser-cluster-administrator']) {
+      expect(await world.send('namespace-admin', `POST ${bindings}`, bind(role))).toMatchObject({ code: 403 });
+    }
+  });
+
   it('cannot hide a forged annotation among many changes, nor in a message that is too long', async () => {
     const keys = Array.from({ length: 2000 }, (_, index) => `tokens.purser.dev/forged-${index}`);
     const annotations = Object.fromEntries([...keys, 'tokens.purser.dev/rotate', 'note'].map((key) => [key, '1']));

@@ -83,6 +83,18 @@ describe('the admission policies', () => {
     expect((await policy()).status?.typeChecking).toEqual({});
   });
 
+  it('are checked for fields that the definition does not have', async () => {
+    const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
+    const { spec } = await world.admin(`GET ${policies}/purser-repoint`);
+    const validations = [{ expression: 'has(object.spec.noSuchField)' }];
+    const kind = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingAdmissionPolicy' };
+    await world.admin(`POST ${policies}`, { ...kind, metadata: { name: 'broken' }, spec: { ...spec, validations } });
+    await eventually(async () => {
+      const { status } = (await world.admin(`GET ${policies}/broken`)) as unknown as CheckedPolicy;
+      return JSON.stringify(status?.typeChecking ?? {}).includes('noSuchField');
+    });
+  });
+
   describe('on Clusters', () => {
     it('reject creation without the verb "repoint" and name the verb and the Cluster', async () => {
       const { code, body } = await world.send('writer', `POST ${CLUSTERS}`, cluster('stolen'));
