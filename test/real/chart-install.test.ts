@@ -48,13 +48,14 @@ it('is installed, and Purser runs from what it made', async () => {
   expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
 });
 
-it('is upgraded to parts that run apart, which install the custom resources, and nothing is refused', async () => {
-  const values = ['--set', 'apart=true', '--set', 'options.install-crds=true', '--set', 'replicas=3'];
+it('is upgraded to parts that run apart, which install the custom resources, without policies, and nothing is refused', async () => {
+  const values = ['apart=true', 'options.install-crds=true', 'replicas=3', 'admission.enabled=false'].flatMap((each) => ['--set', each]);
   expect(await helm('upgrade', 'purser', CHART, ...values)).toMatchObject({ code: 0, complaints: '' });
   expect(await names('deployments', '-n', 'purser-system', ...OURS)).toEqual([
     'deployment.apps/purser-controller',
     'deployment.apps/purser-facade',
   ]);
+  expect(await names('validatingadmissionpolicies,validatingadmissionpolicybindings', ...OURS)).toEqual([]);
   const [controller, facade] = [
     await world.startDeployed(await deployment('purser-controller')),
     await world.startDeployed(await deployment('purser-facade')),

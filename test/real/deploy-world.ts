@@ -178,7 +178,7 @@ export class DeployWorld {
       },
       { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
     ];
-    await this.apply(objects);
+    await this.kubectl('apply', '-f', await this.#written(objects));
   }
 
   /** Waits as `kubectl wait` does, and tells what Purser said when it waits in vain. */

@@ -38,7 +38,7 @@ beforeAll(async () => {
   ] as const)
     await world.onTarget('create', 'serviceaccount', name, '-n', namespace);
   await world.kubectl('create', 'namespace', 'holders');
-  await world.kubectl('create', 'configmap', 'purser-removal-limit', '-n', 'purser-system');
+  await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
   for (const name of ['target-1', 'target-2']) await world.until(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
   await world.until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
