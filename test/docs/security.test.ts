@@ -41,32 +41,32 @@ const documented = permissions().flatMap(({ role, rules }) =>
     : rules.flatMap(({ verbs, group = '', resource, name = '' }) => verbs.map((verb) => [role, verb, group, resource, name].join(' '))),
 );
 
-describe('the permissions in docs/security.md', () => {
-  it('list every rule of the roles for users', () => {
+describe('table of permissions in docs/security.md', () => {
+  it('lists every rule of the roles for users', () => {
     const lines = granted(ofPeople);
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.filter((line) => !documented.includes(line))).toEqual([]);
   });
 
-  it('name no role that does not have the permission', () => {
+  it('names no role that lacks the permission', () => {
     const lines = granted([...ofPeople, ...ofPurser]);
     expect(documented.filter((line) => !lines.includes(line))).toEqual([]);
   });
 
-  it('name the namespace of roles that apply in Purser’s namespace alone', () => {
+  it('names the namespace of roles that apply only in Purser’s namespace', () => {
     const namespaced = new Set(ofPeople.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.name));
     const rows = permissions().filter(({ role }) => role !== undefined && namespaced.has(role));
     expect(rows.filter(({ scope }) => scope !== "Purser's namespace")).toEqual([]);
   });
 
-  it('say of every permission what it allows and what it does not allow, and of no action both', () => {
+  it('has for every permission actions that it allows and others that it does not allow', () => {
     for (const { can, cannot } of permissions()) {
       expect([...can, ...cannot]).not.toContain('');
       expect(can.filter((action) => cannot.includes(action))).toEqual([]);
     }
   });
 
-  it('grant `repoint` and `record` to the roles that need them alone', () => {
+  it('finds `repoint` and `record` only in the roles that need them', () => {
     const virtual = granted([...ofPeople, ...ofPurser]).filter((line) => / (repoint|record) /.test(line));
     expect(virtual).toEqual([
       'purser-cluster-administrator repoint registry.purser.dev clusters ',

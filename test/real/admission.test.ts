@@ -49,7 +49,7 @@ const RECORDING: readonly Change[] = [
   [`the finalizer ${ANCHOR}`, { metadata: { finalizers: ['example.com/other', ANCHOR, ANCHOR] } }],
 ];
 
-describe('a hub without the admission policies', () => {
+describe('hub without the admission policies', () => {
   it('lets a writer of Clusters create and repoint a Cluster', async () => {
     expect(await world.send('writer', `POST ${CLUSTERS}`, cluster('open'))).toMatchObject({ code: 201 });
     for (const [, patch] of REPOINTING) {
@@ -67,13 +67,13 @@ describe('a hub without the admission policies', () => {
   });
 });
 
-describe('the admission policies', () => {
+describe('admission policies', () => {
   beforeAll(async () => {
     await world.enforcePolicies();
     await world.admin(`POST ${CLUSTERS}`, cluster('prod'));
   });
 
-  it.each(['purser-repoint', 'purser-record'])('%s passes the type checks of the API server', async (name) => {
+  it.each(['purser-repoint', 'purser-record'])('%s passes the type check of the API server', async (name) => {
     const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${name}`;
     const policy = async () => (await world.admin(`GET ${path}`)) as unknown as CheckedPolicy;
     await eventually(async () => {
@@ -83,7 +83,7 @@ describe('the admission policies', () => {
     expect((await policy()).status?.typeChecking).toEqual({});
   });
 
-  it('are checked for fields that the definition does not have', async () => {
+  it('reports a type warning for a field that the custom resource does not have', async () => {
     const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
     const { spec } = await world.admin(`GET ${policies}/purser-repoint`);
     const validations = [{ expression: 'has(object.spec.noSuchField)' }];
@@ -95,8 +95,8 @@ describe('the admission policies', () => {
     });
   });
 
-  describe('on Clusters', () => {
-    it('reject creation without the verb "repoint" and name the verb and the Cluster', async () => {
+  describe('purser-repoint', () => {
+    it('rejects creation of a Cluster without the verb "repoint" and names the verb and the Cluster', async () => {
       const { code, body } = await world.send('writer', `POST ${CLUSTERS}`, cluster('stolen'));
       expect(code).toBe(403);
       expect(body.message).toContain(
@@ -104,24 +104,24 @@ describe('the admission policies', () => {
       );
     });
 
-    it('reject creation by server-side apply without the verb "repoint"', async () => {
+    it('rejects creation of a Cluster by server-side apply without the verb "repoint"', async () => {
       const response = await world.send('writer', `PATCH ${CLUSTERS}/stolen?fieldManager=w`, cluster('stolen'), Patch.apply);
       expect(response).toMatchObject({ code: 403 });
     });
 
-    it('check generated names', async () => {
+    it('checks the generated name of a Cluster', async () => {
       const generated = { ...cluster(''), metadata: { generateName: 'dev' } };
       const { code, body } = await world.send('registrar-of-dev', `POST ${CLUSTERS}`, generated);
       expect([code, body.message]).toEqual([403, expect.stringMatching(/clusters\.registry\.purser\.dev "dev\w{5}" is required/)]);
       expect(await world.send('registrar', `POST ${CLUSTERS}`, generated)).toMatchObject({ code: 201 });
     });
 
-    it.each(REPOINTING)('reject a change of %s without the verb "repoint": %j', async (what, patch) => {
+    it.each(REPOINTING)('rejects a change of %s without the verb "repoint": %j', async (what, patch) => {
       expectRefusal(await world.send('writer', `PATCH ${CLUSTERS}/prod`, patch), `"repoint" on clusters.registry.purser.dev "prod"`, what);
       expect(await world.send('registrar', `PATCH ${CLUSTERS}/prod?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
-    it('reject changing and removing the label of the set without the verb "repoint"', async () => {
+    it('rejects changing and removing the label of the set without the verb "repoint"', async () => {
       await world.admin(`POST ${CLUSTERS}`, { ...cluster('in-set'), metadata: { name: 'in-set', labels: { [SET]: 'prod' } } });
       for (const labels of [{ [SET]: 'dev' }, { [SET]: null }, null]) {
         const response = await world.send('writer', `PATCH ${CLUSTERS}/in-set`, { metadata: { labels } });
@@ -129,7 +129,7 @@ describe('the admission policies', () => {
       }
     });
 
-    it.each(['PUT', 'JSON patch', 'server-side apply'])('reject a repoint by %s', async (by) => {
+    it.each(['PUT', 'JSON patch', 'server-side apply'])('rejects new endpoints of a Cluster by %s', async (by) => {
       const { spec, metadata, ...kind } = await world.admin(`GET ${CLUSTERS}/prod`);
       const body = { ...kind, metadata, spec: { ...spec, orchestratorApiEndpoints: ENDPOINTS } };
       const applied = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'prod' }, spec: body.spec };
@@ -144,7 +144,7 @@ describe('the admission policies', () => {
       expectRefusal((await responses[by]?.()) as Response, '"repoint"', 'spec.orchestratorApiEndpoints');
     });
 
-    it('allow the verb "repoint" for the names that a role lists, and for no other name', async () => {
+    it('accepts the verb "repoint" for the names that a role lists, and for no other name', async () => {
       const repoint = { spec: { orchestratorApiEndpoints: ENDPOINTS } };
       expect(await world.send('registrar-of-dev', `POST ${CLUSTERS}`, cluster('dev'))).toMatchObject({ code: 201 });
       expect(await world.send('registrar-of-dev', `PATCH ${CLUSTERS}/dev`, repoint)).toMatchObject({ code: 200 });
@@ -152,7 +152,7 @@ describe('the admission policies', () => {
       expect(await world.send('registrar-of-dev', `PATCH ${CLUSTERS}/prod`, repoint)).toMatchObject({ code: 403 });
     });
 
-    it('allow other labels, annotations, finalizers and deletion without the verb "repoint"', async () => {
+    it('allows other labels, annotations, finalizers and deletion of a Cluster without the verb "repoint"', async () => {
       await world.admin(`POST ${CLUSTERS}`, cluster('retired'));
       const metadata = { labels: { env: 'prod' }, annotations: { note: 'x', [SET]: 'prod' }, finalizers: ['example.com/f'] };
       const url = `${CLUSTERS}/retired`;
@@ -162,7 +162,7 @@ describe('the admission policies', () => {
       expect(await world.send('writer', `GET ${url}`)).toMatchObject({ code: 404 });
     });
 
-    it('keep spec and labels out of reach of a writer of clusters/status', async () => {
+    it('leaves spec and labels unchanged by a write to clusters/status', async () => {
       const before = await world.admin(`GET ${CLUSTERS}/prod`);
       const forged = { metadata: { labels: { [SET]: 'x' } }, spec: { orchestratorApiEndpoints: ENDPOINTS, authInfo: null } };
       for (const type of [Patch.merge, Patch.apply]) {
@@ -174,19 +174,19 @@ describe('the admission policies', () => {
       }
     });
 
-    it('do not check Purser, which writes the status alone', async () => {
+    it('allows Purser to write the status of a Cluster', async () => {
       const stored = await world.admin(`GET ${CLUSTERS}/prod`);
       const response = await world.send(PURSER, `PUT ${CLUSTERS}/prod/status`, { ...stored, status: { version: 'v1.36.4' } });
       expect(response).toMatchObject({ code: 200, body: { status: { version: 'v1.36.4' } } });
     });
   });
 
-  describe('on ManagedTokens', () => {
+  describe('purser-record', () => {
     beforeAll(async () => {
       await world.admin(`POST ${TOKENS}`, managedToken('ci'));
     });
 
-    it('allow creation with our annotations and finalizer, and drop the status', async () => {
+    it('allows creation of a ManagedToken with our annotations and finalizer, and drops the status', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/kube-system' };
       const forged = { ...managedToken('forged', { annotations, finalizers: [ANCHOR] }), status: { secretName: 'forged' } };
       const { code, body } = await world.send('tenant', `POST ${TOKENS}`, forged);
@@ -195,7 +195,7 @@ describe('the admission policies', () => {
       expect(body.status).toBeUndefined();
     });
 
-    it('allow an identical second apply of an object with our annotations', async () => {
+    it('allows an identical second apply of an object with our annotations', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/kube-system' };
       const restored = managedToken('restored', { annotations, finalizers: [ANCHOR] });
       const url = `${TOKENS}/restored?fieldManager=gitops`;
@@ -203,13 +203,13 @@ describe('the admission policies', () => {
       expect(await world.send('tenant', `PATCH ${url}`, restored, Patch.apply)).toMatchObject({ code: 200 });
     });
 
-    it.each(RECORDING)('reject a change of %s without the verb "record": %j', async (what, patch) => {
+    it.each(RECORDING)('rejects a change of %s without the verb "record": %j', async (what, patch) => {
       const verb = '"record" on managedtokens.tokens.purser.dev "ci" in namespace "team-a"';
       expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/ci`, patch), verb, what);
       expect(await world.send('recorder', `PATCH ${TOKENS}/ci?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
-    it('reject removing and changing our annotations and finalizer without the verb "record"', async () => {
+    it('rejects removing and changing our annotations and finalizer without the verb "record"', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/deploy', note: 'x' };
       await world.admin(`POST ${TOKENS}`, managedToken('bound', { annotations, finalizers: ['example.com/other', ANCHOR] }));
       for (const [what, metadata] of [
@@ -224,7 +224,7 @@ describe('the admission policies', () => {
       }
     });
 
-    it.each([Patch.merge, Patch.json, Patch.apply])('reject a change of status by %s without the verb "record"', async (type) => {
+    it.each([Patch.merge, Patch.json, Patch.apply])('rejects a change of status by %s without the verb "record"', async (type) => {
       const status = { secretName: 'forged' };
       const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
       const body = type === Patch.json ? [{ op: 'add', path: '/status', value: status }] : { ...kind, status };
@@ -237,7 +237,7 @@ describe('the admission policies', () => {
       await world.admin(`PATCH ${TOKENS}/ci/status`, { status: null });
     });
 
-    it('allow the annotations rotate and revoke, other metadata and spec without the verb "record"', async () => {
+    it('allows the annotations rotate and revoke, other metadata and spec without the verb "record"', async () => {
       for (const patch of [
         { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } },
         { metadata: { annotations: { 'tokens.purser.dev/rotate': '2', 'tokens.purser.dev/revoke': '1', note: 'x' } } },
@@ -249,7 +249,7 @@ describe('the admission policies', () => {
       }
     });
 
-    it('keep our finalizer when a tenant deletes the object', async () => {
+    it('keeps our finalizer when a tenant deletes the object', async () => {
       await world.admin(`POST ${TOKENS}`, managedToken('deleted', { finalizers: [ANCHOR] }));
       const url = `${TOKENS}/deleted`;
       expect(await world.send('tenant', `DELETE ${url}`, { gracePeriodSeconds: 0 })).toMatchObject({ code: 200 });
@@ -257,7 +257,7 @@ describe('the admission policies', () => {
       expect((await world.admin(`GET ${url}`)).metadata).toMatchObject({ finalizers: [ANCHOR], deletionTimestamp: expect.any(String) });
     });
 
-    it('let Purser patch finalizers and annotations and write the status, and let it release a deleted object', async () => {
+    it('allows Purser to write finalizers, annotations and status, and to release a deleted object', async () => {
       const url = `${TOKENS}/deleted`;
       const stored = await world.admin(`GET ${url}`);
       const response = await world.send(PURSER, `PUT ${url}/status`, { ...stored, status: { secretName: 'deleted' } });
