@@ -82,6 +82,17 @@ describe('with what the manifests grant, and under the admission policies, Purse
     expect(await world.onTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
   });
 
+  it('releases a ManagedToken that was created with our finalizer and annotations', async () => {
+    const forged = {
+      finalizers: ['tokens.purser.dev/anchor'],
+      annotations: { 'tokens.purser.dev/anchors': 'target-1/kube-system' },
+    };
+    const spec = { clusterName: 'target-1', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['a'] };
+    const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
+    await world.apply([{ ...kind, metadata: { name: 'forged', namespace: 'team-b', ...forged }, spec }]);
+    await world.kubectl('delete', '-n', 'team-b', 'mt/forged', '--timeout=60s');
+  });
+
   it('shows a certificate that everybody can check, and tells its metrics to whoever may read them', async () => {
     await world.kubectl('create', 'serviceaccount', 'prometheus', '-n', 'default');
     const token = await world.tokenOf('default', 'prometheus');
