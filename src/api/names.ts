@@ -53,7 +53,7 @@ export const Annotation = {
   issuedAt: `${TokensGroup}/issued-at`,
   /** On the Secret: how often the token has been renewed. */
   rotations: `${TokensGroup}/rotations`,
-  /** On the Secret: the cluster, account, audiences and bound object of the token, as JSON. */
+  /** On the Secret: the cluster, digest of the credential's name, account, audiences and bound object of the token, as JSON. */
   issuedFor: `${TokensGroup}/issued-for`,
   /** On the Secret: `sha256:` and the digest of the token, so that another one is noticed. */
   tokenDigest: `${TokensGroup}/token-digest`,

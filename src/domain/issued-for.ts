@@ -3,12 +3,15 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
+import { credentialDigest } from './credential-key.ts';
 import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
 
 /** Everything that makes one token another one. */
 export interface IssuedFor {
   readonly cluster: string;
   readonly clusterUID: string;
+  /** Digest of the name of the credential that the token was issued with; empty for Purser's own account on the hub. */
+  readonly credential: string;
   /** The user name of the account. */
   readonly subject: string;
   /** Empty where an opaque token does not tell. */
@@ -31,6 +34,7 @@ export function issuedForOf(token: ManagedToken, cluster: Cluster, { accountUID 
   return {
     cluster: clusterName,
     clusterUID: cluster.metadata.uid ?? '',
+    credential: credentialDigest(cluster),
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
@@ -39,18 +43,20 @@ export function issuedForOf(token: ManagedToken, cluster: Cluster, { accountUID 
 }
 
 /** Compact JSON, for people and for `parseIssuedFor`. */
-export function issuedForText({ cluster, clusterUID, subject, accountUID, audiences, boundTo }: IssuedFor): string {
-  return JSON.stringify({ cluster, clusterUID, subject, accountUID, audiences, boundTo });
+export function issuedForText({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo }: IssuedFor): string {
+  return JSON.stringify({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo });
 }
 
 /** The inverse of `issuedForText`; undefined for anything else. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null) return undefined;
-  const { cluster, clusterUID, subject, accountUID, audiences, boundTo } = value as Partial<Record<keyof IssuedFor, unknown>>;
-  if (!isText(cluster) || !isText(clusterUID) || !isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
+  const { audiences, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
+  const { cluster, clusterUID, credential, subject, accountUID, boundTo } = texts;
+  if (!isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
+  if (!isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
   if (!Array.isArray(audiences) || !audiences.every(isText)) return undefined;
-  return { cluster, clusterUID, subject, accountUID, audiences, boundTo };
+  return { cluster, clusterUID, credential, subject, accountUID, audiences, boundTo };
 }
 
 /** Why a token that was issued for this is no longer the one that is wanted; without the Cluster, its UID is not compared. */
@@ -63,6 +69,11 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
     isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
   if (!same) return 'SpecChanged';
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
+}
+
+/** Whether a token was issued with the credential that the Cluster refers to: only that one's pins are for the token. */
+export function isIssuedWith(issued: IssuedFor, cluster: Cluster): boolean {
+  return issued.clusterUID === cluster.metadata.uid && issued.credential === credentialDigest(cluster);
 }
 
 /** Whether two lists name the same audiences; their order means nothing. */

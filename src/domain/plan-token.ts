@@ -69,7 +69,7 @@ const suspended: Decision = ({ observation, state, now }) => {
 };
 
 const invalid: Decision = ({ observation, state, now, limits }) => {
-  const problems = specProblems(observation.token, observation.cluster, limits);
+  const problems = specProblems(observation.token, limits);
   if (problems.length === 0) return undefined;
   return {
     ...held(state, now),
@@ -99,6 +99,12 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
     ...(accountUID && { accountUID }),
     ...(state.record && { previous: state.record }),
   };
+};
+
+/** The Secret keeps what it holds: what the Cluster says now must not stand next to a token. */
+const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
+  if (unwritable === undefined) return undefined;
+  return { ...held(state, now), failure: unwritable, until: nextLookAt(now, [state.renewAt]) };
 };
 
 const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
@@ -148,6 +154,7 @@ const DECISIONS: readonly Decision[] = [
   clusterMissing,
   anchorsFull,
   issuanceNeeded,
+  notWritable,
   secretDiffers,
   formerSecrets,
   anchorsLeft,

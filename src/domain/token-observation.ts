@@ -4,6 +4,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { ObjectMeta } from '../api/wire.ts';
 import type { TokenClaims } from './token-claims.ts';
+import type { TokenFailure } from './token-plan.ts';
 
 /** A Secret without what is secret in it. */
 export interface StoredSecret {
@@ -34,8 +35,10 @@ export interface TokenObservation {
   readonly claimant?: string;
   /** Other Secrets that this ManagedToken owns: it had other names. */
   readonly former: readonly StoredSecret[];
-  /** The digest of `outputsText` for what is wanted now; absent without the Cluster. */
+  /** The digest of `outputsText` for what is wanted now; absent without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
+  /** Why nothing may be written next to a token of the Cluster: its registration, or the address that the spec names, is not usable. */
+  readonly unwritable?: TokenFailure;
   readonly verdict?: Verdict;
   /** When the token is next put to TokenReview; absent when it never is. */
   readonly verifyAt?: number;

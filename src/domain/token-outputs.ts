@@ -1,6 +1,5 @@
 // The keys of a token's Secret: the forms in which workloads, Flux, Cluster API and Argo CD read a token.
 
-import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { TokenSecretKey as Key } from '../api/names.ts';
 import { serverUrl } from './server-url.ts';
@@ -22,17 +21,24 @@ export interface OutputTarget {
   readonly account: string;
 }
 
-/** What is written for this ManagedToken. `server` is the address for Purser's own place in the network. */
-export function outputTarget({ spec }: ManagedToken, cluster: Cluster, server: string): OutputTarget {
-  const { caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
-  // Decoded and encoded again, because Go's base64 is stricter than what the schema lets through.
-  const ca = Buffer.from(caBundle, 'base64').toString('base64');
-  const address = spec.secret.server ?? server;
+/** Addresses and certificate authority that a token may be written next to. */
+export interface OutputEndpoints {
+  /** The first is the one for Purser's own place in the network. */
+  readonly servers: readonly string[];
+  /** Base64 of PEM; undefined where public roots vouch for the cluster. */
+  readonly caBundle?: string | undefined;
+}
+
+/** What is written for this ManagedToken; undefined if the spec names an address that a token may not be written next to. */
+export function outputTarget({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputTarget | undefined {
+  const { server: wanted } = spec.secret;
+  const server = wanted === undefined ? servers[0] : servers.find((each) => each === serverUrl(wanted));
+  if (server === undefined) return undefined;
   return {
     outputs: spec.secret.outputs,
     cluster: spec.clusterName,
-    server: serverUrl(address) ?? address,
-    ...(ca !== '' && { caBundle: ca }),
+    server,
+    ...(caBundle !== undefined && { caBundle }),
     namespace: spec.serviceAccount.namespace,
     account: spec.serviceAccount.name,
   };

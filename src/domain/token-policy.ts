@@ -58,6 +58,8 @@ const recordDamaged: Check = ({ record, hasToken }) => {
 
 const issuedForAnother: Check = ({ superseded }) => superseded;
 
+const issuedWithAnother: Check = ({ otherCredential }) => (otherCredential ? 'CredentialReplaced' : undefined);
+
 const tokenExpired: Check = ({ expired }) => (expired ? 'RotationDue' : undefined);
 
 const tokenMissing: Check = ({ hasToken }) => (hasToken ? undefined : 'TokenMissing');
@@ -78,6 +80,7 @@ const tokenPolicy: readonly Check[] = [
   secretMissing,
   recordDamaged,
   issuedForAnother,
+  issuedWithAnother,
   tokenExpired,
   tokenMissing,
   tokenAltered,

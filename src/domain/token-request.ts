@@ -27,6 +27,8 @@ export interface TokenLimits {
   readonly maxExpirationSeconds?: number;
   /** Without it, every audience is. */
   readonly allowedAudiences?: readonly string[];
+  /** Namespaces with credentials of clusters, in which ManagedTokens are rejected. */
+  readonly credentialNamespaces?: readonly string[];
 }
 
 /** The limits that the settings of an installation set. */
@@ -34,7 +36,8 @@ export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSet
   return { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
 }
 
-type LimitSettings = { readonly [Limit in keyof TokenLimits]: TokenLimits[Limit] | undefined };
+type Settable = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
+type LimitSettings = { readonly [Limit in keyof Settable]: Settable[Limit] | undefined };
 
 /** What differs from one issuance of a ManagedToken to the next. */
 export interface IssueDetails {

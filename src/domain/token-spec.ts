@@ -1,20 +1,18 @@
 // What is wrong with a ManagedToken's spec: the rules of the schema once more, and those that no schema can know.
 
-import type { Cluster } from '../api/cluster.gen.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooMany, unsupportedValue } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { serverUrl } from './server-url.ts';
 import { boundObjectOf, isSilentlyExtended, type TokenLimits } from './token-request.ts';
 
 type Spec = ManagedToken['spec'];
 
 /** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
-export function specProblems({ spec }: ManagedToken, cluster: Cluster | undefined, limits: TokenLimits): readonly FieldError[] {
+export function specProblems({ metadata, spec }: ManagedToken, limits: TokenLimits): readonly FieldError[] {
   return [
+    ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
     ...expirationProblems(spec, limits.maxExpirationSeconds),
     ...audienceProblems(spec.audiences, limits.allowedAudiences),
     ...bindingProblems(spec),
-    ...(cluster === undefined ? [] : serverProblems(spec, cluster)),
   ];
 }
 
@@ -22,6 +20,12 @@ const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
+
+/** A token beside the credentials of clusters could be taken for one. */
+function namespaceProblems(namespace: string, credentialNamespaces: readonly string[] = []): readonly FieldError[] {
+  if (!credentialNamespaces.includes(namespace)) return [];
+  return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
+}
 
 function expirationProblems(spec: Spec, ceiling = MAX_SECONDS): readonly FieldError[] {
   const field = 'spec.expirationSeconds';
@@ -56,12 +60,4 @@ function bindingProblems({ boundObjectRef, revocation }: Spec): readonly FieldEr
   if (revocation === 'BoundSecret') return [forbiddenValue('spec.boundObjectRef', 'cannot be combined with revocation BoundSecret')];
   const kinds: readonly string[] = ['Pod', 'Secret'];
   return kinds.includes(boundObjectRef.kind) ? [] : [unsupportedValue('spec.boundObjectRef.kind', boundObjectRef.kind, kinds)];
-}
-
-function serverProblems({ secret }: Spec, cluster: Cluster): readonly FieldError[] {
-  const addresses = cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
-  if (secret.server === undefined) return [];
-  const server = serverUrl(secret.server);
-  const isListed = server !== undefined && addresses.some((address) => serverUrl(address) === server);
-  return isListed ? [] : [unsupportedValue('spec.secret.server', secret.server, addresses)];
 }

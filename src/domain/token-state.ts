@@ -1,9 +1,10 @@
 // What the Secret of a ManagedToken amounts to: which token it holds, for what, until when.
 
+import type { Cluster } from '../api/cluster.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { instantOf } from './instant.ts';
-import { sameAudiences, supersededBy } from './issued-for.ts';
+import { isIssuedWith, sameAudiences, supersededBy } from './issued-for.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { TokenClaims } from './token-claims.ts';
 import { isOwnedBy } from './token-metadata.ts';
@@ -18,6 +19,8 @@ export interface TokenState {
   readonly record: TokenRecord | undefined;
   /** Why what was issued is not what is wanted. */
   readonly superseded: IssueReason | undefined;
+  /** Whether the Cluster refers to another credential than the one that the token was issued with. The token stays good where it was. */
+  readonly otherCredential: boolean;
   /** Whether another token is in the place of the one that was issued. */
   readonly forged: boolean;
   /** Whether the target cluster said that it does not accept this token. */
@@ -33,7 +36,8 @@ export interface TokenState {
 
 /** Reads the state from what is known. Total: whatever the Secret holds, there is a state. */
 export function tokenState(observation: TokenObservation, now: number): TokenState {
-  const { token, cluster, verdict } = observation;
+  const { token, verdict } = observation;
+  const cluster = coveredCluster(observation);
   const secret = judgedSecret(observation);
   const record = secret && currentRecord(secret, now);
   return {
@@ -41,6 +45,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
     hasToken: secret?.tokenDigest !== undefined,
     record,
     superseded: record && supersededBy(record.issuedFor, token, cluster),
+    otherCredential: isFromOther(record, cluster),
     forged: secret !== undefined && record !== undefined && isForged(secret, record),
     refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     expired: record !== undefined && record.expiresAt <= now,
@@ -64,6 +69,15 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
 export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+}
+
+/** A Cluster that its credential does not cover says nothing of the token: whoever wrote it may mean harm. */
+function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | undefined {
+  return unwritable === undefined ? cluster : undefined;
+}
+
+function isFromOther(record: TokenRecord | undefined, cluster: Cluster | undefined): boolean {
+  return record !== undefined && cluster !== undefined && !isIssuedWith(record.issuedFor, cluster);
 }
 
 /** Clocks are set by small steps all the time. */

@@ -9,20 +9,6 @@ import { serverUrl } from '../domain/server-url.ts';
  * it first, those that do not hold it last, otherwise as registered. Unusable ones are left out.
  */
 export function serversFor(endpoints: readonly ClusterServerEndpoint[], ownAddress: string | undefined): readonly string[] {
-  const known = ranking.get(endpoints);
-  if (known !== undefined && known.ownAddress === ownAddress) return known.servers;
-  const servers = rankedServers(endpoints, ownAddress);
-  ranking.set(endpoints, { ownAddress, servers });
-  return servers;
-}
-
-/** Asked for every token of a cluster, and the same until the Cluster changes. */
-const ranking = new WeakMap<
-  readonly ClusterServerEndpoint[],
-  { readonly ownAddress: string | undefined; readonly servers: readonly string[] }
->();
-
-function rankedServers(endpoints: readonly ClusterServerEndpoint[], ownAddress: string | undefined): readonly string[] {
   const found = endpoints.map(({ clientCIDR, serverAddress }) => ({
     server: serverUrl(serverAddress),
     prefix: heldPrefix(clientCIDR, ownAddress),

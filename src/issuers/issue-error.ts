@@ -42,11 +42,11 @@ export class IssueError extends Error {
 }
 
 /** Whether only a change of the Cluster, its credential or the ManagedToken can end a failure, so that a retry is pointless. */
-export function isLasting({ reason }: IssueError): boolean {
+export function isLasting({ reason }: { readonly reason: string }): boolean {
   return LASTING.has(reason);
 }
 
-const LASTING: ReadonlySet<IssueFailure> = new Set([
+const LASTING: ReadonlySet<string> = new Set<IssueFailure>([
   'CredentialMissing',
   'CredentialNotForCluster',
   'EndpointNotPinned',

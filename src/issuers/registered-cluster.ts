@@ -3,6 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Label } from '../api/names.ts';
 import { ManagedTokens, type Secret } from '../api/resources.ts';
+import { credentialKey } from '../domain/credential-key.ts';
 import type { Store } from '../kube/store.ts';
 
 /** A Cluster and our credential for it; issuers never read the hub themselves. */
@@ -33,14 +34,9 @@ export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: S
 }
 
 /** The keys of the Secrets that a Cluster refers to: one or none. */
-export function credentialKeys({ spec }: Cluster): readonly string[] {
-  const controller = spec.authInfo?.controller;
-  return controller?.kind === 'Secret' ? [`${controller.namespace}/${controller.name}`] : [];
-}
-
-/** The key of the credential Secret that a Cluster refers to; empty for Purser's own account on the hub, and without a credential. */
-export function credentialKey(cluster: Cluster): string {
-  return credentialKeys(cluster)[0] ?? '';
+export function credentialKeys(cluster: Cluster): readonly string[] {
+  const key = credentialKey(cluster);
+  return key === '' ? [] : [key];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { issuedForOf, issuedForText, parseIssuedFor, supersededBy } from '../../src/domain/issued-for.ts';
+import { isIssuedWith, issuedForOf, issuedForText, parseIssuedFor, supersededBy } from '../../src/domain/issued-for.ts';
 import { aCluster, aToken } from '../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
@@ -30,6 +30,23 @@ describe('issued-for', () => {
         expect(() => parseIssuedFor(text)).not.toThrow();
       }),
     );
+  });
+});
+
+describe('isIssuedWith', () => {
+  const referring = (name: string, uid?: string) => {
+    const { spec, ...cluster } = aCluster(uid);
+    return { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace: 'purser-system', name } } } };
+  };
+  const issued = issuedForOf(aToken().build(), referring('prod'), {});
+
+  it.each([
+    ['the same credential', referring('prod'), true],
+    ['another credential', referring('other'), false],
+    ['the credential of a Cluster that was re-created', referring('prod', 'another'), false],
+    ["Purser's own account on the hub", aCluster(), false],
+  ])('compares with %s', (_, cluster, isSame) => {
+    expect(isIssuedWith(issued, cluster)).toBe(isSame);
   });
 });
 

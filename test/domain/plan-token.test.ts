@@ -291,6 +291,38 @@ describe('planToken rewrites without issuing', () => {
   });
 });
 
+describe('planToken with a Cluster that its credential does not cover', () => {
+  const unwritable = { reason: 'EndpointNotPinned', message: 'not pinned' } as const;
+  const evil = { cluster: aCluster('another', ['https://evil.example.com']), unwritable };
+
+  it('keeps the Secret as it is and reports why, until the renewal is due', () => {
+    const scene = HELD.with({ ...evil, verifyAt: NOON });
+    const plan = planToken(scene.build(), at('12:20:00'));
+    expect(plan).toMatchObject({ type: 'hold', strip: false, failure: unwritable });
+    expect(plan.type === 'hold' && plan.until).toBeLessThanOrEqual(at('12:48:00'));
+  });
+
+  it('asks for a token when the renewal is due, and keeps the old one if there is none', () => {
+    expect(planToken(HELD.with(evil).build(), at('12:50:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
+  });
+
+  it('removes a token that has expired', () => {
+    expect(planToken(HELD.with(evil).build(), at('13:00:00'))).toMatchObject({ type: 'issue', dropOld: true });
+  });
+});
+
+describe('planToken with a Cluster that refers to another credential', () => {
+  const controller = { kind: 'Secret', namespace: 'purser-system', name: 'other' } as const;
+  const { spec, ...rest } = aCluster();
+  const cluster = { ...rest, spec: { ...spec, authInfo: { controller } } };
+
+  it('reissues the token instead of writing it next to other addresses, and keeps it meanwhile', () => {
+    const scene = HELD.with({ cluster, outputsDigest: digestOf('another address') });
+    expect(planToken(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', dropOld: false });
+    expect(planToken(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', strip: false });
+  });
+});
+
 describe('planToken holds', () => {
   it.each([
     ['M-3: nobody', undefined],
@@ -354,7 +386,6 @@ describe('planToken holds', () => {
     ['M-9: 599 seconds', { expirationSeconds: 599 }],
     ['M-9: 2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
     ['M-9: -1 seconds', { expirationSeconds: -1 }],
-    ['an address that the Cluster does not have', { secret: { outputs: ['Token' as const], server: 'https://elsewhere.example.com' } }],
   ])('a spec with %s, and keeps the token that there is', (_, spec) => {
     expect(planToken(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, strip: false });
   });

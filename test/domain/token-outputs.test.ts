@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { outputsText, outputTarget, outputTexts } from '../../src/domain/token-outputs.ts';
-import { aCluster, aToken, SERVER } from '../support/builders.ts';
+import { aCluster, aToken, SERVER, targetOf } from '../support/builders.ts';
 
 type Outputs = ManagedToken['spec']['secret']['outputs'];
 
@@ -10,7 +10,7 @@ const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 const CA = Buffer.from(PEM).toString('base64');
 
 function texts(outputs: Outputs, cluster = aCluster()) {
-  return outputTexts(outputTarget(aToken().writing({ outputs }).build(), cluster, SERVER), 'tok.en');
+  return outputTexts(targetOf(aToken().writing({ outputs }).build(), cluster), 'tok.en');
 }
 
 function withoutCa() {
@@ -69,27 +69,25 @@ describe('outputTexts', () => {
   it.each([
     [undefined, SERVER],
     ['prod-eu.internal:6443', 'https://prod-eu.internal:6443'],
-    ['https://prod-eu.internal/k8s', 'https://prod-eu.internal/k8s'],
+    ['https://Prod-EU.internal/k8s/', 'https://prod-eu.internal/k8s'],
   ])('writes the address of the spec, %p, as %s', (server, url) => {
     const token = aToken().writing(server === undefined ? {} : { server });
-    expect(outputTarget(token.build(), aCluster(), SERVER).server).toBe(url);
+    const servers = [SERVER, 'https://prod-eu.internal:6443', 'https://prod-eu.internal/k8s'];
+    expect(outputTarget(token.build(), { servers })?.server).toBe(url);
   });
 
-  it('writes base64 as Go reads it', () => {
-    const { spec, ...cluster } = aCluster();
-    const caBundle = `${CA.slice(0, 20)}\n${CA.slice(20)}\n`.replaceAll('=', '');
-    const orchestratorApiEndpoints = { ...spec.orchestratorApiEndpoints, caBundle };
-    expect(outputTarget(aToken().build(), { ...cluster, spec: { orchestratorApiEndpoints } }, SERVER).caBundle).toBe(CA);
-  });
+  it.each(['https://evil.example.com', 'http://a.example.com', SERVER.replace('6443', '443')])(
+    'writes nothing for the address %s, which is not among the endpoints',
+    (server) => expect(outputTarget(aToken().writing({ server }).build(), { servers: [SERVER], caBundle: CA })).toBeUndefined(),
+  );
 });
 
 describe('outputsText', () => {
-  const target = outputTarget(
+  const target = targetOf(
     aToken()
       .writing({ outputs: ['Token', 'Kubeconfig', 'ArgoCD'] })
       .build(),
     aCluster(),
-    SERVER,
   );
   const written = outputTexts(target, 'tok.en');
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../src/api/field-error.ts';
 import { specProblems } from '../../src/domain/token-spec.ts';
-import { aCluster, aToken } from '../support/builders.ts';
+import { aToken } from '../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const RANGE = 'must be a whole number from 600 to 4294967296';
@@ -12,10 +12,8 @@ describe('specProblems', () => {
     ['the longest lifetime', { expirationSeconds: 2 ** 32 }],
     ['sixteen audiences', { audiences: Array.from({ length: 16 }, (_, index) => `${index}`) }],
     ['an audience of as many characters as the CRD allows', { audiences: ['\u{1f511}'.repeat(256)] }],
-    ['a listed address without its scheme', { secret: { outputs: ['Token' as const], server: 'prod-eu.example.com:6443' } }],
-    ['a listed address in another spelling', { secret: { outputs: ['Token' as const], server: 'https://Prod-EU.example.com:6443/' } }],
   ])('has nothing against %s', (_, spec) => {
-    expect(specProblems(aToken().with(spec).build(), aCluster(), {})).toEqual([]);
+    expect(specProblems(aToken().with(spec).build(), {})).toEqual([]);
   });
 
   it.each([
@@ -45,24 +43,13 @@ describe('specProblems', () => {
       { boundObjectRef: pod, revocation: 'BoundSecret' as const },
       'spec.boundObjectRef: Forbidden: cannot be combined with revocation BoundSecret',
     ],
-    [
-      'an address of others',
-      { secret: { outputs: ['Token' as const], server: 'https://evil.example.com' } },
-      'spec.secret.server: Unsupported value: "https://evil.example.com": supported values: "https://prod-eu.example.com:6443"',
-    ],
   ])('tells %s', (_, spec, problem) => {
-    expect(specProblems(aToken().with(spec).build(), aCluster(), {}).map(fieldErrorText)).toEqual([problem]);
-  });
-
-  it('tells an address that is none, though the Cluster has another that is none', () => {
-    const spec = { secret: { outputs: ['Token' as const], server: 'http://a.example.com' } };
-    const problems = specProblems(aToken().with(spec).build(), aCluster(undefined, ['http://b.example.com']), {});
-    expect(problems.map(({ field }) => field)).toEqual(['spec.secret.server']);
+    expect(specProblems(aToken().with(spec).build(), {}).map(fieldErrorText)).toEqual([problem]);
   });
 
   it('tells a lifetime that is longer than the installation allows', () => {
     const problems = (expirationSeconds: number) =>
-      specProblems(aToken().with({ expirationSeconds }).build(), aCluster(), { maxExpirationSeconds: 7200 }).map(fieldErrorText);
+      specProblems(aToken().with({ expirationSeconds }).build(), { maxExpirationSeconds: 7200 }).map(fieldErrorText);
     expect(problems(7200)).toEqual([]);
     expect(problems(7201)).toEqual([
       'spec.expirationSeconds: Invalid value: 7201: must be at most 7200, the longest lifetime that Purser is set to allow',
@@ -70,9 +57,18 @@ describe('specProblems', () => {
   });
 
   it('tells audiences that the installation does not allow', () => {
-    const problems = specProblems(aToken().build(), undefined, { allowedAudiences: ['vault'] });
+    const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
     expect(problems.map(fieldErrorText)).toEqual([
       'spec.audiences[0]: Unsupported value: "https://kubernetes.default.svc": supported values: "vault"',
+    ]);
+  });
+
+  it('rejects a ManagedToken in a namespace that holds credentials of clusters', () => {
+    const problems = (namespace: string) =>
+      specProblems(aToken().withMetadata({ namespace }).build(), { credentialNamespaces: ['purser-system', 'fleet'] }).map(fieldErrorText);
+    expect(problems('team-a')).toEqual([]);
+    expect(problems('fleet')).toEqual([
+      'metadata.namespace: Forbidden: holds credentials of clusters; create the ManagedToken in another namespace',
     ]);
   });
 });

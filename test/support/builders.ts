@@ -8,7 +8,7 @@ import type { ObjectMeta } from '../../src/api/wire.ts';
 import type { Grant } from '../../src/domain/grant.ts';
 import { tokenClaims } from '../../src/domain/token-claims.ts';
 import type { StoredSecret, TokenObservation } from '../../src/domain/token-observation.ts';
-import { outputsText, outputTarget, outputTexts } from '../../src/domain/token-outputs.ts';
+import { type OutputTarget, outputsText, outputTarget, outputTexts } from '../../src/domain/token-outputs.ts';
 import { parseRecord, recordOf, type TokenRecord } from '../../src/domain/token-record.ts';
 import { desiredSecret } from '../../src/domain/token-secret.ts';
 import { parseDuration } from '../../src/std/duration.ts';
@@ -198,8 +198,16 @@ export function secretOf(
   record: TokenRecord,
   text: string,
 ): Secret {
-  const target = outputTarget(token, cluster, SERVER);
+  const target = targetOf(token, cluster);
   return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text);
+}
+
+/** What is written next to a token of a Cluster that its credential covers. */
+export function targetOf(token: ManagedToken, { spec }: Cluster): OutputTarget {
+  const { serverEndpoints, caBundle } = spec.orchestratorApiEndpoints;
+  const target = outputTarget(token, { servers: serverEndpoints.map(({ serverAddress }) => serverAddress), caBundle });
+  if (target === undefined) throw new Error('the address of the spec is none of the Cluster');
+  return target;
 }
 
 /** A ManagedToken and everything around it. */
@@ -239,7 +247,7 @@ export class SceneBuilder {
   build(): TokenObservation {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
-    const outputs = cluster && digestOf(outputsText(outputTexts(outputTarget(token, cluster, SERVER), 'any')));
+    const outputs = cluster && digestOf(outputsText(outputTexts(targetOf(token, cluster), 'any')));
     return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), ...this.#observed, token, cluster };
   }
 }

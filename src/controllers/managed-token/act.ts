@@ -1,16 +1,19 @@
 // Carries out one plan. Only here, where tokens are written and verified, and where people are answered, is the text of one seen.
 
+import { nextLookAt } from '../../domain/plan-token.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from '../../domain/token-plan.ts';
 import { recordOf } from '../../domain/token-record.ts';
-import { IssueError } from '../../issuers/issue-error.ts';
+import { tokenState } from '../../domain/token-state.ts';
+import { IssueError, isLasting } from '../../issuers/issue-error.ts';
 import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
 import { unrevokedNotes } from './notes.ts';
+import { withRegistration } from './observe.ts';
 import { digestOf } from './reduce-secret.ts';
 import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
-import { rejectIfOpen, requestToken } from './request-token.ts';
+import { rejectIfOpen, rejectUnusable, requestToken } from './request-token.ts';
 import { failureOf, type Step } from './step.ts';
 import { verify } from './verify.ts';
 import { withdraw } from './withdrawal.ts';
@@ -23,8 +26,16 @@ export async function act(deps: TokenDeps, plan: TokenPlan, observation: TokenOb
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;
-    return { observation, isDone: true, failure: failureOf(error), error };
+    return failedStep(deps, observation, error);
   }
+}
+
+/** The end of a run that failed. It is tried again, unless only a change can help: that wakes the ManagedToken anyway. */
+function failedStep(deps: TokenDeps, observation: TokenObservation, error: IssueError): Step {
+  const failed = { observation, isDone: true, failure: failureOf(error) };
+  if (!isLasting(error)) return { ...failed, error };
+  const now = deps.clock.now();
+  return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
 }
 
 async function carryOut(deps: TokenDeps, plan: TokenPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
@@ -76,7 +87,7 @@ async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObserva
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError) || !plan.dropOld) throw error;
-    return { observation: await stripSecret(deps, observation, signal), isDone: true, failure: failureOf(error), error };
+    return failedStep(deps, await stripSecret(deps, observation, signal), error);
   }
 }
 
@@ -92,15 +103,15 @@ async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: Tok
 }
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  rejectUnusable(deps, observation.token);
   const token = await recordAnchor(deps, observation.token, signal);
-  const { grant, isAccountNew } = await requestToken(deps, plan, { ...observation, token }, signal);
+  const { grant, isAccountNew, cluster, outputs } = await requestToken(deps, plan, { ...observation, token }, signal);
   deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
-  const cluster = observation.cluster;
-  if (cluster === undefined) throw new IssueError('ClusterNotFound');
   const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
-  const holder = { record, token: grant.token };
+  const holder = { record, token: grant.token, outputs };
   const isUndone = isRepair(deps, plan, observation);
-  const { observation: written, isWritten } = await writeToken(deps, plan, { observation: { ...observation, token }, holder }, signal);
+  const current = withRegistration(deps, { ...observation, token });
+  const { observation: written, isWritten } = await writeToken(deps, plan, { observation: current, holder }, signal);
   if (!isWritten) return { observation: written, isDone: false };
   if (isUndone) repaired(deps, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;

@@ -2,6 +2,7 @@
 
 import { renewAt } from '../../domain/rotation.ts';
 import type { IssuePlan } from '../../domain/token-plan.ts';
+import { isLasting } from '../../issuers/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
 import type { Step } from './step.ts';
 
@@ -14,8 +15,8 @@ export function countIssuance(
 ): void {
   const { observation, issued, error, failure } = step;
   const cluster = observation.token.spec.clusterName;
-  const refused = failure?.reason === 'Forbidden' ? failure.reason : undefined;
-  const reason = issued ?? error?.reason ?? refused;
+  const isFinal = failure !== undefined && (failure.reason === 'Forbidden' || isLasting(failure));
+  const reason = issued ?? error?.reason ?? (isFinal ? failure.reason : undefined);
   if (reason === undefined) return;
   const latenessMs = latenessOf(plan, step, clock.now());
   metrics?.issued({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });

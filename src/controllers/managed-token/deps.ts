@@ -18,8 +18,6 @@ export interface TokenSettings {
   readonly verifyIntervalMs: number;
   /** Namespaces whose accounts must be named in a rule. */
   readonly protectedNamespaces: readonly string[];
-  /** Our own address, which decides which of a cluster's addresses is written. */
-  readonly ownAddress?: string | undefined;
   readonly limits: TokenLimits;
   /** Purser's own namespace. */
   readonly namespace: string;

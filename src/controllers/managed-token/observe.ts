@@ -1,16 +1,17 @@
 // Everything that a decision on a ManagedToken needs, read from stores and memory. Asks nobody.
 
-import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { nextVerifyAt } from '../../domain/rotation.ts';
 import { earlierClaimant } from '../../domain/secret-claim.ts';
 import type { StoredSecret, TokenObservation } from '../../domain/token-observation.ts';
 import { type OutputTarget, outputTarget } from '../../domain/token-outputs.ts';
 import { secretNameOf } from '../../domain/token-secret.ts';
-import { serversFor } from '../../issuers/endpoints.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
+import type { PinnedEndpoints } from '../../issuers/pinned-endpoints.ts';
 import type { TokenDeps } from './deps.ts';
 import { secretKeyOf } from './hub-view.ts';
 import { wantedDigest } from './reduce-secret.ts';
+import { failureOf } from './step.ts';
 
 /** What is known of the ManagedToken with this key; undefined when there is none. */
 export function observe(deps: TokenDeps, key: string): TokenObservation | undefined {
@@ -36,7 +37,7 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
     secret,
     former: formerSecrets(view.secretsOwnedBy(uid), token),
     ...(claimant !== undefined && { claimant }),
-    ...(cluster && { outputsDigest: wantedDigest(targetOf(token, cluster, settings.ownAddress)) }),
+    ...wantedOf(deps, token),
     ...(verdict && { verdict }),
     ...(verifyAt !== undefined && { verifyAt }),
     ...(lastIssuedAt !== undefined && { lastIssuedAt }),
@@ -44,11 +45,29 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
   };
 }
 
-/** What is written into the Secret: the address for our own place in the network, whether it works at present or not. */
-export function targetOf(token: ManagedToken, cluster: Cluster, ownAddress: string | undefined): OutputTarget {
-  const { serverEndpoints } = cluster.spec.orchestratorApiEndpoints;
-  const [server = serverEndpoints[0]?.serverAddress ?? ''] = serversFor(serverEndpoints, ownAddress);
-  return outputTarget(token, cluster, server);
+/** The observation with the Cluster, and what follows from it, as they are registered now. */
+export function withRegistration(deps: TokenDeps, observation: TokenObservation): TokenObservation {
+  const { outputsDigest: _, unwritable: __, ...rest } = observation;
+  return { ...rest, cluster: deps.view.clusters.get(rest.token.spec.clusterName), ...wantedOf(deps, rest.token) };
+}
+
+/** What the Secret is to hold, or why nothing may be written; nothing without the Cluster. */
+function wantedOf({ view, clients }: TokenDeps, token: ManagedToken): Pick<TokenObservation, 'outputsDigest' | 'unwritable'> {
+  const registered = view.registered(token.spec.clusterName);
+  if (registered === undefined) return {};
+  try {
+    return { outputsDigest: wantedDigest(outputsOf(token, clients.endpointsOf(registered))) };
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error;
+    return { unwritable: failureOf(error) };
+  }
+}
+
+/** Returns what is written next to the token. Throws an IssueError if the spec names an address that is not the cluster's. */
+export function outputsOf(token: ManagedToken, endpoints: PinnedEndpoints): OutputTarget {
+  const target = outputTarget(token, endpoints);
+  if (target === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
+  return target;
 }
 
 function formerSecrets(owned: readonly StoredSecret[], token: ManagedToken): readonly StoredSecret[] {

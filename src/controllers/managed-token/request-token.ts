@@ -1,9 +1,11 @@
 // Asks the target for a token, bound to an anchor where it is to be revocable.
 
+import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { recordedAnchor } from '../../domain/anchors.ts';
 import type { Grant } from '../../domain/grant.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { OutputTarget } from '../../domain/token-outputs.ts';
 import type { IssuePlan } from '../../domain/token-plan.ts';
 import { anchorName, tokenRequestFor } from '../../domain/token-request.ts';
 import { tokenState } from '../../domain/token-state.ts';
@@ -13,11 +15,17 @@ import type { RegisteredCluster } from '../../issuers/registered-cluster.ts';
 import type { Target } from '../../issuers/target.ts';
 import { issueToken } from '../../issuers/token-request.ts';
 import type { TokenDeps } from './deps.ts';
+import { outputsOf } from './observe.ts';
 
-/** A token and whether it is for another account of the same name than the last one. */
+/** A token and what it was issued with. */
 export interface Requested {
   readonly grant: Grant;
+  /** Whether the token is for another account of the same name than the last one. */
   readonly isAccountNew: boolean;
+  /** The Cluster as it was registered then. */
+  readonly cluster: Cluster;
+  /** What may be written next to the token. */
+  readonly outputs: OutputTarget;
 }
 
 /** Gets a token. When the account or the anchor is no longer what it was, once more for what it is now. Throws an IssueError. */
@@ -27,13 +35,15 @@ export async function requestToken(
   observation: TokenObservation,
   signal: AbortSignal,
 ): Promise<Requested> {
-  return await deps.clients.use(registeredFor(deps, observation.token), async (target) => {
+  const registered = registeredFor(deps, observation.token);
+  return await deps.clients.use(registered, async (target) => {
+    const issuedWith = { cluster: registered.cluster, outputs: outputsOf(observation.token, target.endpoints) };
     const asking = new Asking(deps, { plan, observation, target, signal });
     try {
-      return { grant: await asking.first(), isAccountNew: false };
+      return { grant: await asking.first(), isAccountNew: false, ...issuedWith };
     } catch (error) {
       if (!(error instanceof IssueError) || !asking.isWorthAnother(error)) throw error;
-      return { grant: await asking.again(), isAccountNew: error.reason === 'AccountRecreated' };
+      return { grant: await asking.again(), isAccountNew: error.reason === 'AccountRecreated', ...issuedWith };
     }
   });
 }
@@ -41,6 +51,11 @@ export async function requestToken(
 /** Throws an IssueError while the target is not worth asking. */
 export async function rejectIfOpen(deps: TokenDeps, token: ManagedToken): Promise<void> {
   await deps.clients.use(registeredFor(deps, token), async (target) => target.rejectIfOpen());
+}
+
+/** Throws an IssueError if no token could be issued and written, whatever the target said. Sends nothing. */
+export function rejectUnusable(deps: TokenDeps, token: ManagedToken): void {
+  outputsOf(token, deps.clients.endpointsOf(registeredFor(deps, token)));
 }
 
 function registeredFor({ view }: TokenDeps, { spec }: ManagedToken): RegisteredCluster {
@@ -93,8 +108,8 @@ class Asking {
   #knownAnchor(): string | undefined {
     const { observation } = this.#options;
     if (!this.#isRevocable) return undefined;
-    const { record, superseded, refused } = tokenState(observation, this.#deps.clock.now());
-    if (superseded !== undefined || refused) return undefined;
+    const { record, superseded, otherCredential, refused } = tokenState(observation, this.#deps.clock.now());
+    if (superseded !== undefined || otherCredential || refused) return undefined;
     return recordedAnchor(observation.token, record)?.uid;
   }
 

@@ -1,6 +1,6 @@
 // How far one run has come with a ManagedToken.
 
-import type { IssueReason } from '../../api/reasons.ts';
+import { FailureReason, type IssueReason } from '../../api/reasons.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import type { IssueError } from '../../issuers/issue-error.ts';
@@ -24,7 +24,15 @@ export interface Step {
   readonly notes?: readonly Note[];
 }
 
-/** A failure as conditions tell it. */
+/** A failure as conditions tell it. Details of a registration are for operators, who find them on the Cluster. */
 export function failureOf({ reason, message }: IssueError): TokenFailure {
-  return { reason: reason === 'AccountRecreated' ? 'TargetRefused' : reason, message };
+  if (reason === 'AccountRecreated') return { reason: 'TargetRefused', message };
+  return { reason, message: OF_REGISTRATION.has(reason) ? FailureReason[reason as keyof typeof FailureReason] : message };
 }
+
+const OF_REGISTRATION: ReadonlySet<string> = new Set<FailureReason>([
+  'CredentialMissing',
+  'CredentialNotForCluster',
+  'EndpointNotPinned',
+  'CANotPinned',
+]);

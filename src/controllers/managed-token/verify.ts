@@ -1,5 +1,6 @@
 // Whether the target still takes a token: asked now and then, since a token can be revoked there without a word.
 
+import { isIssuedWith } from '../../domain/issued-for.ts';
 import { nextVerifyAt } from '../../domain/rotation.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import { tokenState } from '../../domain/token-state.ts';
@@ -38,9 +39,11 @@ export async function verify(deps: TokenDeps, observation: TokenObservation, sig
 async function isAccepted(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<boolean | undefined> {
   const { token } = observation;
   const { secret, record } = tokenState(observation, deps.clock.now());
-  const registered = deps.view.registered(token.spec.clusterName);
   const found = await readSecret(deps, token, secret?.metadata.name ?? '', signal);
+  const registered = deps.view.registered(token.spec.clusterName);
   if (registered === undefined || record === undefined || found === undefined) return undefined;
+  // The Cluster may have changed meanwhile: the token is sent to no address but those of its own credential.
+  if (!isIssuedWith(record.issuedFor, registered.cluster)) return undefined;
   const text = tokenOf(found);
   if (digestOf(text) !== secret?.tokenDigest) return undefined;
   const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };

@@ -1,7 +1,9 @@
 // A token on its way into its Secret, with everything that is made of it.
 
+import { isIssuedWith } from '../../domain/issued-for.ts';
 import { planToken } from '../../domain/plan-token.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
+import type { OutputTarget } from '../../domain/token-outputs.ts';
 import type { IssuePlan, RewritePlan } from '../../domain/token-plan.ts';
 import { parseRecord, type TokenRecord } from '../../domain/token-record.ts';
 import { desiredSecret } from '../../domain/token-secret.ts';
@@ -9,7 +11,7 @@ import { IssueError } from '../../issuers/issue-error.ts';
 import { Sensitive } from '../../std/sensitive.ts';
 import type { TokenDeps } from './deps.ts';
 import { lookAgain, readSecret, writeSecret } from './hub-secrets.ts';
-import { targetOf } from './observe.ts';
+import { outputsOf, withRegistration } from './observe.ts';
 import { digestOf, reduceSecret, tokenOf } from './reduce-secret.ts';
 import { pausedStep, repaired } from './repairs.ts';
 import type { Step } from './step.ts';
@@ -18,6 +20,8 @@ import type { Step } from './step.ts';
 export interface Holder {
   readonly record: TokenRecord;
   readonly token: Sensitive<string>;
+  /** What is written next to the token: covered by the credential that the token was issued with. */
+  readonly outputs: OutputTarget;
 }
 
 const MAX_WRITES = 4;
@@ -33,7 +37,7 @@ export async function writeToken(
   let current: TokenObservation = seen;
   let how = plan.write;
   for (let writes = 1; writes <= MAX_WRITES; writes++) {
-    const secret = await writeSecret(deps, current, { wanted: wantedSecret(deps, current, holder), write: how }, signal);
+    const secret = await writeSecret(deps, current, { wanted: wantedSecret(current, holder), write: how }, signal);
     if (secret !== undefined) return { observation: { ...current, secret }, isWritten: true };
     current = await lookAgain(deps, current, signal);
     const again = planToken(current, deps.clock.now(), deps.settings.limits);
@@ -43,10 +47,19 @@ export async function writeToken(
   throw new IssueError('SecretWriteFailed', 'somebody else changes it all the time');
 }
 
-function wantedSecret(deps: TokenDeps, { token, cluster, secret }: TokenObservation, holder: Holder) {
-  if (cluster === undefined) throw new IssueError('ClusterNotFound');
-  const target = targetOf(token, cluster, deps.settings.ownAddress);
-  return desiredSecret({ token, record: holder.record, target, ...(secret && { existing: secret.metadata }) })(holder.token.reveal());
+function wantedSecret({ token, secret }: TokenObservation, { record, token: text, outputs: target }: Holder) {
+  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text.reveal());
+}
+
+/** Returns what may be written next to a token now; undefined if its own credential does not cover the Cluster any more. */
+function outputsFor(
+  { view, clients }: TokenDeps,
+  { token, unwritable }: TokenObservation,
+  { issuedFor }: TokenRecord,
+): OutputTarget | undefined {
+  const registered = view.registered(token.spec.clusterName);
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, registered.cluster)) return undefined;
+  return outputsOf(token, clients.endpointsOf(registered));
 }
 
 /** The token that is there, in the forms that are wanted now. */
@@ -60,10 +73,12 @@ export async function rewrite(deps: TokenDeps, plan: RewritePlan, observation: T
   const isFormer = plan.from !== secret?.metadata.name;
   const fresh = found && reduceSecret(found);
   const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
-  const seen: TokenObservation = isFormer ? { ...observation, former: fresh ? [fresh, ...rest] : rest } : { ...observation, secret: fresh };
+  const current = withRegistration(deps, observation);
+  const seen: TokenObservation = isFormer ? { ...current, former: fresh ? [fresh, ...rest] : rest } : { ...current, secret: fresh };
   const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
-  if (!isSame) return { observation: seen, isDone: false };
-  const wanted = wantedSecret(deps, seen, { record: plan.record, token: new Sensitive(text) });
+  const outputs = isSame ? outputsFor(deps, seen, plan.record) : undefined;
+  if (outputs === undefined) return { observation: seen, isDone: false };
+  const wanted = wantedSecret(seen, { record: plan.record, token: new Sensitive(text), outputs });
   const written = await writeSecret(deps, seen, { wanted, write: plan.write }, signal);
   if (written === undefined) return { observation: await lookAgain(deps, seen, signal), isDone: false };
   repaired(deps, token);

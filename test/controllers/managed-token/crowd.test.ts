@@ -18,7 +18,7 @@ import { runController } from '../../../src/runtime/controller.ts';
 import { planRetry } from '../../../src/runtime/retry-policy.ts';
 import type { Request } from '../../../src/runtime/work-queue.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { registered, settings } from '../../issuers/registration.ts';
+import { settings } from '../../issuers/registration.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
 import { aCluster, aGrant, aScene, aToken, NOON, SERVER } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -43,6 +43,15 @@ function managedToken(namespace: string, index: number, hasToken: boolean): Held
   return { token, ...(scene.secret && { secret: scene.secret }) };
 }
 
+const CLUSTER = aCluster();
+const OWN_ACCOUNT = { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' } as const;
+/** The hub is the Cluster of the tokens: the one that needs no credential. */
+const HUB = {
+  clusterName: CLUSTER.metadata.name,
+  client: { transport: { server: SERVER, ca: atob(CLUSTER.spec.orchestratorApiEndpoints.caBundle ?? '') } } as unknown as KubeClient,
+  namespace: 'purser-system',
+};
+
 /** A controller whose hub is not reached by any request; those that are sent are recorded. */
 class Crowd {
   readonly clock: FakeClock;
@@ -57,8 +66,6 @@ class Crowd {
   constructor(now: number, held: readonly Held[], hangs: (what: string) => boolean = () => false) {
     this.clock = new FakeClock(now);
     this.#hangs = hangs;
-    const { cluster: dialed, credential } = registered({ servers: [SERVER] });
-    const cluster = { ...aCluster(), spec: { ...dialed.spec, ...aCluster().spec } };
     const rule = { apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issue' };
     const subjects = [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:serviceaccounts' }];
@@ -66,8 +73,8 @@ class Crowd {
     this.#informers = {
       tokens: fed<ManagedToken>(held.map(({ token }) => token)),
       secrets: fed<StoredSecret & ApiObject>(held.flatMap(({ secret }) => secret ?? [])),
-      clusters: fed<Cluster>([cluster]),
-      credentials: [fed<Secret>(credential === undefined ? [] : [credential])],
+      clusters: fed<Cluster>([{ ...CLUSTER, spec: { ...CLUSTER.spec, authInfo: { controller: OWN_ACCOUNT } } }]),
+      credentials: [fed<Secret>([])],
       requesters: fed<ServiceAccount>(namespaces.map((namespace) => ({ metadata: { namespace, name: 'default' } }))),
       roles: fed<ClusterRole>([{ metadata: { name: 'issue' }, rules: [rule] }]),
       bindings: fed<ClusterRoleBinding>([{ metadata: { name: 'issue' }, roleRef, subjects }]),
@@ -87,7 +94,7 @@ class Crowd {
     createTokenController({
       informers: this.#informers,
       hub,
-      clients: new ClusterClients(settings(this.clock)),
+      clients: new ClusterClients(settings(this.clock, { hub: HUB })),
       recorder: { record: () => void this.sent.push('event') },
       clock: this.clock,
       random: () => 0,

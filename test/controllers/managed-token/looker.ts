@@ -67,7 +67,7 @@ export class Looker {
       startedAt: clock.now(),
       recorder: { record: () => {} },
       log,
-      settings: { verifyIntervalMs, protectedNamespaces, limits: {}, ownAddress: '127.0.0.1', namespace },
+      settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
     });

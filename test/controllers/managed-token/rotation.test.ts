@@ -216,6 +216,8 @@ describe('a Cluster', () => {
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
     const { caBundle } = spec.orchestratorApiEndpoints;
     const serverAddress = 'https://moved.example.com:6443';
+    const credential = { namespace: 'purser-system', name: `${world.cluster}-credential` };
+    await world.hub.admin.patch(Secrets, credential, { data: { server: base64(`${world.target.url} ${serverAddress}`) } });
     await world.hub.admin.patch(
       Clusters,
       { name: world.cluster },

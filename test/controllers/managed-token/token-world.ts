@@ -59,8 +59,7 @@ const PROBING = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
 const SETTINGS: TokenSettings = {
   verifyIntervalMs: 0,
   protectedNamespaces: PROTECTED_NAMESPACES,
-  limits: {},
-  ownAddress: '127.0.0.1',
+  limits: { credentialNamespaces: [CREDENTIALS] },
   namespace: CREDENTIALS,
 };
 /** The bearer by which the hub knows the controller. */
@@ -116,6 +115,8 @@ export interface RunOptions {
   readonly hub?: KubeClient;
   /** Whether clusters are probed as well. */
   readonly isProbing?: boolean;
+  /** Name of the Cluster that is the hub. */
+  readonly hubCluster?: string;
 }
 
 /** A controller at work. */
@@ -214,7 +215,7 @@ export class TokenWorld {
   }
 
   /** Runs the controller as leader. */
-  async run({ settings = {}, hub = this.#hubClient, isProbing = false }: RunOptions = {}): Promise<RunningController> {
+  async run({ settings = {}, hub = this.#hubClient, isProbing = false, hubCluster }: RunOptions = {}): Promise<RunningController> {
     const real = { client: hub, clock: systemClock, random: () => 0 };
     const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
     const clients = new ClusterClients({
@@ -222,6 +223,7 @@ export class TokenWorld {
       allowLoopback: true,
       credentialNamespaces: [CREDENTIALS],
       ownAddress: '127.0.0.1',
+      hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
     });
     const logged: string[] = [];
     const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
