@@ -113,7 +113,8 @@ const OUTPUTS = Object.keys({ Token: true, Kubeconfig: true, ArgoCD: true } sati
 
 const KEYS: Readonly<Record<keyof typeof TokenSecretKey, string>> = {
   token: 'The token.',
-  caCertificate: "The certificates of the Cluster's `caBundle`, as PEM; absent where it has none.",
+  caCertificate:
+    "The certificates of the Cluster's `caBundle`, as PEM, or the hub's CA as Purser itself uses it; absent where there is none.",
   server: 'The address of the API server: an https URL, that of `spec.secret.server`, or else the one for the network that Purser is in.',
   namespace: 'The namespace of the service account.',
   kubeconfig: 'A kubeconfig with the token in it.',
@@ -128,7 +129,7 @@ const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | '
   credentialId: "The token's `jti`, where it has one: the audit log of the target cluster names it.",
   issuedAt: "When the token was asked for, by Purser's clock.",
   rotations: 'How often it has been renewed.',
-  issuedFor: 'The cluster, account, audiences and bound object that it is for, as JSON.',
+  issuedFor: "The cluster, a digest of the name of Purser's credential, the account, audiences and bound object that it is for, as JSON.",
   tokenDigest: '`sha256:` and the digest of the token, so that another one is noticed. It goes with the token.',
   rotateRequest: `The value of \`${Annotation.rotate}\` that was acted on.`,
   revokeRequest: `The value of \`${Annotation.revoke}\` that was acted on.`,

@@ -20,7 +20,7 @@ export interface ClusterSpec {
   readonly authInfo?: ClusterAuthInfo;
 }
 /**
- * Where the cluster's API server is. Everybody who may see the Cluster may read this. A change takes effect with the next request; tokens that exist stay as they are.
+ * Where the cluster's API server is. Everybody who may see the Cluster may read this. A change takes effect with the next request; tokens that exist stay as they are. Purser uses the Cluster only if its credential names every address and every certificate: see authInfo.controller.
  */
 export interface ClusterOrchestratorApiEndpoints {
   /**
@@ -57,7 +57,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Secret: the Secret holds the credential (token, or tls.crt and tls.key) and, under server, the addresses that it may be sent to. ServiceAccount: the cluster is the one that Purser runs in; only for the Cluster that the setting --hub-cluster names.
+   * Secret: the Secret holds the credential (token, or tls.crt and tls.key) and what it may be used with: the addresses (server), the certificate authorities (ca.crt: PEM, or the word system for public ones), the names of the Clusters (cluster) and, optionally, the namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the one that Purser runs in; only for the Cluster that the setting --hub-cluster names. Purser then uses its own client for the hub, and never dials the addresses above.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**

@@ -119,7 +119,7 @@ export interface ManagedTokenSecret {
    */
   readonly outputs: readonly ('Token' | 'Kubeconfig' | 'ArgoCD')[];
   /**
-   * The address of the cluster to write into the Secret, one of the Cluster's serverAddress. By default it is the one for Purser's own place in the network.
+   * The address of the cluster to write into the Secret, one of the Cluster's serverAddress. By default it is the one for Purser's own place in the network. For the hub it is always the address by which Purser itself reaches the hub.
    */
   readonly server?: string;
 }

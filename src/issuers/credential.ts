@@ -51,18 +51,20 @@ export function readPins(secret: Secret): Pins {
 }
 
 const MAX_LENGTH = 65_536;
+/** As long as a Cluster's caBundle may be. */
+const MAX_CA_LENGTH = 524_288;
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
 
 function hasKey({ data }: Secret, key: string): boolean {
   return data !== undefined && Object.hasOwn(data, key);
 }
 
-function valueOf(secret: Secret, key: string): string | undefined {
+function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | undefined {
   const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
   if (encoded === undefined || encoded === '') return undefined;
-  if (encoded.length > MAX_LENGTH * 2 || !BASE64.test(encoded)) throw unusable(`the key ${key} of the Secret is too long or not base64`);
+  if (encoded.length > maxLength * 2 || !BASE64.test(encoded)) throw unusable(`the key ${key} of the Secret is too long or not base64`);
   const text = Buffer.from(encoded, 'base64').toString('utf8').trim();
-  if (text.length > MAX_LENGTH) throw unusable(`the key ${key} of the Secret is longer than ${MAX_LENGTH} characters`);
+  if (text.length > maxLength) throw unusable(`the key ${key} of the Secret is longer than ${maxLength} characters`);
   return text === '' ? undefined : text;
 }
 
@@ -72,7 +74,7 @@ function wordsOf(secret: Secret, key: string): readonly string[] {
 }
 
 function authoritiesOf(secret: Secret): Pins['authorities'] {
-  const text = valueOf(secret, CredentialSecretKey.authority);
+  const text = valueOf(secret, CredentialSecretKey.authority, MAX_CA_LENGTH);
   if (text === undefined) return new Set();
   if (text === SystemAuthorities) return SystemAuthorities;
   const certificates = pemCertificates(text);

@@ -14,6 +14,8 @@ export interface IssueErrorOptions {
   readonly status?: Status;
   /** What the network said, such as `ECONNREFUSED`, where it was the network. */
   readonly code?: string;
+  /** Whether only a change of what is registered can end the failure, where the reason alone does not say that. */
+  readonly isLasting?: boolean;
   /** The account that the target has under the name that was asked for, where it is another one. */
   readonly accountUID?: string | undefined;
 }
@@ -28,12 +30,16 @@ export class IssueError extends Error {
   readonly status?: Status;
   readonly code?: string;
   readonly accountUID?: string;
+  /** Whether only a change of the Cluster, its credential or the ManagedToken can end the failure, so that a retry is pointless. */
+  readonly isLasting: boolean;
 
-  constructor(reason: IssueFailure, detail = '', { retryAfterMs, status, code, accountUID }: IssueErrorOptions = {}) {
+  constructor(reason: IssueFailure, detail = '', options: IssueErrorOptions = {}) {
+    const { retryAfterMs, status, code, accountUID, isLasting = isLastingReason(reason) } = options;
     const cleaned = cleanedMessage(detail);
     super(cleaned === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleaned}`);
     this.reason = reason;
     this.detail = cleaned;
+    this.isLasting = isLasting;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     if (status !== undefined) this.status = status;
     if (code !== undefined) this.code = code;
@@ -41,8 +47,8 @@ export class IssueError extends Error {
   }
 }
 
-/** Whether only a change of the Cluster, its credential or the ManagedToken can end a failure, so that a retry is pointless. */
-export function isLasting({ reason }: { readonly reason: string }): boolean {
+/** Whether failures with this reason last until something is changed. */
+export function isLastingReason(reason: string): boolean {
   return LASTING.has(reason);
 }
 

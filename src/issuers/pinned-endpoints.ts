@@ -32,10 +32,12 @@ export function pinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string
   return { servers: serversFor(serverEndpoints, ownAddress), caBundle: pinnedBundle(caBundle, pins.authorities) };
 }
 
+const LASTING = { isLasting: true } as const;
+
 function rejectUnpinned(addresses: readonly string[], pinned: readonly string[]): void {
   const servers = addresses.map(serverUrl);
   if (servers.length === 0 || servers.includes(undefined)) {
-    throw new IssueError('AddressRefused', 'every serverAddress has to be an https URL without user, query and fragment');
+    throw new IssueError('AddressRefused', 'every serverAddress has to be an https URL without user, query and fragment', LASTING);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
   if (others.length > 0) throw new IssueError('EndpointNotPinned', `the key server of the Secret does not name ${others.join(', ')}`);
@@ -47,7 +49,7 @@ function pinnedBundle(caBundle: string, authorities: Pins['authorities']): strin
     throw new IssueError('CANotPinned', `the Cluster has no caBundle, and ca.crt of the Secret is not the word ${SystemAuthorities}`);
   }
   const certificates = caCertificates(caBundle);
-  if (certificates === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64 of PEM certificates alone');
+  if (certificates === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64 of PEM certificates alone', LASTING);
   const isPinned = (fingerprint: string) => authorities !== SystemAuthorities && authorities.has(fingerprint);
   const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
   if (other !== undefined)

@@ -5,7 +5,7 @@ import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from '../../domain/token-plan.ts';
 import { recordOf } from '../../domain/token-record.ts';
 import { tokenState } from '../../domain/token-state.ts';
-import { IssueError, isLasting } from '../../issuers/issue-error.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
 import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
@@ -33,7 +33,7 @@ export async function act(deps: TokenDeps, plan: TokenPlan, observation: TokenOb
 /** The end of a run that failed. It is tried again, unless only a change can help: that wakes the ManagedToken anyway. */
 function failedStep(deps: TokenDeps, observation: TokenObservation, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: failureOf(error) };
-  if (!isLasting(error)) return { ...failed, error };
+  if (!error.isLasting) return { ...failed, error };
   const now = deps.clock.now();
   return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
 }

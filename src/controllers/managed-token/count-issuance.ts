@@ -2,7 +2,7 @@
 
 import { renewAt } from '../../domain/rotation.ts';
 import type { IssuePlan } from '../../domain/token-plan.ts';
-import { isLasting } from '../../issuers/issue-error.ts';
+import { isLastingReason } from '../../issuers/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
 import type { Step } from './step.ts';
 
@@ -15,7 +15,7 @@ export function countIssuance(
 ): void {
   const { observation, issued, error, failure } = step;
   const cluster = observation.token.spec.clusterName;
-  const isFinal = failure !== undefined && (failure.reason === 'Forbidden' || isLasting(failure));
+  const isFinal = failure !== undefined && (failure.reason === 'Forbidden' || isLastingReason(failure.reason));
   const reason = issued ?? error?.reason ?? (isFinal ? failure.reason : undefined);
   if (reason === undefined) return;
   const latenessMs = latenessOf(plan, step, clock.now());

@@ -83,12 +83,15 @@ describe('a Cluster that is changed outside of the pins of its credential', () =
     expect(await world.tokenText()).toBe(first);
   });
 
-  it('keeps tokens to their expiry, and is not asked for new ones again and again', async () => {
+  it.each([
+    ['another address', 'EndpointNotPinned', () => ({ serverEndpoints: [endpoint(evil().url)] })],
+    ['junk for a CA', 'TLSVerifyFailed', () => ({ caBundle: base64('junk') })],
+  ])('by %s keeps tokens to their expiry, and is not asked for new ones again and again', async (_, reason, change) => {
     const { outcomes, logged } = await world.run();
     await world.create();
     await world.ready();
-    await repoint({ serverEndpoints: [endpoint(evil().url)] });
-    await shows('True EndpointNotPinned');
+    await repoint(change());
+    await shows(`True ${reason}`);
     const before = outcomes.length;
     await world.pass(59 * 60_000, 60_000);
     expect(await world.condition('Ready')).toBe('True Issued');
