@@ -9,7 +9,7 @@ import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
 import { disclosedIn } from './tenants/disclosure.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
-import { decodeClaims, tokensIn } from './tenants/token-text.ts';
+import { boundSecretOf, decodeClaims, tokensIn } from './tenants/token-text.ts';
 import { TOKEN_WRITER } from './tenants/token-writer.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
@@ -242,5 +242,10 @@ describe('token texts', () => {
   it('have claims with a list of audiences', () => {
     expect(decodeClaims(token)).toMatchObject({ aud: ['x'], iat: 5 });
     expect(decodeClaims('opaque')).toEqual({});
+  });
+
+  it('name the Secret that they are bound to', () => {
+    const bound = `${encode({})}.${encode({ 'kubernetes.io': { secret: { name: 'purser-1' } } })}.s`;
+    expect([boundSecretOf(bound), boundSecretOf(token)]).toEqual(['purser-1', undefined]);
   });
 });

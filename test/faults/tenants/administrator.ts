@@ -8,7 +8,7 @@ import type { Verdict } from '../history.ts';
 import { digestOf, textOf } from '../prober.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
 import { GUEST_TOKENS, type PoliteToken, politeText } from './polite.ts';
-import { decodeClaims, isSecretBound } from './token-text.ts';
+import { boundSecretOf, decodeClaims } from './token-text.ts';
 import { allowBuilder, allowIssue, ONE_ACCOUNT, restoreClusters, withdrawIssue } from './world.ts';
 
 /** Longest time for which a withdrawn token is watched. */
@@ -67,16 +67,16 @@ interface Dying {
   readonly isKept: () => Promise<boolean>;
 }
 
+/** Returns the hostile tenant's tokens that are bound to the anchors of its ManagedTokens. */
 async function hostileBoundTokens({ hub }: Bench): Promise<readonly Dying[]> {
   const [namespace] = HOSTILE_NAMESPACES;
   const tokens = await hub.api.list(paths.tokens(namespace)).catch(() => []);
-  const secrets = new Map((await hub.api.list(paths.secrets(namespace)).catch(() => [])).map((each) => [each.metadata.name, textOf(each)]));
-  return tokens.flatMap(({ metadata, spec }): readonly Dying[] => {
-    const { name } = (spec?.['secret'] ?? {}) as { readonly name?: string };
-    const text = secrets.get(name ?? metadata.name) ?? '';
-    if (!isSecretBound(text)) return [];
-    const isKept = async () => (await hub.api.find(paths.tokens(namespace, metadata.name)))?.metadata.uid === metadata.uid;
-    return [{ label: `hostile ${metadata.name} ${digestOf(text)}`, text, isKept }];
+  const texts = (await hub.api.list(paths.secrets(namespace)).catch(() => [])).map(textOf);
+  return texts.flatMap((text): readonly Dying[] => {
+    const owner = tokens.find(({ metadata }) => boundSecretOf(text) === `purser-${metadata.uid}`)?.metadata;
+    if (owner === undefined) return [];
+    const isKept = async () => (await hub.api.find(paths.tokens(namespace, owner.name)))?.metadata.uid === owner.uid;
+    return [{ label: `hostile ${owner.name}`, text, isKept }];
   });
 }
 

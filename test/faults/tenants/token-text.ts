@@ -5,7 +5,7 @@ export interface Claims {
   readonly aud?: readonly string[];
   readonly iat?: number;
   readonly exp?: number;
-  readonly 'kubernetes.io'?: { readonly secret?: object };
+  readonly 'kubernetes.io'?: { readonly secret?: { readonly name?: string } };
 }
 
 /** Returns every JWT in a text, each once. */
@@ -23,7 +23,7 @@ export function decodeClaims(token: string): Claims {
   }
 }
 
-/** Whether a token is bound to a Secret beside its service account. */
-export function isSecretBound(token: string): boolean {
-  return decodeClaims(token)['kubernetes.io']?.secret !== undefined;
+/** Returns the name of the Secret beside the service account that a token is bound to; undefined when there is none. */
+export function boundSecretOf(token: string): string | undefined {
+  return decodeClaims(token)['kubernetes.io']?.secret?.name;
 }
