@@ -130,6 +130,8 @@ export type Entry =
       /** Whether Purser issued it, or it is Purser's own. */
       readonly isIssued: boolean;
     }
+  /** A credential of Purser, and the cluster that it is for. */
+  | { readonly type: 'credential'; readonly place: string; readonly digest: string }
   /** Addresses and CAs that the administrator pinned for a Cluster. */
   | { readonly type: 'pins'; readonly cluster: string; readonly servers: readonly string[]; readonly cas: readonly string[] }
   /** Addresses and CAs next to the token in a polite tenant's Secret. */

@@ -1,11 +1,11 @@
 // The independent observer: reads every ManagedToken and Secret from the hub, and puts every token to its target, all along
 // and past all proxies. What it sees goes into the history.
 
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Annotation, Label } from '../../src/api/names.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
+import { digestOf } from './digest.ts';
 import type { History, Sample, SecretSample, Verdict } from './history.ts';
 import type { Place } from './place.ts';
 import type { Purser } from './purser.ts';
@@ -131,11 +131,6 @@ function keyOf({ metadata }: KubeObject): string {
 /** The text of the token in a Secret; empty when there is none. */
 export function textOf(secret: KubeObject | undefined): string {
   return Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString();
-}
-
-/** What may be told of a token. */
-export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
 function tokenSample(token: KubeObject): Omit<Sample, 'verdict' | 'secret'> {

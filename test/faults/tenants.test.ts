@@ -89,6 +89,20 @@ describe("checks of the attacker's server (I14)", () => {
   });
 });
 
+describe("checks of Purser's credentials (I14)", () => {
+  const credential = at(0, { type: 'credential', place: 'one', digest: 'c1' });
+  const request = (server: string, bearer: string): Recorded =>
+    at(1, { type: 'request', server, method: 'GET', path: '/readyz', status: 200, forwarded: true, tookMs: 1, bearer });
+
+  it.each([
+    ['accept the credential at its own cluster', request('one', 'c1'), []],
+    ['report the credential at another cluster', request('two', 'c1'), ['I14']],
+    ['ignore other tokens', request('two', 'c2'), []],
+  ])('%s', (_, entry, invariants) => {
+    expect(found(credential, entry)).toEqual(invariants);
+  });
+});
+
 describe('checks of addresses in Secrets (I17)', () => {
   const pins = at(0, { type: 'pins', cluster: 'prod', servers: ['https://a'], cas: ['1', '2'] });
   const written = (servers: readonly string[], cas: readonly string[], cluster = 'prod'): Recorded =>

@@ -12,6 +12,7 @@ import {
   promptRotations,
   receivedTokens,
   revokedTokens,
+  strayCredentials,
 } from './tenants.ts';
 import { bounds, isolation, withdrawal } from './timing.ts';
 import type { Check, Violation } from './violation.ts';
@@ -29,6 +30,7 @@ const CHECKS: readonly Check[] = [
   keeping,
   heldTokens,
   receivedTokens,
+  strayCredentials,
   promptRotations,
   revokedTokens,
   boundedFootprint,

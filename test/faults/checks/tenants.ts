@@ -67,6 +67,16 @@ export const receivedTokens: Check = (history) =>
     ];
   });
 
+/** Finds credentials of Purser that were sent to a cluster that they are not for. */
+export const strayCredentials: Check = (history) => {
+  const placeOf = new Map(ofType(history, 'credential').map(({ digest, place }) => [digest, place]));
+  return ofType(history, 'request').flatMap(({ at, server, bearer = '', method, path }): readonly Violation[] => {
+    const place = placeOf.get(bearer);
+    if (place === undefined || place === server) return [];
+    return [{ invariant: 'I14', at, message: `the credential for ${place} reached ${server}: ${method} ${path.split('?')[0]}` }];
+  });
+};
+
 /** Finds addresses and CAs in polite tenants' Secrets that no administrator pinned. */
 export const pinnedAddresses: Check = (history) => {
   const pins = new Map(ofType(history, 'pins').map((each) => [each.cluster, each]));

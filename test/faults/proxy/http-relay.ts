@@ -7,6 +7,7 @@ import { Agent, createServer, request as httpsRequest, type Server } from 'node:
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { Certificate } from '../../../src/std/x509/certificates.ts';
+import { digestOf } from '../digest.ts';
 import { type Action, isWatch, type Rules, type Seen } from './rules.ts';
 
 /** A request that was dealt with. */
@@ -16,6 +17,8 @@ export interface Relayed extends Seen {
   /** Whether the server has seen it. */
   readonly forwarded: boolean;
   readonly fault?: Action['type'];
+  /** Digest of the bearer token; absent without one. */
+  readonly bearer?: string;
   readonly tookMs: number;
 }
 
@@ -71,6 +74,7 @@ export class HttpRelay {
   async #relay(options: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const seen: Seen = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
     const action = options.rules.actionFor(seen);
+    const bearer = bearerOf(incoming);
     const startedAt = performance.now();
     const done = (status: number, forwarded: boolean) =>
       options.onRelayed({
@@ -78,6 +82,7 @@ export class HttpRelay {
         status,
         forwarded,
         ...(action !== undefined && { fault: action.type }),
+        ...bearer,
         tookMs: Math.round(performance.now() - startedAt),
       });
     outgoing.on('error', () => {});
@@ -108,6 +113,11 @@ export class HttpRelay {
     const [answer] = (await answered) as [IncomingMessage];
     return answer;
   }
+}
+
+function bearerOf({ headers }: IncomingMessage): Pick<Relayed, 'bearer'> {
+  const token = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1];
+  return token === undefined ? {} : { bearer: digestOf(token) };
 }
 
 function agentFor({ upstream }: RelayOptions): Agent {

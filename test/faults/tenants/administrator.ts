@@ -3,9 +3,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
+import { digestOf } from '../digest.ts';
 import { accountOf, DEPLOY } from '../furnish.ts';
 import type { Verdict } from '../history.ts';
-import { digestOf, textOf } from '../prober.ts';
+import { textOf } from '../prober.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
 import { GUEST_TOKENS, type PoliteToken, politeText } from './polite.ts';
 import { boundSecretOf, decodeClaims } from './token-text.ts';

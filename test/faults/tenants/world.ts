@@ -1,11 +1,14 @@
 // The tenants' world: namespaces, service accounts and permissions of hostile and polite tenants, and the Clusters under attack.
 
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Api, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, purserToken, register } from '../furnish.ts';
+import { digestOf } from '../digest.ts';
+import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, PURSER_NAMESPACE, purserToken, register } from '../furnish.ts';
 import type { Reach } from '../history.ts';
 import type { Place } from '../place.ts';
-import { digestOf } from '../prober.ts';
+import { textOf } from '../prober.ts';
 import { MERGE } from './grammar.ts';
 import {
   BUILDER,
@@ -110,7 +113,14 @@ async function furnishClusters(bench: Bench): Promise<void> {
     ['hub', hub],
   ] as const) {
     history.add({ type: 'pins', cluster, servers: [place.proxy.url], cas: certificatesOf(place.proxy.ca) });
+    const credential = await credentialOf(bench, cluster);
+    history.add({ type: 'credential', place: place.name, digest: digestOf(credential) });
   }
+}
+
+async function credentialOf({ hub, folder }: Bench, cluster: string): Promise<string> {
+  if (cluster === 'hub') return (await readFile(join(folder, 'hub.token'), 'utf8')).trim();
+  return textOf(await hub.api.get(paths.secrets(PURSER_NAMESPACE, `${cluster}-credential`)));
 }
 
 /** Returns digests of all certificates in a text of PEM blocks. */
