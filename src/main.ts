@@ -69,7 +69,7 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
     const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
     const ownAddress = await ownAddressTowards(hub.getCurrentCluster()?.server ?? '');
     const { metricsAuth = 'token' } = config;
-    const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS };
+    const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
     return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });
   } catch (cause) {
     const where = kubeConfig === undefined ? 'there is no cluster to run on' : `KUBECONFIG=${kubeConfig} cannot be used`;

@@ -3,6 +3,7 @@
 import { Subscription } from 'rxjs';
 import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
 import type { ReviewLimit } from '../http/admission/review-limit.ts';
+import { watchLimits } from '../http/admission/watch-limits.ts';
 import type { CertificateSource } from '../http/certificate.ts';
 import { clusterRoutes, createClusterEndpoints } from '../http/clusters/endpoints.ts';
 import { createFacade } from '../http/facade.ts';
@@ -32,7 +33,15 @@ export function facade(
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
-  const endpoints = createClusterEndpoints({ ...informers, hub, clock, random, log, annotationPrefixes: settings.facadeAnnotations });
+  const endpoints = createClusterEndpoints({
+    ...informers,
+    hub,
+    clock,
+    random,
+    log,
+    annotationPrefixes: settings.facadeAnnotations,
+    watchLimits: watchLimits(settings.memoryBytes),
+  });
   const routes = clusterRoutes(endpoints);
   metrics.watching = () => endpoints.watching();
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });

@@ -29,6 +29,8 @@ export interface AppSettings extends Omit<Config, OfTheProcess> {
   readonly metricsAuth: 'token' | 'none';
   /** The address of ours by which the hub is reached. */
   readonly ownAddress?: string | undefined;
+  /** Memory limit of the process, in bytes; undefined without one. */
+  readonly memoryBytes?: number | undefined;
   /** How long work under way may take to end. */
   readonly drainMs: number;
 }

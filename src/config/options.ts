@@ -73,9 +73,9 @@ export const OPTIONS = {
   },
   'facade-rate': {
     value: 'N',
-    initial: '1000',
+    initial: '100',
     read: whole(1_000_000),
-    text: 'requests a second that one caller of the façade may make; 0 = any number',
+    text: 'requests per second that one caller of the façade may make, twice as many in a burst (0 disables)',
   },
   'facade-tls-cert': {
     value: 'FILE',

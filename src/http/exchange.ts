@@ -33,8 +33,8 @@ export class Exchange implements FacadeRequest {
   readonly warnings: string[] = [];
   readonly #gone = new AbortController();
   params: Readonly<Record<string, string>> = {};
-  /** Whether the answer is one that lasts: then it ends as soon as the server stops. */
-  isStreaming = false;
+  #isStreaming = false;
+  #endTurn = () => {};
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
@@ -75,6 +75,11 @@ export class Exchange implements FacadeRequest {
   get caller(): Caller {
     if (this.#caller === undefined) throw new Error('nobody has authenticated this request');
     return this.#caller;
+  }
+
+  /** True for a response that lasts. It ends as soon as the server stops. */
+  get isStreaming(): boolean {
+    return this.#isStreaming;
   }
 
   /** Undefined as long as nobody is known. */
@@ -125,15 +130,28 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
   }
 
+  /** Keeps a turn until the response has been sent or begins to stream. */
+  holdTurn(end: () => void): void {
+    if (this.signal.aborted) end();
+    else this.#endTurn = end;
+  }
+
+  /** The response lasts: from here on, limits of its own apply. */
+  startStreaming(): void {
+    this.#isStreaming = true;
+    this.#endTurn();
+  }
+
   /** The server stops: ends an answer that lasts, and the connection with any other. */
   stop(): void {
-    if (this.isStreaming) this.#abandon();
+    if (this.#isStreaming) this.#abandon();
     else if (!this.response.headersSent) this.response.setHeader('connection', 'close');
   }
 
   /** The answer has been sent, or never will be. */
   close(): void {
     this.#cancelTimeout?.();
+    this.#endTurn();
     if (!this.response.writableFinished) this.#abandon();
   }
 

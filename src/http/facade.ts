@@ -9,13 +9,14 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { Rates } from './admission/rates.ts';
 import type { ReviewLimit } from './admission/review-limit.ts';
+import { type TurnLimits, Turns } from './admission/turns.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
-import { RateLimit } from './rate-limit.ts';
 import type { Route } from './routes.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
@@ -57,6 +58,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
   /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
   readonly reviewLimit?: ReviewLimit;
+  readonly turns?: Partial<TurnLimits>;
   /** What else is served to callers. */
   readonly routes?: readonly Route[];
 }
@@ -90,12 +92,15 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const PATH = 'orchestrator';
+/** Requests in progress before their response begins. One caller has at most half of the connections to one cluster. */
+const TURNS: TurnLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
 function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
   const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
-  const rates = new RateLimit(clock, { perSecond, burst: perSecond * 2 });
+  const rates = new Rates(clock, { perSecond, burst: perSecond * 2 });
+  const turns = new Turns({ ...TURNS, ...options.turns });
   return createFacadeServer({
     clock,
     certificate,
@@ -104,7 +109,10 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
-    admit: ({ user }) => rates.check(user.username),
+    admit: ({ caller: { user }, signal }) => {
+      rates.check(user.username);
+      return turns.take(user.username, signal);
+    },
     answered: (answer) => options.metrics?.answered(answer),
     report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),
   });

@@ -38,6 +38,8 @@ export interface FacadeRequest {
   /** The Audit-Id of the answer. */
   readonly requestId: string;
   readonly caller: Caller;
+  /** Key of the source address. */
+  readonly address: string;
   /** Adds a Warning header to whatever the answer will be. */
   readonly warn: (text: string) => void;
 }

@@ -29,8 +29,8 @@ export interface RouteOptions {
   readonly documents: readonly PublicDocument[];
   /** Returns the caller who sent a request. Throws a StatusError if there is none. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
-  /** Throws a StatusError for a caller who has to wait. */
-  readonly admit?: (caller: Caller) => void;
+  /** Waits until the request may begin; returns the function that ends its turn. Throws a StatusError for a caller with too many. */
+  readonly admit?: (exchange: Exchange) => Promise<() => void>;
   /** Told of errors that nobody expected, and of the request that met them. */
   readonly report: (error: unknown, requestId?: string) => void;
 }
@@ -59,7 +59,7 @@ function addAuthenticatedRoutes(scope: FastifyInstance, options: RouteOptions): 
   scope.addHook('onRequest', async ({ exchange }) => {
     exchange.startTimeout();
     exchange.caller = await authenticate(exchange);
-    admit?.(exchange.caller);
+    if (admit !== undefined) exchange.holdTurn(await admit(exchange));
   });
   for (const { method, path, endpoint } of routes) {
     scope.route({

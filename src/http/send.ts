@@ -49,7 +49,7 @@ const MAX_DRAIN_MS = 1_000;
 async function write(exchange: Exchange, reply: FacadeReply, isLast: boolean): Promise<void> {
   const { response, message } = exchange;
   if ('write' in reply || isStream(reply.body)) {
-    exchange.isStreaming = true;
+    exchange.startStreaming();
     response.writeHead(reply.status, headersOf(exchange, reply));
     response.flushHeaders();
     await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));

@@ -37,6 +37,8 @@ export interface FacadeServer {
 const REQUEST_MS = 9_000;
 const NOTICE_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
+/** Key exchange without ML-KEM, whose keys take 7 kB of every open connection: tokens that pass here expire long before it matters. */
+const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
 const MAX_HEADER_BYTES = 16_384;
 /** Requests in progress are limited to fewer than the difference, so that a connection is always left for a refusal. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
@@ -87,7 +89,7 @@ function serverOf(options: ServerOptions, underWay: UnderWay, handler: Parameter
 function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS }: ServerOptions) {
   return {
     ...certificate,
-    minVersion: 'TLSv1.2',
+    ...TLS,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: REQUEST_MS,
     headersTimeout: REQUEST_MS,
@@ -107,7 +109,7 @@ function facadeServer(server: Server, underWay: UnderWay, { clock, report }: Ser
       listening = await listen(server, { port, host, clock, report: (error) => report(error) });
       return listening;
     },
-    useCertificate: (certificate) => server.setSecureContext({ ...certificate, minVersion: 'TLSv1.2' }),
+    useCertificate: (certificate) => server.setSecureContext({ ...certificate, ...TLS }),
     async close(graceMs) {
       const closed = listening?.close(graceMs);
       underWay.stop();

@@ -16,7 +16,7 @@ describe('parseConfig', () => {
       facadeAudiences: [],
       facadeDefaultAudiences: [],
       facadeAnnotations: [],
-      facadeRate: 1000,
+      facadeRate: 100,
       facadeTlsCert: undefined,
       facadeTlsKey: undefined,
       metricsPort: 7445,

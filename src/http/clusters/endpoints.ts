@@ -3,13 +3,15 @@
 import { Subscription } from 'rxjs';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { flag } from '../../apimachinery/wire/query.ts';
+import { type PlaceLimits, Places } from '../admission/places.ts';
+import { type TurnLimits, Turns } from '../admission/turns.ts';
+import { watchLimits } from '../admission/watch-limits.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../routes.ts';
 import { type AccessOptions, ClusterAccess, type Followed } from './cluster-access.ts';
 import { ClusterState } from './cluster-state.ts';
 import { getCluster, listClusters } from './list.ts';
 import { SELF_LINK } from './list-body.ts';
-import { Quota } from './quota.ts';
 import { TokenChecks } from './token-checks.ts';
 import { watchClusters } from './watch.ts';
 import { Watchers } from './watchers.ts';
@@ -20,6 +22,8 @@ export interface ClusterEndpointsDeps extends AccessOptions {
   readonly annotationPrefixes?: readonly string[];
   /** How many changes can be gone back to. */
   readonly historyCapacity?: number;
+  /** Limits on watches; those of a process without a memory limit by default. */
+  readonly watchLimits?: PlaceLimits | undefined;
 }
 
 export interface ClusterEndpoints {
@@ -40,8 +44,14 @@ export function clusterRoutes({ list, get }: ClusterEndpoints): readonly Route[]
 }
 
 const HISTORY_CAPACITY = 16_384;
-const WATCHES = { perUser: 2_000, total: 10_000, what: 'watches' };
-const FULL_LISTS = { perUser: 32, total: 128, what: 'lists of all clusters at a time' };
+const FULL_LISTS: PlaceLimits = { perCaller: 8, total: 128 };
+/** The number that waits is limited by the places for watches. */
+const REPLAYS: TurnLimits = {
+  perCaller: 8,
+  total: 64,
+  waitingPerCaller: Number.POSITIVE_INFINITY,
+  waiting: Number.POSITIVE_INFINITY,
+};
 
 /** Makes the endpoints. They answer 503 until the hub's clusters are known. */
 export function createClusterEndpoints(deps: ClusterEndpointsDeps): ClusterEndpoints {
@@ -49,8 +59,17 @@ export function createClusterEndpoints(deps: ClusterEndpointsDeps): ClusterEndpo
   const watchers = new Watchers();
   const state = new ClusterState({ clusters, clock, annotationPrefixes, capacity, onAdvance: () => watchers.wake() });
   const access = new ClusterAccess(deps);
-  const reads = { state, access, clock, fullLists: new Quota(FULL_LISTS) };
-  const watches = { state, access, clock, random, watchers, tokens: new TokenChecks({ clock, random }), watches: new Quota(WATCHES) };
+  const reads = { state, access, clock, fullLists: new Places({ ...FULL_LISTS, what: 'lists of all clusters at a time' }) };
+  const watches = {
+    state,
+    access,
+    clock,
+    random,
+    watchers,
+    tokens: new TokenChecks({ clock, random }),
+    watches: new Places({ ...(deps.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
+    replays: new Turns(REPLAYS),
+  };
   return {
     list: (request) => (flag(request.query, 'watch') ? watchClusters(watches, request) : listClusters(reads, request)),
     get: (request) => getCluster(reads, request),

@@ -28,8 +28,11 @@ export interface Happening {
   readonly cluster: PublishedCluster;
 }
 
-/** Larger backlogs are written in pieces, each when the one before has left. */
-const PIECE_BYTES = 128 * 1024;
+/**
+ * Size from which on a piece ends, in bytes; each is written when the one before has left. Every connection keeps a TLS buffer of
+ * the size of its largest write for as long as it is open, and no less than 16 kB.
+ */
+const PIECE_BYTES = 12 * 1024;
 
 /** What follows in the log, or 'expired' when some of it is not known. Versions up to `ahead` are known to the watcher already. */
 export function logPiece(history: ClusterHistory, from: number, audience: Audience, ahead: number): Piece | 'expired' {

@@ -8,6 +8,7 @@ import { RegistryGroup, Version } from '../../api/names.ts';
 import { formatVersion } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
+import { keepPace } from '../admission/pace.ts';
 import type { ClusterCollection } from './cluster-collection.ts';
 import type { ClusterPage } from './page.ts';
 
@@ -20,8 +21,6 @@ const COMMA = Buffer.from(',');
 const SLICE_BYTES = 128 * 1024;
 /** To convert takes much longer than to write, and others wait meanwhile. */
 export const CONVERTED_LENGTH = 32 * 1024;
-/** How long a reader may take for one slice. */
-const STALLED_MS = 30_000;
 
 /** The metadata of a list. */
 function listMetadata(page: ClusterPage): Readonly<Record<string, unknown>> {
@@ -65,13 +64,20 @@ export function* joinedSlices(pieces: Iterable<string>): Generator<string> {
   if (slice !== '') yield slice;
 }
 
-/** Writes all slices; cuts off a reader who takes nothing for long. */
+/** Writes all slices; closes the connection of a reader who is slower than the lowest rate. */
 export async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
-  for await (const slice of slices) {
-    if (response.destroyed) return;
-    if (!response.write(slice)) await drained(response, clock);
-    // A system that takes everything at once would let nobody else have a turn.
-    else await setImmediate();
+  let sent = 0;
+  const stop = keepPace({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
+  try {
+    for await (const slice of slices) {
+      if (response.destroyed) return;
+      if (!response.write(slice)) await drained(response);
+      // A system that takes everything at once would let nobody else have a turn.
+      else await setImmediate();
+      sent += slice.length;
+    }
+  } finally {
+    stop();
   }
 }
 
@@ -119,13 +125,11 @@ function* withoutLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
   if (held !== undefined) yield held.subarray(0, -COMMA.length);
 }
 
-async function drained(response: ServerResponse, clock: Clock): Promise<void> {
+async function drained(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const cancel = clock.wakeAfter(STALLED_MS, () => response.destroy());
   response.once('drain', resolve);
   response.once('close', resolve);
   await promise;
-  cancel();
   response.off('drain', resolve);
   response.off('close', resolve);
 }

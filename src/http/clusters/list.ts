@@ -14,13 +14,13 @@ import { negotiate, type Representation } from '../../apimachinery/wire/negotiat
 import { flag, text } from '../../apimachinery/wire/query.ts';
 import { formatVersion } from '../../domain/facade-version.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { Places } from '../admission/places.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { CLUSTER_KIND } from './cluster-kind.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { CONVERTED_LENGTH, joinedSlices, ListBody, lengthOf, SELF_LINK, type Slices, writeSlices, zipped } from './list-body.ts';
 import { type ClusterPage, readPage } from './page.ts';
-import type { Quota } from './quota.ts';
 import { selected } from './selected.ts';
 
 export interface ReadDeps {
@@ -28,7 +28,7 @@ export interface ReadDeps {
   readonly access: ClusterAccess;
   readonly clock: Clock;
   /** Places for those who read all that there is. */
-  readonly fullLists: Quota;
+  readonly fullLists: Places;
 }
 
 /** Larger answers take a place among the full lists. */
@@ -112,9 +112,11 @@ function inSlices({ clock, fullLists }: ReadDeps, request: FacadeRequest, { slic
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const release = length > LARGE_BYTES ? fullLists.take(request) : () => {};
   const size = isExact ? { 'content-length': String(length) } : {};
+  // TLS keeps buffers as large as the largest slice for as long as a connection is open.
+  const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,
-    headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size) },
+    headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size), ...ending },
     async write(response) {
       await writeSlices(isZipped ? zipped(slices) : slices, response, clock);
       release();

@@ -1,7 +1,6 @@
 // Writes the lines of a watch. Thousands of watchers get the same bytes: they are put into one chunk of HTTP once, and each
 // socket takes it as it is.
 
-import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../std/clock.ts';
@@ -33,23 +32,23 @@ export class StreamWriter {
   readonly #clock: Clock;
   /** Where chunks can go as they are; undefined while an earlier answer holds the connection, and for callers without chunks. */
   readonly #socket: Socket | undefined;
-  readonly #drains: EventEmitter;
-  readonly #onDrain: () => void;
-  /** Whether what has been written is more than the reader has taken. */
+  readonly #onFlushed: () => void;
+  /** True while a chunk has not left for the kernel. A second one behind it would be joined with it, and its buffer kept. */
   #isBlocked = false;
+  #isOver = false;
+  #written = 0;
 
-  /** `onDrain` is called when a reader that was too slow has caught up. */
+  /** Calls `onDrain` when a chunk that did not leave at once has left. */
   constructor(response: ServerResponse, clock: Clock, onDrain: () => void) {
     this.#response = response;
     this.#clock = clock;
     response.flushHeaders();
     this.#socket = response.chunkedEncoding ? (response.socket ?? undefined) : undefined;
-    this.#drains = this.#socket ?? response;
-    this.#onDrain = () => {
+    this.#onFlushed = () => {
+      if (!this.#isBlocked || this.#isOver || this.#pendingBytes > 0) return;
       this.#isBlocked = false;
       onDrain();
     };
-    this.#drains.on('drain', this.#onDrain);
   }
 
   get isBlocked(): boolean {
@@ -57,13 +56,30 @@ export class StreamWriter {
   }
 
   write(chunk: Chunk): void {
-    this.#isBlocked = !(this.#socket?.write(chunk.framed) ?? this.#response.write(chunk.body));
+    this.#written += chunk.framed.length;
+    if (this.#socket === undefined) this.#response.write(chunk.body, this.#onFlushed);
+    else this.#socket.write(chunk.framed, this.#onFlushed);
+    this.#isBlocked = this.#pendingBytes > 0;
+  }
+
+  /** Number of bytes written so far. */
+  get written(): number {
+    return this.#written;
+  }
+
+  get #pendingBytes(): number {
+    return (this.#socket ?? this.#response).writableLength;
+  }
+
+  /** Closes the connection. */
+  destroy(): void {
+    this.#response.destroy();
   }
 
   /** Ends the body; a reader that does not take it is cut off. */
   end(): void {
     const response = this.#response;
-    this.#drains.off('drain', this.#onDrain);
+    this.#isOver = true;
     if (response.writableEnded || response.destroyed) return;
     response.end();
     const cancel = this.#clock.wakeAfter(LINGER_MS, () => response.destroy());

@@ -8,6 +8,9 @@ import type { ListOptions } from '../../apimachinery/wire/options.ts';
 import { formatVersion, versionOf } from '../../domain/facade-version.ts';
 import type { Visibility } from '../../domain/visibility.ts';
 import type { Clock } from '../../std/clock.ts';
+import { keepPace } from '../admission/pace.ts';
+import type { Places } from '../admission/places.ts';
+import type { Turns } from '../admission/turns.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -15,7 +18,6 @@ import { convertedForm, type EventForm, errorLine, PLAIN } from './event-form.ts
 import { type Happening, Replay } from './event-pieces.ts';
 import type { ClusterHistory } from './history.ts';
 import { viewOf } from './list.ts';
-import type { Quota } from './quota.ts';
 import { seenBy } from './seen.ts';
 import { type Selected, selected } from './selected.ts';
 import { Chunk, StreamWriter } from './stream-writer.ts';
@@ -30,7 +32,9 @@ export interface WatchDeps {
   readonly random: () => number;
   readonly watchers: Watchers;
   readonly tokens: TokenChecks;
-  readonly watches: Quota;
+  readonly watches: Places;
+  /** Turns for initial events, which are as long as a list. */
+  readonly replays: Turns;
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
@@ -54,8 +58,11 @@ export async function watchClusters(deps: WatchDeps, request: FacadeRequest): Pr
     status: 200,
     headers: { 'content-type': representation.contentType, vary: 'Authorization, Accept' },
     async write(response) {
-      if (!isEmpty) await serve(deps, request, { ...wanted, form, response });
-      release();
+      try {
+        if (!isEmpty) await serve(deps, request, { ...wanted, form, response });
+      } finally {
+        release();
+      }
     },
   };
 }
@@ -74,22 +81,34 @@ async function serve(deps: WatchDeps, request: FacadeRequest, wanted: Wanted): P
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
   const asked = requestedVersion(options.resourceVersion);
   const failure = options.sendInitialEvents === true ? await notReached(state, asked, request.signal) : undefined;
+  const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
   // From here on nothing awaits until the watcher is among the others, so nothing can be missed.
   const { user } = request.caller;
   const start = failure ?? startOf(state.history, access.visibleNow(user), options);
   if ('code' in start) {
+    endReplay();
     writer.write(new Chunk([errorLine(start)]));
     return writer.end();
   }
   const selectionKey = JSON.stringify([options.labelSelector, options.fieldSelector]);
   const selects = selection.isEverything ? () => true : ({ object }: Happening['cluster']) => selection.matches(object);
   const started = new Watcher(
-    { history: state.history, writer, form, bookmarks: options.allowWatchBookmarks, selects, selectionKey, onEnd: resolve },
+    {
+      history: state.history,
+      writer,
+      form,
+      bookmarks: options.allowWatchBookmarks,
+      selects,
+      selectionKey,
+      onReplayed: endReplay,
+      onEnd: resolve,
+    },
     start,
   );
   watcher = started;
   const end = () => started.end();
   const stops = [
+    endReplay,
     access.follow(user, (now) => started.setVisibility(now)),
     tokens.join(request.caller, end),
     ...schedule(deps, options, { bookmark: () => started.bookmark(), end }),
@@ -101,6 +120,16 @@ async function serve(deps: WatchDeps, request: FacadeRequest, wanted: Wanted): P
   await promise;
   watchers.delete(started);
   for (const stop of stops) stop();
+}
+
+/** Waits for a turn; returns the function that ends it. Closes the connection of a reader who is slower than the lowest rate. */
+async function startReplay({ clock, replays }: WatchDeps, { caller, signal }: FacadeRequest, writer: StreamWriter): Promise<() => void> {
+  const endTurn = await replays.take(caller.user.username, signal);
+  const stop = keepPace({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
+  return () => {
+    stop();
+    endTurn();
+  };
 }
 
 async function notReached(state: ClusterState, version: bigint, signal: AbortSignal): Promise<Status | undefined> {

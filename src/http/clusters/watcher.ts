@@ -19,6 +19,8 @@ export interface WatcherOptions {
   readonly selects: (cluster: PublishedCluster) => boolean;
   /** Watchers that select the same have the same. */
   readonly selectionKey: string;
+  /** Called when the initial events have been written, if there are any. */
+  readonly onReplayed: () => void;
   /** Called once, when nothing more will be written. */
   readonly onEnd: () => void;
 }
@@ -123,6 +125,7 @@ export class Watcher {
     const { lines, isLast } = replay.piece(this.#audience);
     if (isLast) this.#replay = undefined;
     this.#write(lines);
+    if (isLast) this.#options.onReplayed();
   }
 
   #writeLog(shared: SharedPieces): void {

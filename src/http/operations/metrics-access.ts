@@ -23,7 +23,10 @@ export function metricsAccess(options: MetricsAccessOptions): (request: Incoming
   const { authenticator, hub, clock, log } = options;
   const decisions = new FreshCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   return async (request, signal) => {
-    const { user, tokenId } = await authenticator.authenticate({ rawHeaders: request.rawHeaders, address: toAddressKey(request.socket.remoteAddress) }, signal);
+    const { user, tokenId } = await authenticator.authenticate(
+      { rawHeaders: request.rawHeaders, address: toAddressKey(request.socket.remoteAddress) },
+      signal,
+    );
     const mayRead = await untilAborted(
       decisions.find(tokenId, () => isAllowed(hub, user, { nonResourceAttributes: ATTRIBUTES }, log)),
       signal,

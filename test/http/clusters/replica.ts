@@ -7,6 +7,7 @@ import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
 import { StatusError, serviceUnavailable } from '../../../src/api/status.ts';
 import type { Reply } from '../../../src/apimachinery/reply.ts';
+import type { PlaceLimits } from '../../../src/http/admission/places.ts';
 import type { Followed } from '../../../src/http/clusters/cluster-access.ts';
 import { type ClusterEndpoints, createClusterEndpoints } from '../../../src/http/clusters/endpoints.ts';
 import type { FacadeReply, FacadeRequest, User } from '../../../src/http/request.ts';
@@ -140,6 +141,7 @@ class Follower<T extends ApiObject> implements Followed<T> {
 export interface ReplicaOptions {
   readonly historyCapacity?: number;
   readonly annotationPrefixes?: readonly string[];
+  readonly watchLimits?: PlaceLimits;
 }
 
 /** One replica of the façade. */
@@ -178,7 +180,12 @@ export class Replica {
   }
 
   /** Opens a watch; the stream holds what has come so far. */
-  async watch(query: string, caller: TestCaller, accept?: string): Promise<WatchStream> {
+  async watch(
+    query: string,
+    caller: TestCaller,
+    accept?: string,
+    { isStalled = false }: { readonly isStalled?: boolean } = {},
+  ): Promise<WatchStream> {
     const gone = new AbortController();
     const request = { ...requestOf(`watch=true&${query}`, caller), signal: gone.signal };
     const reply = await this.endpoints.list(
@@ -186,6 +193,8 @@ export class Replica {
     );
     if (!('write' in reply)) throw new Error('not a stream');
     const stream = new WatchStream(() => gone.abort());
+    stream.isStalled = isStalled;
+    stream.once('close', () => gone.abort());
     void reply.write(stream as unknown as ServerResponse).then(() => stream.end());
     await settled();
     return stream;
@@ -223,6 +232,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
     body: async () => Buffer.alloc(0),
     signal: new AbortController().signal,
     requestId: 'request',
+    address: '10.0.0.1',
     caller: { user: caller.user, tokenId: caller.user.username, stillValid: async () => caller.isValid },
     warn: () => {},
   };

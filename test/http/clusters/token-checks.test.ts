@@ -31,7 +31,10 @@ class World {
   }
 
   caller() {
-    return this.#authenticator.authenticate({ rawHeaders: ['authorization', 'Bearer a-token'], address: '10.0.0.1' }, new AbortController().signal);
+    return this.#authenticator.authenticate(
+      { rawHeaders: ['authorization', 'Bearer a-token'], address: '10.0.0.1' },
+      new AbortController().signal,
+    );
   }
 
   /** Opens a stream; says whether it is open. */

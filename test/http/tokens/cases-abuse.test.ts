@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { allows, bytesOf, FacadeWorld, GOOD, type Review, TOKEN_REQUEST } from '../facade-world.ts';
+import { allows, bytesOf, FacadeWorld, GOOD, issues, type Review, TOKEN_REQUEST } from '../facade-world.ts';
 import { answersIn, isWhole, type RawConnection, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -171,6 +171,34 @@ describe('a flood', () => {
     clock.advance(1_000);
     expect((await world.post(TOKEN_REQUEST, { headers: { authorization: 'Bearer new' } })).status).toBe(201);
   }, 300_000);
+
+  it('of requests by one caller has eight in progress, and delays no other caller', async () => {
+    const held: (() => void)[] = [];
+    let isHeld = true;
+    world = await FacadeWorld.start({
+      hub: allows({
+        TokenReview: ({ spec: { token } }) => ({ authenticated: true, user: { username: token } }),
+        SubjectAccessReview: () => ({ allowed: true }),
+      }),
+      target: (request, reply) => {
+        const answer = () => void issues()(request, reply);
+        if (isHeld) held.push(answer);
+        else answer();
+      },
+    });
+    const flood = Array.from({ length: 100 }, () => world.raw(withToken('greedy')));
+    await eventually(() => expect(held.length).toBeGreaterThanOrEqual(8));
+    let rejected = 0;
+    for (const each of flood) void each.then((answer) => (rejected += statusOf(answer) === 429 ? 1 : 0));
+    await eventually(() => expect(rejected).toBe(28));
+    isHeld = false;
+    expect(statusOf(await world.raw(withToken('polite')))).toBe(201);
+    expect(held).toHaveLength(8);
+    for (const answer of held) answer();
+    const codes = (await Promise.all(flood)).map(statusOf);
+    expect(codes.filter((code) => code === 201)).toHaveLength(72);
+    expect(codes.filter((code) => code === 429)).toHaveLength(28);
+  });
 
   it('of requests by one caller is cut to the rate that is set', async () => {
     const clock = new FakeClock(Date.now());

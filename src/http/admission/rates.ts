@@ -1,14 +1,14 @@
-// How often one caller may ask, whichever token they use.
+// The rate of requests of one caller, whichever tokens they use.
 
-import { tooManyRequests } from '../api/status.ts';
-import type { Clock } from '../std/clock.ts';
-import { Recent } from '../std/recent.ts';
-import { type Rate, TokenBucket } from '../std/token-bucket.ts';
+import { tooManyRequests } from '../../api/status.ts';
+import type { Clock } from '../../std/clock.ts';
+import { Recent } from '../../std/recent.ts';
+import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
 const MAX_CALLERS = 10_000;
 
-/** Remembers who asked how often lately. */
-export class RateLimit {
+/** One bucket for each caller. */
+export class Rates {
   readonly #clock: Clock;
   readonly #rate: Rate;
   readonly #buckets = new Recent<TokenBucket>(MAX_CALLERS);
@@ -18,7 +18,7 @@ export class RateLimit {
     this.#rate = rate;
   }
 
-  /** Throws 429 when this caller asks too often. */
+  /** Takes one request from the caller's bucket. Throws 429 if it is empty. */
   check(caller: string): void {
     if (this.#rate.perSecond === 0) return;
     const waitMs = this.#bucketOf(caller).take();
@@ -27,13 +27,13 @@ export class RateLimit {
 
   #bucketOf(caller: string): TokenBucket {
     const bucket = this.#buckets.get(caller) ?? new TokenBucket(this.#clock, this.#rate);
-    // Whoever asked last is forgotten last.
+    // The caller with the latest request is forgotten last.
     this.#buckets.set(caller, bucket);
     return bucket;
   }
 }
 
-/** The refusal of what comes too often. */
+/** Returns the 429 for a caller who has to wait. */
 export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
   return tooManyRequests('Too many requests, please try again later.', Math.max(1, Math.ceil(waitMs / 1000)));
 }
