@@ -2,8 +2,10 @@
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import type { User } from '../../src/apiserver/access/user.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
+import { TEST_USERS } from '../support/users.ts';
 import { adminOf, allow, base64, furnishHub, ROLE } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 import { pidOf } from './process-usage.ts';
@@ -34,15 +36,22 @@ export interface RegistryWorld {
   readonly stop: () => Promise<void>;
 }
 
+export interface RegistryWorldOptions {
+  /** Callers with static tokens besides the users of the tests. */
+  readonly callers?: ReadonlyMap<string, User>;
+  /** Options of Purser besides those of every bench. */
+  readonly options?: readonly string[];
+}
+
 /** Starts a hub with so many Clusters, and a façade. */
-export async function startRegistryWorld(clusters: number): Promise<RegistryWorld> {
-  const hub = await startRealCluster();
+export async function startRegistryWorld(clusters: number, { callers, options = [] }: RegistryWorldOptions = {}): Promise<RegistryWorld> {
+  const hub = await startRealCluster({ tokens: new Map([...TEST_USERS, ...(callers ?? [])]) });
   const client = await adminOf(hub);
   const visible = Math.min(VISIBLE, Math.floor(clusters / 2));
   await furnishHub(client);
   await register(client, { clusters, visible });
   // What the controllers do beside it is not the subject.
-  const purser = await startPurser(await hub.kubeconfig('admin'), ['--components', 'facade']);
+  const purser = await startPurser(await hub.kubeconfig('admin'), ['--components', 'facade', ...options]);
   const { facade = '' } = await purser.ready;
   const stop = async () => {
     await client.transport.close();

@@ -9,6 +9,7 @@ import { type BenchOptions, helpText, parseOptions } from './options.ts';
 import { pageOf, type Run } from './page.ts';
 import { type Extent, isMet, type Scenario, type Tell } from './scenario.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
+import { facadeCrowd } from './scenarios/facade-crowd.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
 import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
@@ -18,6 +19,7 @@ import { textTable } from './table.ts';
 const SCENARIOS: readonly Scenario[] = [
   clusterLists,
   facadeTokens,
+  facadeCrowd,
   someTokens,
   manyTokens,
   idleClusters,

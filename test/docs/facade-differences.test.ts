@@ -67,7 +67,10 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`continue` of another replica, or of other rights': [RECORDED_LISTS, 'does not go back to what was before it was there'],
   '`timeoutSeconds` of a list': [LIST, 'ends with 504 when the hub does not say so in the time that the caller gives'],
   'a watch longer than an hour': [WATCH, 'after an hour, whatever is asked for'],
-  'more full lists at a time, or more watches, than the limits of one caller or of all': [LIST, 'is refused with 429 while too many of them are under way'],
+  'more full lists at a time, or more watches, than the limits of one caller or of all': [
+    LIST,
+    'is refused with 429 while too many of them are under way',
+  ],
   'a reader of a full list or of initial events slower than 64 KiB/s': [LIST, 'ends for a reader who takes one slice every five seconds'],
   'connection after a list above 1 MiB': [LIST, 'closes its connection'],
   '`Vary`': [RECORDED_LISTS, 'says what it depends on (case 117)'],

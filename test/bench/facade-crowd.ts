@@ -1,0 +1,165 @@
+// What crowds cost the façade, and how long a newcomer waits meanwhile: `node test/bench/facade-crowd.ts [CLUSTERS] [WATCHERS]`.
+// A real kube-apiserver and Purser are processes of their own. Prints JSON.
+
+import { connect as connectPlain, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { inParallel } from './in-parallel.ts';
+import { memoryOf, rounded } from './process-usage.ts';
+import { type RegistryWorld, startRegistryWorld } from './registry-world.ts';
+
+const CALLERS = 50;
+const NEWCOMERS = 10;
+/** Attackers share the address of the loopback that the kernel chooses; newcomers have another one. */
+const NEWCOMERS_ADDRESS = '127.0.0.2';
+const PATIENCE_MS = 240_000;
+
+const names = (what: string, count: number) => Array.from({ length: count }, (_, index) => `${what}${index}`);
+const callers = new Map(
+  ['crowd', 'watches', 'silent', 'tokens', 'lists', 'flood', 'rest']
+    .flatMap((what) => names(what, what === 'crowd' ? CALLERS : NEWCOMERS))
+    .map((name) => [`${name}-token`, { name, uid: name, groups: ['system:masters'] }]),
+);
+
+/** A connection that sends one request, and reads or does not. */
+class Client {
+  readonly #socket: Socket;
+  #first = '';
+  bytes = 0;
+  /** Resolves with the status of the response; 0 if the connection ends without one. */
+  readonly status: Promise<number>;
+
+  constructor({ facade }: RegistryWorld, request: { token: string; target: string; localAddress?: string; reads?: boolean }) {
+    const { token, target, localAddress, reads = true } = request;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.status = promise;
+    const port = Number(new URL(facade.url).port);
+    this.#socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...(localAddress && { localAddress }) })
+      .on('secureConnect', () => this.#socket.write(`GET ${target} HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer ${token}\r\n\r\n`))
+      .on('data', (chunk: Buffer) => {
+        this.bytes += chunk.length;
+        if (this.#first.length < 12) this.#first += chunk.toString('latin1', 0, 12);
+        resolve(Number(this.#first.slice(9, 12)));
+        if (!reads) this.#socket.pause();
+      })
+      .on('error', () => {})
+      .on('close', () => resolve(0));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Measures how long newcomers with tokens of their own wait for a page of the list. */
+async function newcomersMs(world: RegistryWorld, what: string): Promise<object> {
+  const times: number[] = [];
+  const codes: number[] = [];
+  for (const name of names(what, NEWCOMERS)) {
+    const startedAt = performance.now();
+    const client = new Client(world, { token: `${name}-token`, target: `${world.facade.path}?limit=1`, localAddress: NEWCOMERS_ADDRESS });
+    codes.push(await client.status);
+    times.push(performance.now() - startedAt);
+    client.close();
+  }
+  return { slowestMs: rounded(Math.max(...times)), served: codes.filter((code) => code === 200).length };
+}
+
+/** Watches of many callers; measures memory when all initial events have come, and after the crowd has left. */
+async function watchCrowd(world: RegistryWorld, watchers: number) {
+  const clients: Client[] = [];
+  const codes = new Map<number, number>();
+  await inParallel(Array.from({ length: watchers }), async (_, index) => {
+    const token = `crowd${index % CALLERS}-token`;
+    const client = new Client(world, { token, target: `${world.facade.path}?watch=true&timeoutSeconds=3000` });
+    clients.push(client);
+    const code = await client.status;
+    codes.set(code, (codes.get(code) ?? 0) + 1);
+  });
+  const newcomers = await newcomersMs(world, 'watches');
+  const isComplete = () => clients.every(({ bytes }) => bytes > (codes.size > 1 ? 0 : world.clusters * 1_000));
+  for (let waited = 0; waited < PATIENCE_MS && !isComplete(); waited += 500) await delay(500);
+  await delay(2_000);
+  const memory = await memoryOf(world.facade.pid);
+  for (const client of clients) client.close();
+  await delay(20_000);
+  const { rssMegabytes: afterMegabytes } = await memoryOf(world.facade.pid);
+  return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, afterMegabytes };
+}
+
+/** Silent connections, opened again as soon as they are closed. */
+async function silentCrowd(world: RegistryWorld): Promise<object> {
+  const port = Number(new URL(world.facade.url).port);
+  const sockets = new Set<Socket>();
+  let isOver = false;
+  const open = () => {
+    if (isOver) return;
+    const socket = connectPlain(port, '127.0.0.1').on('error', () => {});
+    sockets.add(socket);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      setTimeout(open, 10);
+    });
+  };
+  for (let count = 0; count < 4_000; count++) open();
+  await delay(2_000);
+  const newcomers = await newcomersMs(world, 'silent');
+  isOver = true;
+  for (const socket of sockets) socket.destroy();
+  return newcomers;
+}
+
+/** Requests without end by so many connections at a time. */
+async function flood(world: RegistryWorld, what: string, atOnce: number, token: () => string): Promise<object> {
+  let isOver = false;
+  const codes = new Map<number, number>();
+  const work = Array.from({ length: atOnce }, async () => {
+    while (!isOver) {
+      const client = new Client(world, { token: token(), target: `${world.facade.path}?limit=1` });
+      const code = await client.status;
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      client.close();
+    }
+  });
+  await delay(2_000);
+  const newcomers = await newcomersMs(world, what);
+  isOver = true;
+  await Promise.all(work);
+  return { ...newcomers, codes: Object.fromEntries(codes) };
+}
+
+/** Readers of full lists who read nothing. */
+async function slowReaders(world: RegistryWorld): Promise<object> {
+  const clients = names('crowd', 4).flatMap((name) =>
+    Array.from({ length: 32 }, () => new Client(world, { token: `${name}-token`, target: world.facade.path, reads: false })),
+  );
+  await Promise.all(clients.map(({ status }) => status));
+  const startedAt = performance.now();
+  const full = new Client(world, { token: 'lists0-token', target: world.facade.path, localAddress: NEWCOMERS_ADDRESS });
+  const code = await full.status;
+  const fullListMs = rounded(performance.now() - startedAt);
+  for (const client of [full, ...clients]) client.close();
+  return { slowestMs: fullListMs, served: code === 200 ? 1 : 0 };
+}
+
+async function bench(clusters: number, watchers: number): Promise<object> {
+  const world = await startRegistryWorld(clusters, { callers, options: ['--facade-rate', '100'] });
+  try {
+    const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
+    const rest = await newcomersMs(world, 'rest');
+    const watches = await watchCrowd(world, watchers);
+    console.error(JSON.stringify({ restMegabytes, rest, watches }));
+    const silent = await silentCrowd(world);
+    let count = 0;
+    const tokens = await flood(world, 'tokens', 64, () => `random-${(count += 1)}`);
+    const lists = await slowReaders(world);
+    const oneCaller = await flood(world, 'flood', 64, () => 'crowd0-token');
+    return { clusters, restMegabytes, rest, watches, silent, tokens, lists, oneCaller };
+  } finally {
+    await world.stop();
+  }
+}
+
+const [clusters = '700', watchers = '10000'] = process.argv.slice(2);
+console.log(JSON.stringify(await bench(Number(clusters), Number(watchers)), null, 2));
+process.exit();

@@ -1,0 +1,62 @@
+// Crowds at the façade: their memory, and the wait of a newcomer.
+
+import { atLeast, atMost, type Scenario } from '../scenario.ts';
+import { runScript } from '../script.ts';
+
+interface Newcomers {
+  readonly slowestMs: number;
+  readonly served: number;
+}
+
+/** Figures that `facade-crowd.ts` prints, as far as they are shown. */
+interface CrowdFigures {
+  readonly restMegabytes: number;
+  readonly watches: {
+    readonly newcomers: Newcomers;
+    readonly codes: Readonly<Record<string, number>>;
+    readonly peakRssMegabytes: number;
+    readonly afterMegabytes: number;
+  };
+  readonly silent: Newcomers;
+  readonly tokens: Newcomers;
+  readonly lists: Newcomers;
+  readonly oneCaller: Newcomers;
+}
+
+const CLUSTERS = 700;
+const NEWCOMER_MS = 1_000;
+
+export const facadeCrowd: Scenario = {
+  name: 'facade-crowd',
+  title: 'Crowds at the façade',
+  what: 'watchers',
+  sizes: { small: 2_000, full: 10_000 },
+  note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom gets all clusters as initial events. A newcomer has a token that
+the façade has not seen, and an address of its own. Without a memory limit, the façade allows 10,000 watches.`,
+  run: async ({ size: watchers }, tell) => {
+    tell(`${CLUSTERS} clusters, ${watchers} watchers`);
+    const measured = await runScript<CrowdFigures>('facade-crowd.ts', [CLUSTERS, watchers]);
+    const { watches, silent, tokens, lists, oneCaller } = measured;
+    const all = watchers.toLocaleString('en-US');
+    const slowest = (name: string, { slowestMs }: Newcomers) => ({
+      name: `newcomer beside ${name}: slowest response`,
+      value: slowestMs,
+      unit: 'ms',
+      goal: atMost(NEWCOMER_MS),
+    });
+    return {
+      measured,
+      figures: [
+        { name: `${all} watchers: served`, value: watches.codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
+        { name: `${all} watchers: most memory`, value: watches.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
+        { name: `${all} watchers: memory 20 s after they left`, value: watches.afterMegabytes, unit: 'MB' },
+        slowest(`${all} watchers`, watches.newcomers),
+        slowest('4,000 silent connections', silent),
+        slowest('a flood of random tokens', tokens),
+        slowest('128 readers of full lists who do not read', lists),
+        slowest('a flood of requests by one caller', oneCaller),
+      ],
+      charts: [],
+    };
+  },
+};
