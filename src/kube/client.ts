@@ -39,14 +39,28 @@ export class KubeClient {
     return page;
   }
 
-  /** A list page by page, all of one version. Throws 410 if that version expires on the way. */
+  /**
+   * Yields a list page by page, all of one version. A page that is longer than the transport reads is requested again with half as many
+   * objects. Throws 410 if the version expires on the way.
+   */
   async *pages<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): AsyncGenerator<Page<T>> {
     let next = options.continue;
+    let limit = options.limit ?? PAGE_LIMIT;
     do {
-      const page = await this.list(resource, { limit: PAGE_LIMIT, ...options, continue: next });
+      const { page, fitting } = await this.#fittingPage(resource, { ...options, continue: next }, limit);
+      limit = fitting;
       next = page.continue;
       yield page;
     } while (next !== undefined);
+  }
+
+  async #fittingPage<T extends ApiObject>(resource: Resource<T>, options: ListOptions, limit: number): Promise<FittingPage<T>> {
+    try {
+      return { page: await this.list(resource, { ...options, limit }), fitting: limit };
+    } catch (error) {
+      if (limit <= 1 || !isTooLong(error)) throw error;
+      return await this.#fittingPage(resource, options, Math.floor(limit / 2));
+    }
   }
 
   /** All pages of a list. Starts again, once, when the pages expire on the way. */
@@ -193,6 +207,16 @@ function parsed(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A page, and the limit that was small enough for it. */
+interface FittingPage<T> {
+  readonly page: Page<T>;
+  readonly fitting: number;
+}
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof TransportError && error.code === 'EMSGSIZE';
 }
 
 interface WriteRequest {

@@ -59,7 +59,7 @@ export class Transport {
     this.#dialer = parts.dialer;
     this.#clock = options.clock;
     this.#timeoutMs = options.timeoutMs ?? 30_000;
-    this.#maxBytes = options.maxBytes ?? 64 << 20;
+    this.#maxBytes = options.maxBytes ?? MAX_BYTES;
   }
 
   /** PEM of the server's certificate authorities; undefined before the first request and where those of the system are used. */
@@ -172,6 +172,8 @@ interface Opened {
 }
 
 const PATIENCE_MS = 2_000;
+/** Parsing takes several times as much memory. Ten times what etcd stores; lists are requested in smaller pages. */
+const MAX_BYTES = 16 << 20;
 const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide. */

@@ -14,8 +14,8 @@ const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
 let world: WireWorld;
 afterEach(() => world.close());
 
-async function start(handler: WireHandler): Promise<WireWorld> {
-  world = await startWireWorld(handler, new FakeClock());
+async function start(handler: WireHandler, options: Parameters<typeof startWireWorld>[2] = {}): Promise<WireWorld> {
+  world = await startWireWorld(handler, new FakeClock(), options);
   return world;
 }
 
@@ -212,6 +212,22 @@ describe('KubeClient', () => {
         [0, 1, 2, 3, 4, 5, 6].map((n) => `ConfigMap c-${n}`),
       );
       expect(server.requests).toHaveLength(3);
+    });
+
+    it('requests a page that is too long again with half as many objects, and keeps to that', async () => {
+      const collection = new ScriptedCollection();
+      for (let n = 0; n < 8; n += 1) collection.put(`c-${n}`, 'x'.repeat(1_000));
+      const { client, server } = await start(collection.handler, { maxBytes: 4_000 });
+      const { items, resourceVersion } = await client.listAll(ConfigMaps, { limit: 10 });
+      expect([items.length, resourceVersion]).toEqual([8, '108']);
+      expect(server.requests.map(({ query }) => Number(query.get('limit')))).toEqual([10, 5, 2, 2, 2, 2]);
+    });
+
+    it('fails where a single object is too long', async () => {
+      const collection = new ScriptedCollection();
+      collection.put('huge', 'x'.repeat(5_000));
+      const { client } = await start(collection.handler, { maxBytes: 4_000 });
+      await expect(client.listAll(ConfigMaps, { limit: 10 })).rejects.toMatchObject({ code: 'EMSGSIZE' });
     });
 
     it('starts again once when the pages expire', async () => {

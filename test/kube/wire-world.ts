@@ -2,7 +2,7 @@
 
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
-import { createTransport } from '../../src/kube/transport.ts';
+import { createTransport, type TransportOptions } from '../../src/kube/transport.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 
@@ -13,10 +13,14 @@ export interface WireWorld {
 }
 
 /** Starts a server with `handler` and a client for it that lives by `clock`. */
-export async function startWireWorld(handler: WireHandler, clock: FakeClock): Promise<WireWorld> {
+export async function startWireWorld(
+  handler: WireHandler,
+  clock: FakeClock,
+  options: Pick<TransportOptions, 'maxBytes'> = {},
+): Promise<WireWorld> {
   const server = await startWireServer(handler);
   const config = fixed({ name: 'wire', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'opaque-secret' });
-  const transport = createTransport(config, { clock });
+  const transport = createTransport(config, { clock, ...options });
   const close = async () => {
     await transport.close();
     await server.close();
