@@ -1,14 +1,24 @@
 // What is wrong with a ManagedToken's spec: the rules of the schema once more, and those that no schema can know.
 
-import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooMany, unsupportedValue } from '../api/field-error.ts';
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong, tooMany, unsupportedValue } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { boundObjectOf, isSilentlyExtended, type TokenLimits } from './token-request.ts';
 
 type Spec = ManagedToken['spec'];
 
+/** A ManagedToken as the informer keeps it. */
+export interface StoredToken extends ManagedToken {
+  /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
+  readonly isTooLarge?: true;
+}
+
+/** Maximum size of a ManagedToken without labels and foreign annotations, as JSON. Above everything that the CRD admits. */
+export const MAX_TOKEN_BYTES = 65_536;
+
 /** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
-export function specProblems({ metadata, spec }: ManagedToken, limits: TokenLimits): readonly FieldError[] {
+export function specProblems({ metadata, spec, isTooLarge }: StoredToken, limits: TokenLimits): readonly FieldError[] {
   return [
+    ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
     ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
     ...expirationProblems(spec, limits.maxExpirationSeconds),
     ...audienceProblems(spec.audiences, limits.allowedAudiences),

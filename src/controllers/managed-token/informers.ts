@@ -19,6 +19,7 @@ import { unionOf } from '../../kube/informer-union.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { TokenInformers } from './hub-view.ts';
 import { reduceSecret } from './reduce-secret.ts';
+import { reduceToken } from './reduce-token.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
@@ -37,7 +38,7 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
-    tokens: unionOf(places.map((selection) => createInformer({ ...options, resource: ManagedTokens, selection }))),
+    tokens: unionOf(places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken))),
     clusters: createInformer({ ...options, resource: Clusters }),
     secrets: unionOf(
       places.map((place) =>

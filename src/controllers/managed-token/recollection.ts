@@ -7,6 +7,7 @@ import type { TokenFailure } from '../../domain/token-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import { OwnWrite } from './own-write.ts';
 import { Pauses } from './pauses.ts';
+import { reduceToken } from './reduce-token.ts';
 
 const PAUSES = { initialMs: 10_000, maxMs: 300_000 };
 
@@ -103,8 +104,7 @@ export class Recollection {
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
   wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
     if (answer.metadata.uid !== before.metadata.uid) return before;
-    const { managedFields: _, ...metadata } = answer.metadata;
-    const token = { ...answer, metadata };
+    const token = reduceToken(answer);
     this.token.wrote(token, before, now);
     return token;
   }
