@@ -39,13 +39,15 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   );
 }
 
-/** The sample namespaces, permissions and ManagedTokens. The sample Cluster is left out: targets register themselves. */
+/**
+ * The sample namespaces, permissions and ManagedTokens. The sample Cluster is left out, because targets register themselves, and the quota,
+ * because the local server has none.
+ */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
   const samples = await readManifests('deploy/samples');
-  const isRegistration = (kind: string | undefined) => kind === 'Cluster' || kind === 'Secret';
   await applyMissing(
     hub,
-    samples.filter(({ kind }) => !isRegistration(kind)),
+    samples.filter(({ kind = '' }) => !LEFT_OUT.includes(kind)),
   );
 }
 
@@ -53,6 +55,8 @@ export async function addHubSamples(hub: KubeClient): Promise<void> {
 export async function addTargetSamples(target: KubeClient): Promise<void> {
   await applyMissing(target, await readManifests('deploy/target/deployer.yaml'));
 }
+
+const LEFT_OUT: readonly string[] = ['Cluster', 'Secret', 'ResourceQuota'];
 
 const ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
 /** Long enough for any run; every start renews it. */

@@ -47,6 +47,8 @@ const RESERVED = 'under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => `audience-${index}`);
 
+const numbered = (count: number, value: string) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`n-${index}`, value]));
+
 /** What ManagedTokens may say. */
 export const managedTokens: readonly Case[] = [
   takes('the least that is needed', {}),
@@ -63,6 +65,9 @@ export const managedTokens: readonly Case[] = [
       server: 'https://10.1.2.3:6443',
     },
     revocation: 'None',
+  }),
+  takes('the most labels and annotations', {
+    secret: { labels: numbered(32, 'x'.repeat(63)), annotations: numbered(16, 'x'.repeat(1_024)) },
   }),
   takes('sixteen audiences', { audiences: many(16) }),
   takes('an audience of 256 characters', { audiences: ['ä'.repeat(256)] }),
@@ -116,6 +121,9 @@ export const managedTokens: readonly Case[] = [
   refuses('a bad server', { secret: { server: 'http://a' } }, 'spec.secret.server', "must be one of the Cluster's addresses"),
   refuses('a bad label value', { secret: { labels: { team: 'a b' } } }, 'spec.secret.labels.team', 'must be a valid label value'),
   refuses('a bad label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label names must have'),
+  refuses('17 annotations', { secret: { annotations: numbered(17, '') } }, 'spec.secret.annotations', ''),
+  refuses('33 labels', { secret: { labels: numbered(33, '') } }, 'spec.secret.labels', ''),
+  refuses('a long annotation', { secret: { annotations: { a: 'x'.repeat(1_025) } } }, 'spec.secret.annotations.a', ''),
   refuses('a bad annotation name', { secret: { annotations: { '/a': '' } } }, 'spec.secret.annotations', 'annotation names must have'),
   ...[
     'kubernetes.io/a',
