@@ -39,7 +39,7 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const common = { informers, hub, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });
   const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs } });
-  const told = (controller: string) => report({ controller, log, metrics });
+  const told = (controller: string) => report({ controller, log, metrics, clock });
   const work$ = (stopping: AbortSignal) =>
     merge(tokens(stopping).pipe(told('managed-token')), clusters(stopping).pipe(told('cluster-status')));
   const run = (stopping: AbortSignal) => whileLeading({ leads$: leading.leads$, work$: work$(stopping), stopping });

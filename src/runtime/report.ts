@@ -1,59 +1,163 @@
-// Outcomes as log lines and metrics: one of each for every run, and nothing of what the objects contain.
+// Outcomes as log lines and metrics. Neither shows the contents of objects.
 
-import { type MonoTypeOperatorFunction, tap } from 'rxjs';
+import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { StatusError } from '../api/status.ts';
 import { TransportError } from '../kube/transport-error.ts';
+import type { Clock } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
 import type { FailureClass } from './retry-policy.ts';
 
-/** What metrics are told of a run. All texts come from closed sets. */
+/** Description of a run for metrics. All texts come from closed sets. */
 export interface RunReport {
   readonly controller: string;
   readonly outcome: 'reconciled' | FailureClass;
-  /** Why it failed; undefined if it did not. */
+  /** Reason of the failure; undefined if the run did not fail. */
   readonly reason: string | undefined;
   readonly durationMs: number;
   readonly latenessMs: number;
 }
 
-/** Where runs are counted. */
+/** Metrics that count runs. */
 export interface OutcomeMetrics {
   ran(run: RunReport): void;
 }
 
 export interface ReportOptions {
-  /** The controller whose outcomes these are. */
+  /** Name of the controller. */
   readonly controller: string;
   readonly log: Logger;
   readonly metrics: OutcomeMetrics;
+  readonly clock: Clock;
 }
 
-/** Tells of every outcome that passes. */
-export function report({ controller, log, metrics }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
-  return tap((outcome) => {
-    const run = runReport(controller, outcome);
-    metrics.ran(run);
-    const { level, message } = TELLING[run.outcome];
-    log[level]({ ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) }, message);
-  });
+/**
+ * Counts and logs every outcome that passes. A failure is logged when it begins or its reason changes, repetitions at level debug; one
+ * namespace gets at most 10 such lines a minute and all together 100, then a line with the number of those that were suppressed.
+ */
+export function report({ controller, log, metrics, clock }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
+  return (outcomes$) =>
+    defer(() => {
+      const failures = new FailureLines(controller, log, clock);
+      const write = (outcome: Outcome<string>) => {
+        const run = runReport(controller, outcome);
+        metrics.ran(run);
+        const line = { ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) };
+        const { level, message } = lineFor(outcome);
+        if (level !== 'debug' && outcome.type === 'failed') failures.write(outcome.key, run.reason ?? '', level, line, message);
+        else log.debug(line, message);
+        if (run.outcome === 'reconciled' || run.outcome === 'gone') failures.forget(outcome.key);
+      };
+      return outcomes$.pipe(
+        tap(write),
+        finalize(() => failures.close()),
+      );
+    });
 }
 
-/** Why a run failed, in one word of a closed set. */
+/** Returns the reason of a failed run, a word of a closed set. */
 export function failureReason(error: unknown): string {
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
   if (error instanceof TransportError) return 'NoAnswer';
-  // Errors with a reason of ours: those of issuers.
-  return error instanceof Error && 'reason' in error && typeof error.reason === 'string' ? error.reason : 'Defect';
+  return ownReason(error) ?? 'Defect';
 }
 
-const TELLING = {
+/** The reason of an error of ours, such as one of issuers. */
+function ownReason(error: unknown): string | undefined {
+  const isOurs = error instanceof Error && !(error instanceof StatusError) && 'reason' in error && typeof error.reason === 'string';
+  return isOurs ? (error.reason as string) : undefined;
+}
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+const LINES = {
   reconciled: { level: 'debug', message: 'reconciled' },
-  gone: { level: 'debug', message: 'the object is gone' },
-  conflict: { level: 'debug', message: 'the object has changed meanwhile' },
-  'told-to-wait': { level: 'info', message: 'the server asks to wait' },
-  transient: { level: 'error', message: 'not reconciled, to be tried again' },
+  gone: { level: 'debug', message: 'object not found' },
+  conflict: { level: 'debug', message: 'object changed during reconcile' },
+  'told-to-wait': { level: 'info', message: 'server asked to wait' },
+  transient: { level: 'error', message: 'reconcile failed' },
 } as const;
+
+function lineFor(outcome: Outcome<string>): { readonly level: Level; readonly message: string } {
+  if (outcome.type === 'reconciled') return LINES.reconciled;
+  const line = LINES[outcome.retry.class];
+  // Targets that fail and requests that are refused are no fault of Purser.
+  return line.level === 'error' && ownReason(outcome.error) !== undefined ? { ...line, level: 'warn' } : line;
+}
+
+const WINDOW_MS = 60_000;
+const LINES_PER_NAMESPACE = 10;
+const LINES_IN_TOTAL = 100;
+
+interface Window {
+  lines: number;
+  suppressed: number;
+  readonly cancel: () => void;
+}
+
+/** Writes lines about failures, each once and not too many. */
+class FailureLines {
+  readonly #controller: string;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  /** Reason that was logged last, by key. */
+  readonly #logged = new Map<string, string>();
+  readonly #windows = new Map<string, Window>();
+  #total = 0;
+
+  constructor(controller: string, log: Logger, clock: Clock) {
+    this.#controller = controller;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  write(key: string, reason: string, level: Exclude<Level, 'debug'>, line: object, message: string): void {
+    const isNew = this.#logged.get(key) !== reason;
+    this.#logged.set(key, reason);
+    this.#log[isNew && this.#mayWrite(namespaceOf(key)) ? level : 'debug'](line, message);
+  }
+
+  forget(key: string): void {
+    this.#logged.delete(key);
+  }
+
+  close(): void {
+    for (const namespace of this.#windows.keys()) this.#end(namespace);
+  }
+
+  #mayWrite(namespace: string): boolean {
+    const window = this.#windows.get(namespace) ?? this.#begin(namespace);
+    if (window.lines >= LINES_PER_NAMESPACE || this.#total >= LINES_IN_TOTAL) {
+      window.suppressed += 1;
+      return false;
+    }
+    window.lines += 1;
+    this.#total += 1;
+    return true;
+  }
+
+  #begin(namespace: string): Window {
+    const window = { lines: 0, suppressed: 0, cancel: this.#clock.wakeAfter(WINDOW_MS, () => this.#end(namespace)) };
+    this.#windows.set(namespace, window);
+    return window;
+  }
+
+  #end(namespace: string): void {
+    const { lines = 0, suppressed = 0, cancel } = this.#windows.get(namespace) ?? {};
+    cancel?.();
+    this.#windows.delete(namespace);
+    this.#total -= lines;
+    if (suppressed > 0) {
+      const controller = this.#controller;
+      this.#log.warn({ controller, ...(namespace && { namespace }), suppressed }, 'further failures suppressed');
+    }
+  }
+}
+
+/** The namespace in a key; empty for keys at cluster scope. */
+function namespaceOf(key: string): string {
+  return key.slice(0, Math.max(key.indexOf('/'), 0));
+}
 
 function runReport(controller: string, outcome: Outcome<string>): RunReport {
   const failed = outcome.type === 'failed' ? outcome : undefined;
@@ -61,8 +165,8 @@ function runReport(controller: string, outcome: Outcome<string>): RunReport {
     controller,
     outcome: failed?.retry.class ?? 'reconciled',
     reason: failed && failureReason(failed.error),
-    durationMs: outcome.durationMs,
-    latenessMs: outcome.latenessMs,
+    durationMs: Math.round(outcome.durationMs),
+    latenessMs: Math.round(outcome.latenessMs),
   };
 }
 
@@ -75,10 +179,10 @@ function instant(at: number | undefined): string | undefined {
   return at === undefined || !(at <= LAST_INSTANT) ? undefined : new Date(at).toISOString();
 }
 
-/** Beyond it there are no dates, only numbers. */
+/** The last instant that a Date can hold. */
 const LAST_INSTANT = 8.64e15;
 
-/** What is thrown without being an error may be anything, a token for one, so it is not shown. */
+/** A thrown value that is no error may be anything, such as a token, so it is not shown. */
 function printable(error: unknown): Error {
   return error instanceof Error ? error : new TypeError(`something was thrown that is no error but of type ${typeof error}`);
 }

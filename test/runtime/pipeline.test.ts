@@ -52,7 +52,7 @@ function outcomes(stopping: AbortSignal) {
   const metrics = {
     ran: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) => told.push(`${outcome} ${reason}`),
   };
-  return whileLeading({ leads$, stopping, work$: work$.pipe(report({ controller: 'managed-token', log, metrics })) });
+  return whileLeading({ leads$, stopping, work$: work$.pipe(report({ controller: 'managed-token', log, metrics, clock })) });
 }
 
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { from } from 'rxjs';
+import { from, Subject } from 'rxjs';
 import { conflict, statusError, unclassified } from '../../src/api/status.ts';
 import { IssueError } from '../../src/issuers/issue-error.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
@@ -7,6 +7,7 @@ import type { Outcome } from '../../src/runtime/controller.ts';
 import { failureReason, type RunReport, report } from '../../src/runtime/report.ts';
 import type { FailureClass } from '../../src/runtime/retry-policy.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { FakeClock } from '../support/clock.ts';
 
 const START = Date.parse('2026-03-01T12:00:00Z');
 const run = { key: 'team-a/ci', failures: 0, startedAt: START, finishedAt: START + 40, durationMs: 40, latenessMs: 7 };
@@ -24,9 +25,11 @@ function told(...outcomes: readonly Outcome<string>[]) {
   const runs: RunReport[] = [];
   const passed: Outcome<string>[] = [];
   const log = createLogger({ level: 'debug', readable: false, write: (line) => lines.push(line) });
+  const clock = new FakeClock();
   from(outcomes)
-    .pipe(report({ controller: 'managed-token', log, metrics: { ran: (each) => runs.push(each) } }))
+    .pipe(report({ controller: 'managed-token', log, metrics: { ran: (each) => runs.push(each) }, clock }))
     .subscribe((outcome) => passed.push(outcome));
+  expect(clock.pending).toBe(0);
   return { text: lines.join(''), lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>), runs, passed };
 }
 
@@ -64,7 +67,7 @@ describe('report', () => {
         latenessMs: 7,
         nextAt: '2026-03-01T12:00:02.000Z',
         error: { name: 'TransportError', message: 'refused', code: 'ECONNREFUSED' },
-        msg: 'not reconciled, to be tried again',
+        msg: 'reconcile failed',
       },
     ]);
   });
@@ -75,11 +78,52 @@ describe('report', () => {
     ['conflict', 'debug', failed('conflict', conflict({ group: '', name: 'secrets' }, 'x', ''))],
     ['told-to-wait', 'info', failed('told-to-wait', statusError('TooManyRequests', ''))],
     ['transient', 'error', failed('transient', new Error('x'))],
+    ['transient', 'warn', failed('transient', new IssueError('EndpointNotPinned'))],
   ] as const)('tells of %s at level %s, and passes it on', (outcome, level, given) => {
     const { lines, runs, passed } = told(given);
     expect(lines.map((line) => line['level'])).toEqual([level]);
     expect(runs.map((each) => each.outcome)).toEqual([outcome]);
     expect(passed).toEqual([given]);
+  });
+
+  it('rounds durations', () => {
+    const { lines } = told({ ...reconciled(), durationMs: 12.3456, latenessMs: 0.789 });
+    expect(lines).toMatchObject([{ durationMs: 12, latenessMs: 1 }]);
+  });
+
+  it('logs the failure of an object once per change of its reason, and again after it was reconciled', () => {
+    const unpinned = failed('transient', new IssueError('EndpointNotPinned'));
+    const late = failed('transient', new IssueError('ClusterTimeout'));
+    const { lines, runs } = told(unpinned, unpinned, late, late, reconciled(), late);
+    expect(lines.map(({ level, reason }) => `${String(level)} ${String(reason)}`)).toEqual([
+      'warn EndpointNotPinned',
+      'debug EndpointNotPinned',
+      'warn ClusterTimeout',
+      'debug ClusterTimeout',
+      'debug undefined',
+      'warn ClusterTimeout',
+    ]);
+    expect(runs).toHaveLength(6);
+  });
+
+  it('writes few lines for 2,000 objects of one namespace that fail again and again, and those of others', () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+    const clock = new FakeClock();
+    const outcomes$ = new Subject<Outcome<string>>();
+    const running = outcomes$.pipe(report({ controller: 'managed-token', log, metrics: { ran: () => {} }, clock })).subscribe();
+    const fail = (key: string) => outcomes$.next({ ...failed('transient', new IssueError('EndpointNotPinned')), key });
+    for (let second = 0; second < 65; second++) {
+      for (let index = 0; index < 2_000; index += 20) fail(`crowd/t-${index + (second % 20)}`);
+      clock.advance(1_000);
+    }
+    fail('team-a/ci');
+    running.unsubscribe();
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(lines.filter(({ key }) => String(key).startsWith('crowd/'))).toHaveLength(10);
+    expect(lines.filter(({ key }) => key === 'team-a/ci')).toHaveLength(1);
+    expect(lines.filter(({ msg }) => msg === 'further failures suppressed')).toMatchObject([{ namespace: 'crowd', suppressed: 1_990 }]);
+    expect(clock.pending).toBe(0);
   });
 
   it('counts each run once, with a reason if it failed', () => {

@@ -36,6 +36,8 @@ export interface TokenControllerOptions {
   readonly log: Logger;
   readonly metrics?: TokenMetrics;
   readonly settings: TokenSettings;
+  /** Maximum duration of one reconcile in milliseconds; a minute by default. */
+  readonly reconcileMs?: number;
 }
 
 /** Runs one term for each subscription: nothing is remembered from one to the next. Ends in good order after `stopping` aborts. */
@@ -51,7 +53,7 @@ const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
 const TENANT_SHARE = 8;
 /** Retries that one namespace may make at a cluster; a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
-/** Maximum duration of one reconcile; a ManagedToken with anchors on several clusters may have to wait for each of them. */
+/** Enough for several requests that time out; a ManagedToken with anchors on many clusters must not hold its slot for longer. */
 const RECONCILE_MS = 60_000;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
@@ -64,7 +66,7 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
   deps.removals.load();
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
-    reconcile: inTime(createReconcile(deps), clock),
+    reconcile: inTime(createReconcile(deps), options),
     retryPolicy: (failure) => retryOf(failure, deps, { budgets, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
@@ -86,13 +88,13 @@ function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: Token
 type Reconcile = ReturnType<typeof createReconcile>;
 
 /** Aborts a reconcile that takes too long: its slot is needed. */
-function inTime(reconcile: Reconcile, clock: Clock): Reconcile {
+function inTime(reconcile: Reconcile, { clock, reconcileMs = RECONCILE_MS }: TokenControllerOptions): Reconcile {
   return async (key, signal) => {
-    const deadline = startDeadline(clock, RECONCILE_MS, signal);
+    const deadline = startDeadline(clock, reconcileMs, signal);
     try {
       return await reconcile(key, deadline.signal);
     } catch (error) {
-      throw deadline.hasPassed ? new TransportError('ETIMEDOUT', `the reconcile took longer than ${RECONCILE_MS / 1_000} s`) : error;
+      throw deadline.hasPassed ? new TransportError('ETIMEDOUT', `the reconcile took longer than ${reconcileMs / 1_000} s`) : error;
     } finally {
       deadline.clear();
     }

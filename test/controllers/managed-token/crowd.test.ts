@@ -52,6 +52,11 @@ const HUB = {
   namespace: 'purser-system',
 };
 
+interface Sent {
+  readonly spec?: { readonly user?: string };
+  readonly metadata?: ApiObject['metadata'];
+}
+
 /** A controller whose hub is not reached by any request; those that are sent are recorded. */
 class Crowd {
   readonly clock: FakeClock;
@@ -84,10 +89,10 @@ class Crowd {
   run(): void {
     const refuse =
       (what: string) =>
-      async (_: unknown, object: { readonly spec?: { readonly user?: string }; readonly metadata?: ApiObject['metadata'] }) => {
+      async (_kind: unknown, object: Sent, { signal }: { readonly signal?: AbortSignal } = {}) => {
         const sent = `${what} ${object.spec?.user ?? object.metadata?.namespace ?? ''}`;
         this.sent.push(sent);
-        if (this.#hangs(sent)) await new Promise(() => {});
+        if (this.#hangs(sent)) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
         throw statusError('InternalError', 'nobody is there');
       };
     const hub = { createReview: refuse('review'), updateStatus: refuse('status'), get: refuse('get') } as unknown as KubeClient;
@@ -163,6 +168,19 @@ describe('544 ManagedTokens with made-up cluster names whose reconciles hang', (
 
     expect(world.looked).toEqual(['team-due/t-0']);
     expect(world.sent.filter((what) => what.includes('crowded')).length).toBeLessThanOrEqual(18);
+  });
+});
+
+describe('a reconcile that hangs', () => {
+  it('fails after a minute and frees its slot', async () => {
+    const world = new Crowd(NOON + 50 * MINUTE, [managedToken('team-due', 0, true)], () => true);
+    world.run();
+    while (world.sent.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    world.clock.advance(MINUTE);
+    await world.settle(1);
+    world.stop();
+
+    expect(world.looked).toEqual(['team-due/t-0']);
   });
 });
 

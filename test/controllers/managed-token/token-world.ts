@@ -236,6 +236,8 @@ export class TokenWorld {
       clock: this.clock,
       random: () => 0,
       log,
+      // The test's time passes in leaps, and reconciles under way are not late by them.
+      reconcileMs: Infinity,
       settings: { ...SETTINGS, ...settings },
     });
     const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
@@ -244,7 +246,7 @@ export class TokenWorld {
     const stopping = new AbortController();
     const defects: unknown[] = [];
     const metrics = { ran: () => {} };
-    const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics }));
+    const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics, clock: this.clock }));
     const subscription: Subscription = outcomes$.subscribe({
       next: (outcome) => outcomes.push(outcome),
       error: (error) => defects.push(error),
