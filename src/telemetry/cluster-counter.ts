@@ -1,6 +1,9 @@
-// Counts by cluster. The labels stay few: clusters that are not registered share one, and one that goes takes its own along.
+// Counts by cluster. The labels stay few: names that are not registered share one, and a deleted Cluster takes its own along.
 
 import { type Family, labelsText } from './exposition.ts';
+
+/** Value of the label `cluster` for names under which no Cluster is registered: tenants can make up any number of them. */
+export const UNREGISTERED = 'unregistered';
 
 export interface ClusterCounterOptions {
   readonly name: string;
@@ -23,7 +26,7 @@ export class ClusterCounter implements Family {
   }
 
   add(cluster: string, labels: Readonly<Record<string, string>>): void {
-    const known = this.#isRegistered(cluster) ? cluster : '';
+    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const counts = this.#counts.get(known) ?? new Map<string, number>();
     const text = labelsText({ cluster: known, ...labels });
     this.#counts.set(known, counts.set(text, (counts.get(text) ?? 0) + 1));
@@ -31,7 +34,7 @@ export class ClusterCounter implements Family {
 
   *samples(): Generator<string> {
     for (const [cluster, counts] of this.#counts) {
-      if (cluster !== '' && !this.#isRegistered(cluster)) this.#counts.delete(cluster);
+      if (cluster !== UNREGISTERED && !this.#isRegistered(cluster)) this.#counts.delete(cluster);
       else for (const [labels, count] of counts) yield `${this.name}{${labels}} ${count}\n`;
     }
   }

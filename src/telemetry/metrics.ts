@@ -5,9 +5,10 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Reason } from '../api/reasons.ts';
 import type { StatusReason } from '../api/status.ts';
-import { ClusterCounter } from './cluster-counter.ts';
+import { ClusterCounter, UNREGISTERED } from './cluster-counter.ts';
 import { declareMetrics } from './declared.ts';
 import { exposition, type Family } from './exposition.ts';
+import { budgetGauge, type Excess } from './namespace-budgets.ts';
 import { clusterGauges, type Objects, tokenGauges } from './object-gauges.ts';
 
 export interface MetricsOptions {
@@ -59,12 +60,16 @@ export class Metrics {
   readonly #issuances: ClusterCounter;
   readonly #families: readonly Family[];
   readonly #orphans = new Set<string>();
+  readonly #isRegistered: (cluster: string) => boolean;
   /** Whether this process leads. Set by who knows. */
   leads: () => boolean = () => false;
+  /** The namespaces that are over a budget. Set by the controller of ManagedTokens. */
+  overBudget: () => Iterable<Excess> = () => [];
   /** How many watches are open at the façade. Set by who knows. */
   watching: () => number = () => 0;
 
   constructor({ build, tokens, clusters }: MetricsOptions) {
+    this.#isRegistered = (cluster) => clusters.has(cluster);
     this.#declared = declareMetrics(this.#registry, {
       depths: this.#depths,
       leads: () => this.leads(),
@@ -74,9 +79,10 @@ export class Metrics {
     this.#issuances = new ClusterCounter({
       name: 'purser_token_issuances_total',
       help: 'Attempts to issue a token, by cluster, result and reason.',
-      isRegistered: (cluster) => clusters.has(cluster),
+      isRegistered: this.#isRegistered,
     });
-    this.#families = [...tokenGauges(tokens), ...clusterGauges(clusters), this.#issuances];
+    const budgets = budgetGauge(() => this.overBudget());
+    this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), this.#issuances, budgets];
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -103,12 +109,13 @@ export class Metrics {
     this.#declared.probeDuration.observe(durationMs / 1_000);
   }
 
-  /** Names an anchor that was left behind; of very many, only how many they are. */
+  /** Counts an anchor that was left behind. The first hundred are named, further ones only by their cluster. */
   orphaned({ cluster, namespace, name }: Orphan): void {
-    const key = `${cluster}/${namespace}/${name}`;
+    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
+    const key = `${known}/${namespace}/${name}`;
     const isNamed = this.#orphans.size < MAX_ORPHANS || this.#orphans.has(key);
     if (isNamed) this.#orphans.add(key);
-    this.#declared.orphans.inc(isNamed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+    this.#declared.orphans.inc(isNamed ? { cluster: known, namespace, name } : { cluster: known, namespace: 'other', name: 'other' });
   }
 
   /** Counts a removal of a Secret that a removal limit delayed or paused. */
@@ -134,4 +141,4 @@ export class Metrics {
   }
 }
 
-const MAX_ORPHANS = 1_000;
+const MAX_ORPHANS = 100;

@@ -5,6 +5,7 @@ import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ClusterConditionType, TokenConditionType } from '../api/names.ts';
 import { instantOf } from '../domain/instant.ts';
+import { UNREGISTERED } from './cluster-counter.ts';
 import { type Family, type Labels, sample } from './exposition.ts';
 
 /** Objects that are known. None of them is ever changed in place. */
@@ -12,38 +13,39 @@ export interface Objects<T> {
   list(): readonly T[];
 }
 
-/** When each token expires and is to be renewed, and whether it is good. */
-export function tokenGauges(tokens: Objects<ManagedToken>): readonly Family[] {
-  return gauges(tokens, TOKEN_GAUGES);
+/** Expiry, renewal and readiness of each token. The label `cluster` names registered Clusters only. */
+export function tokenGauges(tokens: Objects<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
+  const clusterOf = ({ spec }: ManagedToken) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
+  return gauges(tokens, TOKEN_GAUGES, clusterOf);
 }
 
 /** The conditions of each cluster, and when it was last heard of. */
 export function clusterGauges(clusters: Objects<Cluster>): readonly Family[] {
-  return gauges(clusters, CLUSTER_GAUGES);
+  return gauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name ?? '');
 }
 
 interface Gauge<T> {
   readonly name: string;
   readonly help: string;
-  /** What there is to be said of an object. */
-  readonly samplesOf: (object: T) => readonly (readonly [Labels, number])[];
+  /** The samples of an object; `cluster` is the value of the label of that name. */
+  readonly samplesOf: (object: T, cluster: string) => readonly (readonly [Labels, number])[];
 }
 
 const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   {
     name: 'purser_token_expiration_timestamp_seconds',
     help: 'When the token of a ManagedToken expires.',
-    samplesOf: (token) => instant(tokenLabels(token), token.status?.expirationTimestamp),
+    samplesOf: (token, cluster) => instant(tokenLabels(token, cluster), token.status?.expirationTimestamp),
   },
   {
     name: 'purser_token_renewal_timestamp_seconds',
     help: 'When the token of a ManagedToken is to be renewed.',
-    samplesOf: (token) => instant(tokenLabels(token), token.status?.nextRotationTime),
+    samplesOf: (token, cluster) => instant(tokenLabels(token, cluster), token.status?.nextRotationTime),
   },
   {
     name: 'purser_token_ready',
     help: 'Whether a ManagedToken has a valid token: 1 or 0.',
-    samplesOf: (token) => [[tokenLabels(token), isReady(token) ? 1 : 0]],
+    samplesOf: (token, cluster) => [[tokenLabels(token, cluster), isReady(token) ? 1 : 0]],
   },
 ];
 
@@ -52,17 +54,17 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
     name: 'purser_cluster_condition',
     help: 'The conditions of a Cluster: 1 for the status that each has, 0 for the others.',
     // A Cluster that nobody has looked at must not go unnoticed because it has no series; one that is only to be listed must.
-    samplesOf: ({ metadata, spec, status }) =>
+    samplesOf: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];
         const present = status?.conditions?.find((condition) => condition.type === type)?.status ?? 'Unknown';
-        return STATUSES.map((each) => [{ cluster: metadata.name ?? '', type, status: each }, each === present ? 1 : 0] as const);
+        return STATUSES.map((each) => [{ cluster, type, status: each }, each === present ? 1 : 0] as const);
       }),
   },
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
     help: 'When the conditions of a Cluster were last written: when they change, and every five minutes.',
-    samplesOf: ({ metadata, status }) => instant({ cluster: metadata.name ?? '' }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
+    samplesOf: ({ status }, cluster) => instant({ cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
 
@@ -70,17 +72,18 @@ const STATUSES = ['True', 'False', 'Unknown'] as const;
 const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);
 
 /** An object that stays as it is costs a look into a map: its lines are made once. */
-function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[]): readonly Family[] {
-  const made = new WeakMap<T, readonly string[]>();
+function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[], clusterOf: (object: T) => string): readonly Family[] {
+  const made = new WeakMap<T, { readonly cluster: string; readonly lines: readonly string[] }>();
   const linesOf = (object: T): readonly string[] => {
     const known = made.get(object);
-    if (known !== undefined) return known;
+    const cluster = clusterOf(object);
+    if (known?.cluster === cluster) return known.lines;
     const lines = all.map(({ name, samplesOf }) =>
-      samplesOf(object)
+      samplesOf(object, cluster)
         .map(([labels, value]) => sample(name, labels, value))
         .join(''),
     );
-    made.set(object, lines);
+    made.set(object, { cluster, lines });
     return lines;
   };
   return all.map(({ name, help }, index) => ({
@@ -93,8 +96,8 @@ function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[])
   }));
 }
 
-function tokenLabels({ metadata, spec }: ManagedToken): Labels {
-  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', cluster: spec.clusterName };
+function tokenLabels({ metadata }: ManagedToken, cluster: string): Labels {
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', cluster };
 }
 
 function isReady({ status }: ManagedToken): boolean {

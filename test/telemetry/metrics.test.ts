@@ -59,6 +59,7 @@ describe('Metrics', () => {
     metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
     metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
     metrics.removalHeld('global');
+    metrics.overBudget = () => [['team-a', 'reviews']];
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -70,6 +71,7 @@ describe('Metrics', () => {
         'gauge purser_cluster_condition{cluster,status,type}',
         'gauge purser_cluster_heartbeat_timestamp_seconds{cluster}',
         'gauge purser_leader{}',
+        'gauge purser_namespace_over_budget{budget,namespace}',
         'gauge purser_removal_paused{}',
         'gauge purser_token_expiration_timestamp_seconds{cluster,name,namespace}',
         'gauge purser_token_ready{cluster,name,namespace}',
@@ -92,7 +94,7 @@ describe('Metrics', () => {
   });
 
   it('tell of a token when it expires, when it is renewed and whether it is ready', async () => {
-    const { metrics } = world({ tokens: [issued('ci'), aToken().withMetadata({ name: 'new' }).build()] });
+    const { metrics } = world({ tokens: [issued('ci'), aToken().withMetadata({ name: 'new' }).build()], clusters: [cluster('prod-eu')] });
     const scraped = await scrape(metrics);
     const ci = { namespace: 'team-a', name: 'ci', cluster: 'prod-eu' };
 
@@ -110,7 +112,7 @@ describe('Metrics', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(expiries, { minLength: 1, maxLength: 4 }), async (states) => {
-        const { metrics, tokens } = world();
+        const { metrics, tokens } = world({ clusters: [cluster('prod-eu')] });
         for (const state of states) {
           tokens.objects = Object.entries(state).map(([name, expirationTimestamp]) =>
             aToken()
@@ -165,18 +167,40 @@ describe('Metrics', () => {
 
     const success = { cluster: 'prod-eu', result: 'success', reason: 'RotationDue' };
     expect(valueOf(before, 'purser_token_issuances_total', success)).toBe(1);
-    expect(valueOf(before, 'purser_token_issuances_total', { cluster: '', result: 'failure', reason: 'ClusterNotFound' })).toBe(2);
+    expect(valueOf(before, 'purser_token_issuances_total', { cluster: 'unregistered', result: 'failure', reason: 'ClusterNotFound' })).toBe(
+      2,
+    );
     expect(valueOf(after, 'purser_token_issuances_total', success)).toBeUndefined();
     expect(valueOf(before, 'purser_token_issue_duration_seconds', { __name__: 'purser_token_issue_duration_seconds_count' })).toBe(1);
   });
 
-  it('name no more than a thousand anchors that were left behind', async () => {
+  it('name no more than a hundred anchors that were left behind, and no cluster that is not registered', async () => {
     const { metrics } = world();
-    for (let index = 0; index < 1_100; index++) metrics.orphaned({ cluster: 'c', namespace: 'n', name: `purser-${index}` });
+    for (let index = 0; index < 1_100; index++) metrics.orphaned({ cluster: `c-${index}`, namespace: 'n', name: `purser-${index}` });
     const orphans = (await scrape(metrics)).get('purser_orphaned_anchors_total')?.samples;
 
-    expect(orphans?.size).toBe(1_001);
-    expect(orphans?.get(labelsKey({ cluster: '', namespace: '', name: '' }))).toBe(100);
+    expect(orphans?.size).toBe(101);
+    expect(orphans?.get(labelsKey({ cluster: 'unregistered', namespace: 'other', name: 'other' }))).toBe(1_000);
+  });
+
+  it('name twenty of the namespaces that are over a budget, and count the rest as other', async () => {
+    const { metrics } = world();
+    metrics.overBudget = () => [['team-a', 'slots'], ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const)];
+    const samples = (await scrape(metrics)).get('purser_namespace_over_budget')?.samples;
+
+    expect(samples?.size).toBe(22);
+    expect(samples?.get(labelsKey({ namespace: 'team-a', budget: 'slots' }))).toBe(1);
+    expect(samples?.get(labelsKey({ namespace: 'other', budget: 'reviews' }))).toBe(1);
+  });
+
+  it('name the cluster of a token only while it is registered', async () => {
+    const { metrics, clusters } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+    const ready = async () => [...((await scrape(metrics)).get('purser_token_ready')?.samples.keys() ?? [])];
+    const [before] = await ready();
+    clusters.objects = [];
+    const [after] = await ready();
+
+    expect([before, after]).toEqual(['prod-eu', 'unregistered'].map((cluster) => labelsKey({ namespace: 'team-a', name: 'ci', cluster })));
   });
 
   it('of ten thousand tokens are told in small pieces, with a turn for others between them', async () => {
