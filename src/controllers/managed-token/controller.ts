@@ -1,10 +1,12 @@
 // The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
 
 import { defer, finalize, type Observable, takeUntil } from 'rxjs';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ManagedTokens } from '../../api/resources.ts';
 import { giveUpAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
+import { IssueError } from '../../issuers/issue-error.ts';
 import { CONNECTIONS } from '../../issuers/target.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { startDeadline } from '../../kube/deadline.ts';
@@ -17,12 +19,15 @@ import { type Failure, planRetry, type Retry } from '../../runtime/retry-policy.
 import { dueNow, whenSynced } from '../../runtime/trigger.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { Authority } from './authority.ts';
+import type { Excess } from '../../telemetry/namespace-budgets.ts';
+import { Authority, type AuthorityOptions } from './authority.ts';
+import { NamespaceBudgets } from './budgets.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
 import { expiresAt, laneOf, namespaceOf, placeOf } from './place.ts';
 import { createReconcile } from './reconcile.ts';
+import { bytesOf } from './reduce-token.ts';
 import { RemovalLimits } from './removal-limits.ts';
 import { wakes } from './triggers.ts';
 
@@ -51,6 +56,9 @@ const CONCURRENCY = 512;
 /** One slot per connection for a single namespace, and two more that it leaves to others. A cluster that hangs holds no more slots. */
 const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
 const TENANT_SHARE = 8;
+/** Shares that are reported when they are exceeded: an eighth of the slots, and of the memory about thirty thousand ManagedTokens. */
+const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
+const BYTES_PER_NAMESPACE = 64 << 20;
 /** Retries that one namespace may make at a cluster; a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 /** Enough for several requests that time out; a ManagedToken with anchors on many clusters must not hold its slot for longer. */
@@ -58,7 +66,8 @@ const RECONCILE_MS = 60_000;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock } = options;
-  const deps = depsOf(options, view);
+  const namespaces = new NamespaceBudgets({ clock, log: options.log, countInNamespace: view.countInNamespace });
+  const deps = depsOf(options, view, namespaces);
   const budgets = { lanes: new RetryBudget(), tenants: new RetryBudget(TENANT_RETRIES) };
   const live$ = wakes(informers, view, deps.memory);
   const { credentials, ...others } = informers;
@@ -66,26 +75,83 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
   deps.removals.load();
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
-    reconcile: inTime(createReconcile(deps), options),
+    reconcile: inTime(withinBudget(deps, namespaces), options),
     retryPolicy: (failure) => retryOf(failure, deps, { budgets, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
     tenantShare: TENANT_SHARE,
     placeOf: (key) => placeOf(key, deps),
-    onQueue: ({ depth }) => options.metrics?.queue('managed-token', depth),
+    onQueue: ({ depth, held }) => {
+      options.metrics?.queue('managed-token', depth);
+      if (options.metrics)
+        options.metrics.overBudget = () => [...namespaces.over(), ...overSlots(held()), ...overBytes(view.tokens.list())];
+    },
   }).pipe(finalize(() => options.metrics?.removalPaused(false)));
 }
 
-function depsOf({ hub, clients, recorder, clock, log, metrics, settings }: TokenControllerOptions, view: HubView): TokenDeps {
+function depsOf(options: TokenControllerOptions, view: HubView, namespaces: NamespaceBudgets): TokenDeps {
+  const { hub, clients, recorder, clock, log, metrics, settings } = options;
   const memory = new TokenMemory();
   const { protectedNamespaces } = settings;
-  const authority = new Authority({ hub, view, memory, protectedNamespaces });
+  const authority = new Authority({ hub: countingReviews(hub, namespaces), view, memory, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace: settings.namespace });
   return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
 }
 
+/** The hub as the one question about permission needs it; each review is spent by the namespace of its requester. */
+function countingReviews(hub: KubeClient, namespaces: NamespaceBudgets): AuthorityOptions['hub'] {
+  return {
+    list: (...call) => hub.list(...call),
+    createReview: (resource, review, options) => {
+      const { user = '' } = (review as { readonly spec?: { readonly user?: string } }).spec ?? {};
+      namespaces.spend('reviews', user.split(':')[2] ?? '');
+      return hub.createReview(resource, review, options);
+    },
+  };
+}
+
 type Reconcile = ReturnType<typeof createReconcile>;
+
+/**
+ * Puts off the ManagedTokens of a namespace over its budget, in time for renewals. Withdrawal, revocation, deletion and expiry of tokens
+ * that exist are never put off: no namespace may keep a token by overspending.
+ */
+function withinBudget(deps: TokenDeps, namespaces: NamespaceBudgets): Reconcile {
+  const { view, clock, clients } = deps;
+  return async (key, signal) => {
+    const namespace = namespaceOf(key);
+    const waitMs = namespaces.waitMs(namespace);
+    const now = clock.now();
+    const endsAt = waitMs > 0 ? expiresAt(view.tokens.get(key), view) : undefined;
+    const isUrgent = endsAt !== undefined && placeOf(key, deps).deadlineAt <= now;
+    if (waitMs > 0 && !isUrgent) return { requeueAt: Math.min(now + waitMs, endsAt === undefined ? Infinity : latestRetryAt(endsAt, now)) };
+    const use: TokenDeps['clients']['use'] = async (registered, work) => {
+      const result = await clients.use(registered, work).catch((error: unknown) => {
+        // Nothing is sent while the circuit is open.
+        if (!(error instanceof IssueError && error.reason === 'CircuitOpen')) namespaces.spend('dials', namespace);
+        throw error;
+      });
+      namespaces.spend('dials', namespace);
+      return result;
+    };
+    const counting = { use, endpointsOf: clients.endpointsOf.bind(clients) };
+    return await createReconcile({ ...deps, clients: counting })(key, signal);
+  };
+}
+
+function overSlots(held: Iterable<readonly [tenant: string, slots: number]>): readonly Excess[] {
+  return [...held].filter(([, slots]) => slots > SLOTS_PER_NAMESPACE).map(([namespace]) => [namespace, 'slots']);
+}
+
+function overBytes(tokens: readonly ManagedToken[]): readonly Excess[] {
+  const bytes = new Map<string, number>();
+  for (const token of tokens) {
+    const { namespace = '' } = token.metadata;
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + bytesOf(token));
+  }
+  return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
+}
 
 /** Aborts a reconcile that takes too long: its slot is needed. */
 function inTime(reconcile: Reconcile, { clock, reconcileMs = RECONCILE_MS }: TokenControllerOptions): Reconcile {

@@ -24,11 +24,11 @@ export interface TokenSettings {
 }
 
 /** Where is counted what happens to tokens. */
-export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'removalHeld' | 'removalPaused'>;
+export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'removalHeld' | 'removalPaused' | 'overBudget'>;
 
 export interface TokenDeps {
   readonly hub: KubeClient;
-  readonly clients: ClusterClients;
+  readonly clients: Pick<ClusterClients, 'use' | 'endpointsOf'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
   readonly log: Logger;

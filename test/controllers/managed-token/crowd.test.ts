@@ -18,7 +18,7 @@ import { runController } from '../../../src/runtime/controller.ts';
 import { planRetry } from '../../../src/runtime/retry-policy.ts';
 import type { Request } from '../../../src/runtime/work-queue.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { settings } from '../../issuers/registration.ts';
+import { registered, settings } from '../../issuers/registration.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
 import { aCluster, aGrant, aScene, aToken, NOON, SERVER } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -71,6 +71,7 @@ class Crowd {
   constructor(now: number, held: readonly Held[], hangs: (what: string) => boolean = () => false) {
     this.clock = new FakeClock(now);
     this.#hangs = hangs;
+    const { cluster: reachable, credential } = registered({ name: 'reachable', uid: 'reachable', servers: [SERVER] });
     const rule = { apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issue' };
     const subjects = [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:serviceaccounts' }];
@@ -78,8 +79,8 @@ class Crowd {
     this.#informers = {
       tokens: fed<ManagedToken>(held.map(({ token }) => token)),
       secrets: fed<StoredSecret & ApiObject>(held.flatMap(({ secret }) => secret ?? [])),
-      clusters: fed<Cluster>([{ ...CLUSTER, spec: { ...CLUSTER.spec, authInfo: { controller: OWN_ACCOUNT } } }]),
-      credentials: [fed<Secret>([])],
+      clusters: fed<Cluster>([{ ...CLUSTER, spec: { ...CLUSTER.spec, authInfo: { controller: OWN_ACCOUNT } } }, reachable]),
+      credentials: [fed<Secret>(credential === undefined ? [] : [credential])],
       requesters: fed<ServiceAccount>(namespaces.map((namespace) => ({ metadata: { namespace, name: 'default' } }))),
       roles: fed<ClusterRole>([{ metadata: { name: 'issue' }, rules: [rule] }]),
       bindings: fed<ClusterRoleBinding>([{ metadata: { name: 'issue' }, roleRef, subjects }]),
@@ -106,6 +107,12 @@ class Crowd {
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
       settings: { verifyIntervalMs: 15 * MINUTE, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, namespace: 'purser-system' },
     })(this.#stopping.signal).subscribe(({ key }) => this.looked.push(key));
+  }
+
+  /** A tenant changes a ManagedToken. */
+  change(token: ManagedToken, version: number): void {
+    const metadata = { ...token.metadata, generation: version, resourceVersion: String(version) };
+    (this.#informers.tokens as unknown as HandInformer<ManagedToken>).apply({ ...token, metadata });
   }
 
   /** Lets everything happen that is due now. */
@@ -168,6 +175,26 @@ describe('544 ManagedTokens with made-up cluster names whose reconciles hang', (
 
     expect(world.looked).toEqual(['team-due/t-0']);
     expect(world.sent.filter((what) => what.includes('crowded')).length).toBeLessThanOrEqual(18);
+  });
+});
+
+describe('a ManagedToken that is changed without end', () => {
+  it('causes no more reviews than the budget of its namespace, and others are served', async () => {
+    const { token: made } = managedToken('restless', 0, false);
+    const token = { ...made, spec: { ...made.spec, clusterName: 'reachable' } };
+    const world = new Crowd(NOON + 50 * MINUTE, [{ token }, managedToken('team-due', 0, true)]);
+    world.run();
+    for (let version = 2; version < 1_000; version++) {
+      world.change(token, version);
+      world.clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    world.stop();
+    const reviews = world.sent.filter((what) => what === 'review system:serviceaccount:restless:default').length;
+
+    // Six at once and two a minute for each of 51 ManagedTokens.
+    expect([reviews > 100, reviews <= 51 * (6 + 2 * 2)]).toEqual([true, true]);
+    expect(world.looked).toContain('team-due/t-0');
   });
 });
 
