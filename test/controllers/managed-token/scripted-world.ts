@@ -6,7 +6,7 @@ import { startWireWorld, type WireWorld } from '../../kube/wire-world.ts';
 import { aToken } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { WireServer } from '../../support/wire-server.ts';
-import { Looker } from './looker.ts';
+import { Looker, type LookerOptions } from './looker.ts';
 import { ScriptedHub } from './scripted-hub.ts';
 
 export class ScriptedWorld {
@@ -45,9 +45,9 @@ export class ScriptedWorld {
   }
 
   /** One that looks at the ManagedToken of the hub. */
-  looker(): Looker {
+  looker(options: Pick<LookerOptions, 'timers'> = {}): Looker {
     const { client } = this.#hubWire as WireWorld;
-    return new Looker({ clock: this.clock, hub: this.hub, client, server: this.server });
+    return new Looker({ clock: this.clock, hub: this.hub, client, server: this.server, ...options });
   }
 
   async close(): Promise<void> {
