@@ -92,6 +92,7 @@ export const AlertReason = {
   RemovalDelayed: 'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission within a minute',
   AnchorOrphaned: 'the Secret that tokens were bound to could not be deleted on the target cluster and stays behind',
   RevocationUnavailable: 'only tokens with revocation BoundSecret can be revoked; this one lives to its expiry',
+  LifetimeShortened: 'the spec asks for a longer lifetime than --max-token-lifetime allows, so tokens get the allowed one',
   RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is cut short',
 } as const;
 

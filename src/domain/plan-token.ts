@@ -2,10 +2,10 @@
 
 import { fieldErrorText } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { ReadyReason } from '../api/reasons.ts';
 import { anchorsOf, formerAnchors, hasAnchorFinalizer, recordedAnchor, without, withWantedAnchor } from './anchors.ts';
 import { instantOf } from './instant.ts';
 import { conflictOf } from './secret-claim.ts';
+import { invalidSpecFailure, secretConflictFailure, tokenFailure } from './tenant-messages.ts';
 import { desiredMetadata, hasMetadata } from './token-metadata.ts';
 import type { StoredSecret, TokenObservation } from './token-observation.ts';
 import type { HoldPlan, SecretWrite, TokenPlan } from './token-plan.ts';
@@ -13,6 +13,15 @@ import { mayIssueAt, whyIssue } from './token-policy.ts';
 import type { TokenLimits } from './token-request.ts';
 import { specProblems } from './token-spec.ts';
 import { ownedNames, type TokenState, tokenState } from './token-state.ts';
+
+/**
+ * Returns whether the token has to leave the Secret, as far as that follows without knowledge of the Cluster: what happens to the
+ * Secret of a requester without permission must not depend on it.
+ */
+export function isToBeStripped(observation: TokenObservation, now: number): boolean {
+  const plan = planToken({ ...observation, cluster: undefined }, now);
+  return plan.type === 'hold' && plan.strip;
+}
 
 /** Decides. Total: whatever is observed, there is a plan, and it never asks to be looked at again in the past. */
 export function planToken(observation: TokenObservation, now: number, limits: TokenLimits = {}): TokenPlan {
@@ -47,7 +56,9 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   const { token } = observation;
   if (token.metadata.deletionTimestamp === undefined) return undefined;
   const isAnchored = anchorsOf(token).length > 0;
-  if (!isAnchored) return hasAnchorFinalizer(token) ? { type: 'release', anchor: 'none' } : { type: 'none' };
+  if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
+  // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
+  if (!isAnchored) return state.secret === undefined ? { type: 'none' } : held(state, now);
   if (state.expired && formerAnchors(token).length === 0) return { type: 'release', anchor: 'expired' };
   return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
@@ -59,8 +70,8 @@ const revoked: Decision = ({ observation, state: { revokeRequest } }) => {
 };
 
 const ownedByOthers: Decision = ({ observation, state, now }) => {
-  const message = conflictOf(observation);
-  return message === undefined ? undefined : { ...held(state, now), failure: { reason: 'SecretConflict', message } };
+  const conflict = conflictOf(observation);
+  return conflict && { ...held(state, now), failure: secretConflictFailure(conflict) };
 };
 
 const suspended: Decision = ({ observation, state, now }) => {
@@ -70,17 +81,11 @@ const suspended: Decision = ({ observation, state, now }) => {
 
 const invalid: Decision = ({ observation, state, now, limits }) => {
   const problems = specProblems(observation.token, limits);
-  if (problems.length === 0) return undefined;
-  return {
-    ...held(state, now),
-    failure: { reason: 'InvalidSpec', message: `${ReadyReason.InvalidSpec}: ${problems.map(fieldErrorText).join('; ')}` },
-  };
+  return problems.length === 0 ? undefined : { ...held(state, now), failure: invalidSpecFailure(problems.map(fieldErrorText)) };
 };
 
 const clusterMissing: Decision = ({ observation: { token, cluster }, state, now }) => {
-  if (cluster !== undefined) return undefined;
-  const message = `There is no Cluster ${token.spec.clusterName}. Register it, or change spec.clusterName.`;
-  return { ...held(state, now), failure: { reason: 'ClusterNotFound', message } };
+  return cluster === undefined ? { ...held(state, now), failure: tokenFailure('ClusterNotFound', token) } : undefined;
 };
 
 const issuanceNeeded: Decision = ({ observation, state, now }) => {

@@ -16,16 +16,20 @@ export function earlierClaimant(token: ManagedToken, claimants: readonly Managed
   return first === undefined || byAge(token, first) <= 0 ? undefined : first.metadata.name;
 }
 
-/** Why the wanted Secret is not this ManagedToken's, and what to do; undefined when it is, or may be made. */
-export function conflictOf({ token, secret, claimant }: TokenObservation): string | undefined {
+/** A Secret that another object owns, or will. */
+export interface SecretConflict {
+  readonly name: string;
+  /** Name of the ManagedToken that owns or claims the Secret; undefined for another owner. */
+  readonly owner: string | undefined;
+  /** Whether the Secret does not exist yet. */
+  readonly isClaimed: boolean;
+}
+
+/** Returns why the wanted Secret is not this ManagedToken's; undefined when it is, or may be created. */
+export function conflictOf({ token, secret, claimant }: TokenObservation): SecretConflict | undefined {
   const name = secretNameOf(token);
-  if (secret === undefined) {
-    return claimant && `The Secret ${name} is for the ManagedToken ${claimant}, which is older. Choose another spec.secret.name.`;
-  }
-  if (isOwnedBy(secret.metadata, token)) return undefined;
-  const owner = ownerOf(secret.metadata);
-  if (owner !== undefined) return `The Secret ${name} belongs to the ManagedToken ${owner}. Choose another spec.secret.name.`;
-  return `The Secret ${name} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
+  if (secret === undefined) return claimant === undefined ? undefined : { name, owner: claimant, isClaimed: true };
+  return isOwnedBy(secret.metadata, token) ? undefined : { name, owner: ownerOf(secret.metadata), isClaimed: false };
 }
 
 function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {

@@ -2,7 +2,6 @@
 // closed set with values of the ManagedToken's own spec. Addresses, certificates, credentials, Purser's user names and errors of
 // the network are for administrators: they are in the log and in the conditions of the Cluster.
 
-import { type FieldError, fieldErrorText } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { RegistryGroup } from '../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../api/reasons.ts';
@@ -33,8 +32,9 @@ export function requesterMissingMessage({ metadata, spec }: ManagedToken): strin
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
-export function invalidSpecFailure(problems: readonly FieldError[]): TokenFailure {
-  const texts = problems.map(fieldErrorText).join('; ');
+/** Returns the failure of a spec with these problems, which name fields and values of the spec alone. */
+export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
+  const texts = problems.join('; ');
   return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
 }
 

@@ -23,7 +23,7 @@ export interface TokenRequest {
 
 /** What the installation allows, whatever the spec says. */
 export interface TokenLimits {
-  /** Without it, every lifetime that Kubernetes knows is. */
+  /** Longest lifetime; longer requests are shortened. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
   /** Without it, every audience is. */
   readonly allowedAudiences?: readonly string[];
@@ -48,16 +48,25 @@ export interface IssueDetails {
 }
 
 /** The request that a ManagedToken makes. */
-export function tokenRequestFor({ metadata, spec }: ManagedToken, { anchorUID, accountUID }: IssueDetails): TokenRequest {
+export function tokenRequestFor(
+  { metadata, spec }: ManagedToken,
+  { anchorUID, accountUID }: IssueDetails,
+  limits: TokenLimits = {},
+): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
   return {
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences,
-    expirationSeconds: spec.expirationSeconds,
+    expirationSeconds: requestedSeconds(spec.expirationSeconds, limits),
     ...(boundObject && { boundObject }),
     ...(accountUID && { accountUID }),
   };
+}
+
+/** Returns the lifetime to request: what is asked for, shortened to the longest that the installation allows. */
+export function requestedSeconds(expirationSeconds: number, { maxExpirationSeconds = Infinity }: TokenLimits): number {
+  return Math.min(expirationSeconds, maxExpirationSeconds);
 }
 
 /** The user name that a token of this account stands for. */

@@ -20,7 +20,7 @@ export function specProblems({ metadata, spec, isTooLarge }: StoredToken, limits
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
     ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
-    ...expirationProblems(spec, limits.maxExpirationSeconds),
+    ...expirationProblems(spec),
     ...audienceProblems(spec.audiences, limits.allowedAudiences),
     ...bindingProblems(spec),
   ];
@@ -37,14 +37,11 @@ function namespaceProblems(namespace: string, credentialNamespaces: readonly str
   return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
 }
 
-function expirationProblems(spec: Spec, ceiling = MAX_SECONDS): readonly FieldError[] {
+function expirationProblems(spec: Spec): readonly FieldError[] {
   const field = 'spec.expirationSeconds';
   const { expirationSeconds } = spec;
   if (!Number.isInteger(expirationSeconds) || expirationSeconds < MIN_SECONDS || expirationSeconds > MAX_SECONDS) {
     return [invalidValue(field, expirationSeconds, `must be a whole number from ${MIN_SECONDS} to ${MAX_SECONDS}`)];
-  }
-  if (expirationSeconds > ceiling) {
-    return [invalidValue(field, expirationSeconds, `must be at most ${ceiling}, the longest lifetime that Purser is set to allow`)];
   }
   const boundObject = boundObjectOf(spec);
   return isSilentlyExtended({ expirationSeconds, ...(boundObject && { boundObject }) })
@@ -61,7 +58,9 @@ function audienceProblems(audiences: readonly string[], allowed: readonly string
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    return allowed === undefined || allowed.includes(audience) ? [] : [unsupportedValue(field, audience, allowed)];
+    return allowed === undefined || allowed.includes(audience)
+      ? []
+      : [invalidValue(field, audience, 'must be an audience that Purser is configured to allow')];
   });
 }
 

@@ -525,12 +525,20 @@ describe('planToken with revocation BoundSecret', () => {
 });
 
 describe('planToken for a ManagedToken that is being deleted', () => {
-  it.each([
-    ['does nothing', undefined],
-    ['M-13: does nothing while others keep it', ['example.com/other']],
-  ])('%s', (_, finalizers) => {
-    const metadata = { deletionTimestamp: '2026-03-01T12:00:00Z', ...(finalizers && { finalizers }) };
-    expect(planToken(HELD.changing((token) => token.withMetadata(metadata)).build(), at('12:59:00'))).toEqual({ type: 'none' });
+  const deleted = HELD.changing((token) =>
+    token.withMetadata({ deletionTimestamp: '2026-03-01T12:00:00Z', finalizers: ['example.com/other'] }),
+  );
+
+  it('does nothing without a Secret', () => {
+    expect(planToken(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
+  });
+
+  it('keeps the token, without renewing it, to its expiry (M-13)', () => {
+    expect(planToken(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', strip: false, until: at('13:00:00') });
+  });
+
+  it('removes an expired token from the Secret', () => {
+    expect(planToken(deleted.build(), at('13:00:00'))).toMatchObject({ type: 'hold', strip: true });
   });
 });
 

@@ -14,6 +14,15 @@ describe('tokenRequestFor', () => {
     });
   });
 
+  it.each([
+    [7200, 3600, 3600],
+    [3600, 7200, 3600],
+    [600, undefined, 600],
+  ])('requests %s s under a ceiling of %s s as %s s', (expirationSeconds, maxExpirationSeconds, requested) => {
+    const limits = maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds };
+    expect(tokenRequestFor(aToken().with({ expirationSeconds }).build(), {}, limits).expirationSeconds).toBe(requested);
+  });
+
   it('names the account that a renewal expects', () => {
     expect(tokenRequestFor(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
   });

@@ -16,38 +16,38 @@ import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
 import { rejectIfOpen, rejectUnusable, requestToken } from './request-token.ts';
 import { failureOf, type Step } from './step.ts';
 import { verify } from './verify.ts';
-import { withdraw } from './withdrawal.ts';
+import { refuse } from './withdrawal.ts';
 import { rewrite, writeToken } from './write-token.ts';
 
 /** Carries out a plan. What the world refuses is part of the step; conflicts and defects are thrown. */
-export async function act(deps: TokenDeps, plan: TokenPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+export async function act(deps: TokenDeps, plan: TokenPlan, begun: Step, signal: AbortSignal): Promise<Step> {
   try {
-    return await carryOut(deps, plan, observation, signal);
+    return await carryOut(deps, plan, begun, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;
-    return failedStep(deps, observation, error);
+    return failedStep(deps, begun.observation, error);
   }
 }
 
 /** The end of a run that failed. It is tried again, unless only a change can help: that wakes the ManagedToken anyway. */
 function failedStep(deps: TokenDeps, observation: TokenObservation, error: IssueError): Step {
-  const failed = { observation, isDone: true, failure: failureOf(error) };
+  const failed = { observation, isDone: true, failure: failureOf(error, observation.token) };
   if (!error.isLasting) return { ...failed, error };
   const now = deps.clock.now();
   return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
 }
 
-async function carryOut(deps: TokenDeps, plan: TokenPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+async function carryOut(deps: TokenDeps, plan: TokenPlan, { observation, isReviewed }: Step, signal: AbortSignal): Promise<Step> {
   switch (plan.type) {
     case 'none':
-      return { observation, isDone: true };
+      return { observation, isDone: true, failure: deps.memory.of(observation.token.metadata.uid ?? '').failure };
     case 'wait':
       return { observation, isDone: true, requeueAt: plan.until };
     case 'hold':
       return await hold(deps, plan, observation, signal);
     case 'issue':
-      return await issue(deps, plan, observation, signal);
+      return await issue(deps, plan, { observation, isReviewed: isReviewed === true }, signal);
     case 'rewrite':
       return await rewrite(deps, plan, observation, signal);
     case 'remove':
@@ -73,7 +73,12 @@ async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservati
   return { observation: held, isDone: true, failure, requeueAt: pausedMs > 0 ? deps.clock.now() + pausedMs : until };
 }
 
-async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+interface Reviewed {
+  readonly observation: TokenObservation;
+  readonly isReviewed: boolean;
+}
+
+async function issue(deps: TokenDeps, plan: IssuePlan, { observation, isReviewed }: Reviewed, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
   const paused = pausedStep(deps, plan, observation);
   if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(deps, observation, signal) } : paused;
@@ -83,6 +88,7 @@ async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObserva
     if (seen.secret !== undefined) return { observation: seen, isDone: false };
   }
   try {
+    if (isReviewed) return await issueAllowed(deps, plan, observation, signal);
     return await issueIfAllowed(deps, plan, observation, signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -91,15 +97,14 @@ async function issue(deps: TokenDeps, plan: IssuePlan, observation: TokenObserva
   }
 }
 
+/** Requests the review of this issuance. The last known permission stands, so an open circuit may be reported before. */
 async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   const { token } = observation;
-  // Whoever may not have the token is not told how the cluster is; for all others, one that is left alone costs no review.
-  if (!deps.authority.isDoubtful(token)) await rejectIfOpen(deps, token);
+  await rejectIfOpen(deps, token);
   const review = await deps.authority.review(token, signal);
   if (review.allowed) return await issueAllowed(deps, plan, observation, signal);
-  const rest = plan.dropOld ? await stripSecret(deps, observation, signal) : observation;
   const failed = { reason: 'Forbidden', message: review.message } as const;
-  return { failure: failed, ...(await withdraw(deps, rest, review.message, signal)) };
+  return { failure: failed, ...(await refuse(deps, observation, review.message, signal)) };
 }
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {

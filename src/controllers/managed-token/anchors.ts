@@ -17,6 +17,7 @@ import {
   without,
   withWantedAnchor,
 } from '../../domain/anchors.ts';
+import { orphanedAnchorMessage } from '../../domain/tenant-messages.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenPlan } from '../../domain/token-plan.ts';
 import type { TokenRecord } from '../../domain/token-record.ts';
@@ -157,8 +158,7 @@ function orphanNotes(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, i
   if (!deps.memory.of(token.metadata.uid ?? '').isNewOrphan(`${cluster}/${namespace}`)) return [];
   deps.log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
   deps.metrics?.orphaned(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
-  const message = `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Until it is deleted, tokens bound to it are valid to their expiry.`;
-  return [{ type: 'Warning', reason: 'AnchorOrphaned', message }];
+  return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
 }
 
 function anchorNameOf({ metadata }: ManagedToken): string {

@@ -1,10 +1,10 @@
 // Whether a ManagedToken may have its token: one question, asked of the hub for its requester.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { RegistryGroup } from '../../api/names.ts';
 import { ServiceAccounts } from '../../api/resources.ts';
 import { accessDecision } from '../../domain/access-decision.ts';
 import { issueNames } from '../../domain/issue-names.ts';
+import { forbiddenMessage, requesterMissingMessage } from '../../domain/tenant-messages.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { SubjectAccessReviews } from '../../kube/reviews.ts';
@@ -37,19 +37,14 @@ export class Authority {
     const { memory } = this.#options;
     const requester = requesterFor(token);
     const names = this.#namesFor(token);
-    if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: missingText(token) };
+    if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: requesterMissingMessage(token) };
     for (const name of this.#inOrder(requester, names)) {
       if (!(await this.#isAllowed(requester, name, signal))) continue;
-      memory.of(token.metadata.uid ?? '').allowed(name);
+      memory.of(token.metadata.uid ?? '').allowed(name, questionOf(token));
       return { allowed: true };
     }
-    return {
-      allowed: false,
-      message: forbiddenText(
-        requester,
-        names.toSorted((a, b) => b.length - a.length),
-      ),
-    };
+    const [mostSpecific = ''] = names.toSorted((a, b) => b.length - a.length);
+    return { allowed: false, message: forbiddenMessage(token, mostSpecific) };
   }
 
   /**
@@ -58,9 +53,9 @@ export class Authority {
    */
   isDoubtful(token: ManagedToken): boolean {
     const { view, memory } = this.#options;
-    const { refusedAt, isConfirmed } = memory.of(token.metadata.uid ?? '');
+    const { refusedAt, confirmed } = memory.of(token.metadata.uid ?? '');
     if (!view.hasRequester(token) || refusedAt.length > 0) return true;
-    if (isConfirmed) return false;
+    if (confirmed === questionOf(token)) return false;
     return !this.#permissions.allow(requesterFor(token), this.#namesFor(token));
   }
 
@@ -105,15 +100,12 @@ function isHarmless(evaluationError: string): boolean {
   return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
 }
 
+/** Returns what a review is about; an answer about one question says nothing of another. */
+function questionOf({ spec }: ManagedToken): string {
+  const { namespace, name } = spec.serviceAccount;
+  return `${spec.requesterServiceAccountName} ${spec.clusterName}/${namespace}/${name}`;
+}
+
 function requesterFor({ metadata, spec }: ManagedToken): Requester {
   return requesterOf(metadata.namespace ?? '', spec.requesterServiceAccountName);
-}
-
-function missingText({ metadata, spec }: ManagedToken): string {
-  return `The service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which asks for the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
-}
-
-function forbiddenText({ user }: Requester, names: readonly string[]): string {
-  const [first = ''] = names;
-  return `User "${user}" cannot issue clusters/token "${first}" in ${RegistryGroup}. Allow it by a ClusterRole and a ClusterRoleBinding.`;
 }

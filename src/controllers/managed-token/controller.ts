@@ -9,9 +9,7 @@ import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import { CONNECTIONS } from '../../issuers/target.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { startDeadline } from '../../kube/deadline.ts';
 import type { Recorder } from '../../kube/recorder.ts';
-import { TransportError } from '../../kube/transport-error.ts';
 import { type Outcome, runController } from '../../runtime/controller.ts';
 import { whenAborted } from '../../runtime/leadership.ts';
 import { RetryBudget } from '../../runtime/retry-budget.ts';
@@ -37,12 +35,12 @@ export interface TokenControllerOptions {
   readonly clients: ClusterClients;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
+  /** Clock of the deadline of each run, `clock` by default. */
+  readonly timers?: Clock;
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: TokenMetrics;
   readonly settings: TokenSettings;
-  /** Maximum duration of one reconcile in milliseconds; a minute by default. */
-  readonly reconcileMs?: number;
 }
 
 /** Runs one term for each subscription: nothing is remembered from one to the next. Ends in good order after `stopping` aborts. */
@@ -61,8 +59,6 @@ const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
 const BYTES_PER_NAMESPACE = 64 << 20;
 /** Retries that one namespace may make at a cluster; a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
-/** Enough for several requests that time out; a ManagedToken with anchors on many clusters must not hold its slot for longer. */
-const RECONCILE_MS = 60_000;
 
 function term(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock } = options;
@@ -75,7 +71,7 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
   deps.removals.load();
   const requests$ = whenSynced(all, () => view.tokens.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
-    reconcile: inTime(withinBudget(deps, namespaces), options),
+    reconcile: withinBudget(deps, namespaces),
     retryPolicy: (failure) => retryOf(failure, deps, { budgets, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
@@ -91,12 +87,12 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
 }
 
 function depsOf(options: TokenControllerOptions, view: HubView, namespaces: NamespaceBudgets): TokenDeps {
-  const { hub, clients, recorder, clock, log, metrics, settings } = options;
+  const { hub, clients, recorder, clock, timers = clock, log, metrics, settings } = options;
   const memory = new TokenMemory();
   const { protectedNamespaces } = settings;
   const authority = new Authority({ hub: countingReviews(hub, namespaces), view, memory, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace: settings.namespace });
-  return { hub, clients, recorder, clock, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
+  return { hub, clients, recorder, clock, timers, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
 }
 
 /** The hub as the one question about permission needs it; each review is spent by the namespace of its requester. */
@@ -151,20 +147,6 @@ function overBytes(tokens: readonly ManagedToken[]): readonly Excess[] {
     bytes.set(namespace, (bytes.get(namespace) ?? 0) + bytesOf(token));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
-}
-
-/** Aborts a reconcile that takes too long: its slot is needed. */
-function inTime(reconcile: Reconcile, { clock, reconcileMs = RECONCILE_MS }: TokenControllerOptions): Reconcile {
-  return async (key, signal) => {
-    const deadline = startDeadline(clock, reconcileMs, signal);
-    try {
-      return await reconcile(key, deadline.signal);
-    } catch (error) {
-      throw deadline.hasPassed ? new TransportError('ETIMEDOUT', `the reconcile took longer than ${reconcileMs / 1_000} s`) : error;
-    } finally {
-      deadline.clear();
-    }
-  };
 }
 
 /** Retries stay within the budgets of cluster and namespace, but no retry comes too late for the token. */

@@ -31,6 +31,8 @@ export interface TokenDeps {
   readonly clients: Pick<ClusterClients, 'use' | 'endpointsOf'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
+  /** Clock of the deadline of each run. */
+  readonly timers: Clock;
   readonly log: Logger;
   readonly metrics?: TokenMetrics | undefined;
   readonly settings: TokenSettings;

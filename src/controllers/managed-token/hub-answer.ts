@@ -1,7 +1,7 @@
 // What the hub answers, sorted: what was expected, and failures with their one word for people.
 
 import { retryAfterMs } from '../../api/retry-after.ts';
-import { hasReason, type StatusReason } from '../../api/status.ts';
+import { hasReason, StatusError, type StatusReason } from '../../api/status.ts';
 import { IssueError, type IssueFailure } from '../../issuers/issue-error.ts';
 
 /** The answer. Throws an IssueError otherwise, whose message holds nothing that was sent, or the reason of `signal`. */
@@ -11,7 +11,9 @@ export async function hubAnswer<T>(answer: Promise<T>, failure: IssueFailure, si
   } catch (error) {
     signal.throwIfAborted();
     const askedMs = retryAfterMs(error);
-    throw new IssueError(failure, error instanceof Error ? error.message : '', askedMs === undefined ? {} : { retryAfterMs: askedMs });
+    const status = error instanceof StatusError ? error.status : undefined;
+    const options = { ...(askedMs !== undefined && { retryAfterMs: askedMs }), ...(status && { status }) };
+    throw new IssueError(failure, error instanceof Error ? error.message : '', options);
   }
 }
 

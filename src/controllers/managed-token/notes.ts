@@ -7,8 +7,10 @@ import { recordedAnchor } from '../../domain/anchors.ts';
 import { cleanedMessage } from '../../domain/cleaned-message.ts';
 import { isCutShort } from '../../domain/rotation.ts';
 import { sentence } from '../../domain/sentence.ts';
+import { shortenedMessage } from '../../domain/tenant-messages.ts';
 import type { IssuePlan, TokenFailure } from '../../domain/token-plan.ts';
 import { parseRecord, requestOf } from '../../domain/token-record.ts';
+import { requestedSeconds, type TokenLimits } from '../../domain/token-request.ts';
 import type { Note } from '../../kube/event-series.ts';
 import type { Step } from './step.ts';
 
@@ -27,6 +29,23 @@ export function notesOf(
     ...expiryNotes(previous, next),
     ...notes,
   ];
+}
+
+/**
+ * Returns the event for a lifetime that the ceiling shortens: with a token for a new spec, not with each rotation. `before` is the
+ * message that was recorded last.
+ */
+export function shortenedNotes(
+  { observation: { token }, issued, failure }: Step,
+  { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
+  { limits, before }: { readonly limits: TokenLimits; readonly before: string | undefined },
+): readonly Note[] {
+  const { expirationSeconds } = token.spec;
+  const granted = requestedSeconds(expirationSeconds, limits);
+  const isNews = (issued !== undefined && issued !== 'RotationDue') || previous.observedGeneration !== next.observedGeneration;
+  const message = shortenedMessage(expirationSeconds, granted);
+  if (granted === expirationSeconds || !isNews || failure !== undefined || message === before) return [];
+  return [{ type: 'Warning', reason: 'LifetimeShortened', message }];
 }
 
 /** What is to be told when a token follows that people wanted revoked, and that was bound to nothing. */

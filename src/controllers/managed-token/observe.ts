@@ -59,7 +59,7 @@ function wantedOf({ view, clients }: TokenDeps, token: ManagedToken): Pick<Token
     return { outputsDigest: wantedDigest(outputsOf(token, clients.endpointsOf(registered))) };
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;
-    return { unwritable: failureOf(error) };
+    return { unwritable: failureOf(error, token) };
   }
 }
 

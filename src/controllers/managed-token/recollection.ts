@@ -14,8 +14,8 @@ const PAUSES = { initialMs: 10_000, maxMs: 300_000 };
 export class Recollection {
   /** The name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
-  /** Whether a review said yes since RBAC last changed for the requester. */
-  isConfirmed = false;
+  /** The question that a review allowed since RBAC last changed for the requester; undefined if none did. */
+  confirmed: string | undefined;
   /** What came of the last attempt, if it failed. */
   failure: TokenFailure | undefined;
   verdict: Verdict | undefined;
@@ -25,6 +25,8 @@ export class Recollection {
   /** A Secret of the wanted name that the informer does not see, since it does not carry our label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
+  /** Message of the last event about a shortened lifetime. */
+  shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
   anchorsAt: number | undefined;
   /** Between tokens that could not be written. */
@@ -63,15 +65,16 @@ export class Recollection {
   refused(now: number, countedIn?: string): void {
     this.#countedIn = countedIn;
     const [first = now] = this.#refusedAt;
-    this.isConfirmed = false;
+    this.confirmed = undefined;
     // A first one in the future is from before the clock was set back.
     this.#refusedAt = [Math.min(first, now), now];
     this.#refused.add(this);
   }
 
-  allowed(name: string): void {
+  /** A review allowed `question` under a name. */
+  allowed(name: string, question: string): void {
     this.allowedAs = name;
-    this.isConfirmed = true;
+    this.confirmed = question;
     this.forgetRefusals();
   }
 

@@ -5,12 +5,12 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { nextLookAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
+import { tokenFailure } from '../../domain/tenant-messages.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
-import type { IssuePlan, RewritePlan } from '../../domain/token-plan.ts';
+import type { IssuePlan, RewritePlan, TokenFailure } from '../../domain/token-plan.ts';
 import { type TokenState, tokenState } from '../../domain/token-state.ts';
-import { IssueError } from '../../issuers/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
-import { failureOf, type Step } from './step.ts';
+import type { Step } from './step.ts';
 
 /** The end of a run whose write has to wait; undefined when it may go ahead. What falls due meanwhile does not wait. */
 export function pausedStep(deps: TokenDeps, plan: IssuePlan | RewritePlan, observation: TokenObservation): Step | undefined {
@@ -21,7 +21,7 @@ export function pausedStep(deps: TokenDeps, plan: IssuePlan | RewritePlan, obser
   if (unwrittenMs === 0 && undoneMs === 0) return undefined;
   const { failure } = deps.memory.of(observation.token.metadata.uid ?? '');
   const requeueAt = nextLookAt(now, [now + Math.max(unwrittenMs, undoneMs), state.renewAt, state.record?.expiresAt]);
-  return { observation, isDone: true, failure: undoneMs > 0 ? failureOf(UNDONE) : failure, requeueAt };
+  return { observation, isDone: true, failure: undoneMs > 0 ? undone(observation.token) : failure, requeueAt };
 }
 
 /** How long the next issuance has to wait after one that could not be written: while the old token lives, not too long. */
@@ -55,5 +55,8 @@ export function repaired({ memory, clock }: TokenDeps, { metadata }: ManagedToke
     .tried(clock.monotonic());
 }
 
-const UNDONE = new IssueError('SecretWriteFailed', 'somebody else undoes it again and again');
+function undone(token: ManagedToken): TokenFailure {
+  return tokenFailure('SecretWriteFailed', token, 'another client reverts it again and again');
+}
+
 const DAMAGES: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);

@@ -97,7 +97,7 @@ class Asking {
   async #issue(accountUID: string | undefined, anchorUID: string | undefined): Promise<Grant> {
     const { observation, target, signal } = this.#options;
     const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
-    return await issueToken(target, tokenRequestFor(observation.token, details), signal);
+    return await issueToken(target, tokenRequestFor(observation.token, details, this.#deps.settings.limits), signal);
   }
 
   get #isRevocable(): boolean {

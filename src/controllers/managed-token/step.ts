@@ -1,6 +1,8 @@
 // How far one run has come with a ManagedToken.
 
-import { FailureReason, type IssueReason } from '../../api/reasons.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { IssueReason } from '../../api/reasons.ts';
+import { invalidSpecFailure, tokenFailure } from '../../domain/tenant-messages.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import type { IssueError } from '../../issuers/issue-error.ts';
@@ -12,6 +14,8 @@ export interface Step {
   readonly observation: TokenObservation;
   /** Whether nothing is left to be done now. */
   readonly isDone: boolean;
+  /** Whether a review of this run allowed the next issuance. */
+  readonly isReviewed?: boolean;
   /** Why a token was issued. */
   readonly issued?: IssueReason;
   readonly failure?: TokenFailure | undefined;
@@ -24,15 +28,8 @@ export interface Step {
   readonly notes?: readonly Note[];
 }
 
-/** A failure as conditions tell it. Details of a registration are for operators, who find them on the Cluster. */
-export function failureOf({ reason, message }: IssueError): TokenFailure {
-  if (reason === 'AccountRecreated') return { reason: 'TargetRefused', message };
-  return { reason, message: OF_REGISTRATION.has(reason) ? FailureReason[reason as keyof typeof FailureReason] : message };
+/** Returns the failure of a ManagedToken that an error stands for. */
+export function failureOf({ reason, status, detail }: IssueError, token: ManagedToken): TokenFailure {
+  if (reason === 'InvalidSpec') return invalidSpecFailure(detail === '' ? [] : [detail]);
+  return tokenFailure(reason === 'AccountRecreated' ? 'TargetRefused' : reason, token, status?.message);
 }
-
-const OF_REGISTRATION: ReadonlySet<string> = new Set<FailureReason>([
-  'CredentialMissing',
-  'CredentialNotForCluster',
-  'EndpointNotPinned',
-  'CANotPinned',
-]);

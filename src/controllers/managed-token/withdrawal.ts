@@ -1,9 +1,9 @@
 // The withdrawal of a permission: another review after the first refusal, and the removal of the Secret after the second, unless a
 // removal limit delays or pauses it.
 
-import { AlertReason } from '../../api/reasons.ts';
 import { anchorsOf } from '../../domain/anchors.ts';
-import { sentence } from '../../domain/sentence.ts';
+import { isToBeStripped } from '../../domain/plan-token.ts';
+import { heldRemovalFailure } from '../../domain/tenant-messages.ts';
 import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { isIssued, ownedNames, tokenState } from '../../domain/token-state.ts';
@@ -12,12 +12,26 @@ import { objectKey } from '../../kube/paths.ts';
 import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
 import type { TokenDeps } from './deps.ts';
-import { deleteSecrets } from './hub-secrets.ts';
+import { deleteSecrets, stripSecret } from './hub-secrets.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step } from './step.ts';
 
+/**
+ * Acts on a review that refused. What the requester can see afterwards does not depend on the Cluster: without permission a
+ * missing, a hidden and an unhealthy cluster look the same.
+ */
+export async function refuse(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
+  return await withdraw(deps, await withoutKnowledge(deps, observation, signal), message, signal);
+}
+
+/** Returns the observation without the Cluster, after the token has left the Secret if it had to anyway. */
+export async function withoutKnowledge(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<TokenObservation> {
+  const hidden = { ...observation, cluster: undefined };
+  return isToBeStripped(hidden, deps.clock.now()) ? await stripSecret(deps, hidden, signal) : hidden;
+}
+
 /** Acts on a review that refused. */
-export async function withdraw(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
+async function withdraw(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
   const { memory, removals, clock } = deps;
   const now = clock.now();
   const { token } = observation;
@@ -45,7 +59,7 @@ function held(deps: TokenDeps, observation: TokenObservation, removal: Exclude<R
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
   deps.log.warn({ key: objectKey(observation.token), reason }, 'removal held');
   deps.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
-  const failure: TokenFailure = { reason, message: `${sentence(AlertReason[reason])} ${message}` };
+  const failure = heldRemovalFailure(reason, message);
   const requeueAt = Math.min(now + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
   return { observation, isDone: true, failure, requeueAt };
 }

@@ -17,6 +17,7 @@ import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
 import { IssueError } from '../../../src/issuers/issue-error.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { TransportError } from '../../../src/kube/transport-error.ts';
+import type { Clock } from '../../../src/std/clock.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { aCredential, registered, settings } from '../../issuers/registration.ts';
 import { authority } from '../../issuers/wire-target.ts';
@@ -33,6 +34,8 @@ export interface LookerOptions {
   readonly client: KubeClient;
   /** The address of the target. */
   readonly server: string;
+  /** Clock of the deadline of each run; real time by default. */
+  readonly timers?: Clock;
   /** How often tokens are put to it; never by default. */
   readonly verifyIntervalMs?: number;
 }
@@ -48,7 +51,7 @@ export class Looker {
   readonly #reconcile: ReturnType<typeof createReconcile>;
 
   constructor(options: LookerOptions) {
-    const { clock, client: hub, server, verifyIntervalMs = 0 } = options;
+    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
     const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers;
@@ -62,6 +65,7 @@ export class Looker {
       hub,
       clients: this.#clients,
       clock,
+      timers,
       view,
       memory,
       startedAt: clock.now(),
@@ -96,7 +100,7 @@ export class Looker {
 
   /** As a change of RBAC does. */
   forgetPermissions(): void {
-    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').isConfirmed = false;
+    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
   }
 
   close(): Promise<void> {

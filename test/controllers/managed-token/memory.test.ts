@@ -11,9 +11,9 @@ describe('a TokenMemory', () => {
     memory.keep('a').refused(1_000);
     memory.forget('a');
     memory.of('a').refused(2_000);
-    memory.of('a').allowed('prod-eu');
+    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer');
 
-    expect([memory.size, memory.refused.size, memory.of('a').isConfirmed]).toEqual([0, 0, false]);
+    expect([memory.size, memory.refused.size, memory.of('a').confirmed]).toEqual([0, 0, undefined]);
   });
 
   it('counts those that were refused, each once, until they are allowed, settled or forgotten', () => {
@@ -21,7 +21,7 @@ describe('a TokenMemory', () => {
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refused(1_000);
     counts.push(memory.refused.size);
-    memory.of('a').allowed('prod-eu');
+    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer');
     counts.push(memory.refused.size);
     memory.of('b').forgetRefusals();
     counts.push(memory.refused.size);

@@ -4,6 +4,7 @@ import { FailureReason } from '../../../src/api/reasons.ts';
 import { notesOf } from '../../../src/controllers/managed-token/notes.ts';
 import { failureOf, type Step } from '../../../src/controllers/managed-token/step.ts';
 import { IssueError } from '../../../src/issuers/issue-error.ts';
+import { aToken } from '../../support/builders.ts';
 
 function told(step: Partial<Step>, next = {}): readonly string[] {
   const token = { metadata: {}, spec: { revocation: 'None', rotation: { renewBefore: '8h' } } };
@@ -15,7 +16,9 @@ describe('what people are told', () => {
   it.each(Object.keys(FailureReason) as (keyof typeof FailureReason)[])('of %s is a sentence', (reason) => {
     fc.assert(
       fc.property(fc.constantFrom('', 'a detail', 'somebody (else)'), (detail) => {
-        expect(told({ failure: failureOf(new IssueError(reason, detail)) })).toEqual([expect.stringMatching(/^[A-Z].*[.)]$/)]);
+        expect(told({ failure: failureOf(new IssueError(reason, detail), aToken().build()) })).toEqual([
+          expect.stringMatching(/^[A-Z].*[.)]$/),
+        ]);
       }),
     );
   });

@@ -79,6 +79,40 @@ describe('a requester without permission', () => {
     await world.ready();
   });
 
+  it('sees no difference between a missing, a hidden and an unreachable cluster, whatever else is wrong', async () => {
+    await world.register('unreachable', { ...world.target, url: 'https://127.0.0.1:1' } as typeof world.target);
+    await world.run();
+    const server = 'https://192.0.2.1';
+    const wrong = { secret: { server, outputs: ['Token' as const] }, requesterServiceAccountName: 'other' };
+    await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'other' } });
+    const clusters = ['missing', 'unreachable', world.cluster];
+    for (const clusterName of clusters) await world.create(`for-${clusterName}`, { clusterName, ...wrong });
+    const seen = await Promise.all(
+      clusters.map(async (clusterName) => {
+        const name = `for-${clusterName}`;
+        await world.until(async () => (await world.condition('Ready', name)) !== undefined);
+        const { status } = await world.get(name);
+        const shown = status?.conditions?.map(({ type, status: is, reason, message }) => [type, is, reason, message]);
+        return JSON.stringify([shown, await world.events(name)]).replaceAll(clusterName, 'X');
+      }),
+    );
+
+    expect(new Set(seen).size).toBe(1);
+    expect(seen[0]).toContain('"Forbidden"');
+    expect(world.sent().target).toEqual([]);
+  });
+
+  it.each([['missing'], ['unreachable']])('learns nothing of a %s cluster by moving a token there', async (kind) => {
+    const clusterName = `${world.cluster}-${kind}`;
+    if (kind === 'unreachable') await world.register(clusterName, { ...world.target, url: 'https://127.0.0.1:1' } as typeof world.target);
+    await world.run();
+    await issued();
+    await world.pass(15_000);
+    await world.patch('ci', { spec: { clusterName } });
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    expect(world.sent().target).toEqual([]);
+  });
+
   it('must exist', async () => {
     await world.allow(world.cluster, { requester: 'ci' });
     await world.run();

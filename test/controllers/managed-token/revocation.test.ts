@@ -341,6 +341,31 @@ describe('the finalizer of a deleted ManagedToken', () => {
     await world.until(isGone);
   });
 
+  it('of another controller does not keep the Secret of a requester that lost its permission', async () => {
+    await world.run();
+    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+    await world.ready();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.looked();
+    world.calls.clear();
+    await world.forbid();
+    await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+  });
+
+  it('of another controller does not keep an expired token in the Secret', async () => {
+    await world.run();
+    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+    await world.ready();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.looked();
+    await world.pass(61 * MINUTE);
+    await world.until(async () => (await world.tokenText()) === '');
+    expect(await world.secret()).toBeDefined();
+  });
+
   it('of somebody else is left alone, and nothing is rotated any more (M-13)', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });

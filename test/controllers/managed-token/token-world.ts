@@ -234,10 +234,9 @@ export class TokenWorld {
       clients,
       recorder,
       clock: this.clock,
+      timers: patient(this.clock),
       random: () => 0,
       log,
-      // The test's time passes in leaps, and reconciles under way are not late by them.
-      reconcileMs: Infinity,
       settings: { ...SETTINGS, ...settings },
     });
     const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
