@@ -100,9 +100,9 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
 ]);
 
 function redactedAnswer(answer: string, token: ManagedToken): string {
-  const known = [requesterSubject(token), subjectOf(token.spec.serviceAccount)];
+  const known = new Set([requesterSubject(token), subjectOf(token.spec.serviceAccount)]);
   return cleanedMessage(answer)
-    .replace(USER, (user) => (known.includes(user) ? user : '[redacted]'))
+    .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))
     .replace(URL, '[redacted]')
     .replace(IPV4, '[redacted]')
     .replace(IPV6, '[redacted]');

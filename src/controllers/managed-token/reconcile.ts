@@ -60,16 +60,23 @@ async function pursue(deps: TokenDeps, begun: Step, signal: AbortSignal): Promis
   let step = begun;
   for (let steps = 0; steps < MAX_STEPS && !step.isDone; steps++) {
     const plan = planToken(step.observation, deps.clock.now(), deps.settings.limits);
-    const startedAt = deps.clock.monotonic();
-    const isUnconfirmed = needsPermission(plan) && step.isReviewed !== true && deps.authority.isDoubtful(step.observation.token);
-    const next = isUnconfirmed ? await confirm(deps, step, signal) : await act(deps, plan, step, signal);
-    if (!isUnconfirmed) auditStep(deps, plan, step.observation, next);
-    if (plan.type === 'issue' && (next.isDone || !isUnconfirmed)) countIssuance(deps, plan, next, deps.clock.monotonic() - startedAt);
+    const next = await runPlan(deps, plan, step, signal);
     step = { ...step, isReviewed: false, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
     // Whoever starts over after a crash must know what was revoked, once no Secret tells.
     if (plan.type === 'revoke' && plan.secrets.length > 0 && next.error === undefined) step = await told(deps, step, signal);
   }
   return earlier(withReason(step), deps);
+}
+
+/** Carries out a plan, or requests a review first where the permission is in doubt. */
+async function runPlan(deps: TokenDeps, plan: TokenPlan, step: Step, signal: AbortSignal): Promise<Step> {
+  const startedAt = deps.clock.monotonic();
+  const isUnconfirmed = needsPermission(plan) && step.isReviewed !== true && deps.authority.isDoubtful(step.observation.token);
+  const next = isUnconfirmed ? await confirm(deps, step, signal) : await act(deps, plan, step, signal);
+  if (!isUnconfirmed) auditStep(deps, plan, step.observation, next);
+  const isAttempt = plan.type === 'issue' && (next.isDone || !isUnconfirmed);
+  if (isAttempt) countIssuance(deps, plan, next, deps.clock.monotonic() - startedAt);
+  return next;
 }
 
 /** Revocation and the end of anchors need no permission, and say nothing of a cluster. */

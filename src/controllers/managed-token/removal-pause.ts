@@ -55,12 +55,18 @@ export class RemovalPause {
     await this.#reading.do('read', async () => {
       const stored = await this.#read();
       this.#readAt = clock.monotonic();
-      if (stored?.data?.['since'] !== undefined) this.#setHeld(stored.data);
-      if (this.#held === undefined) return;
-      const requested = stored?.metadata.annotations?.[RemovalLimit.release];
-      if (stored !== undefined && requested && requested !== this.#held['released']) await this.#release(stored, requested);
-      else if (stored?.data?.['since'] === undefined) await this.#write(stored);
+      const { since } = stored?.data ?? {};
+      if (stored?.data !== undefined && since !== undefined) this.#setHeld(stored.data);
+      if (stored !== undefined && this.isHeld && (await this.#releaseIfRequested(stored))) return;
+      if (this.isHeld && since === undefined) await this.#write(stored);
     });
+  }
+
+  async #releaseIfRequested(stored: ConfigMap): Promise<boolean> {
+    const requested = stored.metadata.annotations?.[RemovalLimit.release];
+    if (!requested || requested === this.#held?.['released']) return false;
+    await this.#release(stored, requested);
+    return true;
   }
 
   /** Pauses removal. A ConfigMap that cannot be written is tried again; removal is paused all the same. */

@@ -31,6 +31,8 @@ async function reviewed(times: number): Promise<void> {
   await world.until(async () => reviews() >= times);
 }
 
+const unreachable = () => ({ admin: world.target.admin, ca: world.target.ca, url: 'https://127.0.0.1:1' });
+
 const reviews = () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length;
 
 describe('a requester without permission', () => {
@@ -80,7 +82,7 @@ describe('a requester without permission', () => {
   });
 
   it('sees no difference between a missing, a hidden and an unreachable cluster, whatever else is wrong', async () => {
-    await world.register('unreachable', { ...world.target, url: 'https://127.0.0.1:1' } as typeof world.target);
+    await world.register('unreachable', unreachable());
     await world.run();
     const server = 'https://192.0.2.1';
     const wrong = { secret: { server, outputs: ['Token' as const] }, requesterServiceAccountName: 'other' };
@@ -104,7 +106,7 @@ describe('a requester without permission', () => {
 
   it.each([['missing'], ['unreachable']])('learns nothing of a %s cluster by moving a token there', async (kind) => {
     const clusterName = `${world.cluster}-${kind}`;
-    if (kind === 'unreachable') await world.register(clusterName, { ...world.target, url: 'https://127.0.0.1:1' } as typeof world.target);
+    if (kind === 'unreachable') await world.register(clusterName, unreachable());
     await world.run();
     await issued();
     await world.pass(15_000);

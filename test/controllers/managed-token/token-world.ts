@@ -14,7 +14,6 @@ import {
   Events,
   ManagedTokens,
   Namespaces,
-  type Role,
   type RoleBinding,
   RoleBindings,
   Roles,
@@ -479,7 +478,7 @@ async function hubAccess() {
 /** The same for Purser's own namespace. */
 async function grantOwnNamespace(admin: KubeClient): Promise<void> {
   for (const manifest of await shipped()) {
-    if (manifest.kind === 'Role') await admin.apply(Roles, manifest as Role, { force: true });
+    if (manifest.kind === 'Role') await admin.apply(Roles, manifest, { force: true });
     if (manifest.kind === 'RoleBinding')
       await admin.apply(RoleBindings, { ...(manifest as RoleBinding), subjects: SUBJECTS }, { force: true });
   }
