@@ -106,7 +106,7 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
   };
 };
 
-/** The Secret keeps what it holds: what the Cluster says now must not stand next to a token. */
+/** The Secret stays as it is: no token is written next to addresses and certificates that are not pinned. */
 const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
   if (unwritable === undefined) return undefined;
   return { ...held(state, now), failure: unwritable, until: nextLookAt(now, [state.renewAt]) };

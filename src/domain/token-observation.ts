@@ -37,7 +37,7 @@ export interface TokenObservation {
   readonly former: readonly StoredSecret[];
   /** The digest of `outputsText` for what is wanted now; absent without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
-  /** Why nothing may be written next to a token of the Cluster: its registration, or the address that the spec names, is not usable. */
+  /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
   readonly verdict?: Verdict;
   /** When the token is next put to TokenReview; absent when it never is. */

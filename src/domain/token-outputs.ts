@@ -29,7 +29,7 @@ export interface OutputEndpoints {
   readonly caBundle?: string | undefined;
 }
 
-/** What is written for this ManagedToken; undefined if the spec names an address that a token may not be written next to. */
+/** Returns everything but the token; undefined if the spec names an address that is not among `servers`. */
 export function outputTarget({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputTarget | undefined {
   const { server: wanted } = spec.secret;
   const server = wanted === undefined ? servers[0] : servers.find((each) => each === serverUrl(wanted));

@@ -19,7 +19,7 @@ export interface TokenState {
   readonly record: TokenRecord | undefined;
   /** Why what was issued is not what is wanted. */
   readonly superseded: IssueReason | undefined;
-  /** Whether the Cluster refers to another credential than the one that the token was issued with. The token stays good where it was. */
+  /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
   /** Whether another token is in the place of the one that was issued. */
   readonly forged: boolean;
@@ -71,7 +71,7 @@ export function ownedNames({ token, secret, former }: TokenObservation): readonl
   return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
 }
 
-/** A Cluster that its credential does not cover says nothing of the token: whoever wrote it may mean harm. */
+/** Returns the Cluster if its credential covers it: otherwise a user who may write Clusters could have tokens removed. */
 function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | undefined {
   return unwritable === undefined ? cluster : undefined;
 }

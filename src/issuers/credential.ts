@@ -1,4 +1,4 @@
-// Purser's credential for a cluster, from the Secret that the Cluster refers to, and what the credential may be used for.
+// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to.
 // Only the keys named here are read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey } from 'node:crypto';
@@ -37,7 +37,7 @@ export function readCredential(secret: Secret): Credential {
   return certificateCredential(certificate, key);
 }
 
-/** Reads what the credential may be used for. Throws an IssueError, CredentialMissing, for a key that is not readable. */
+/** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for a key that is not readable. */
 export function readPins(secret: Secret): Pins {
   return {
     servers: wordsOf(secret, CredentialSecretKey.server)

@@ -1,4 +1,4 @@
-// The hub among the targets. A Cluster may lead to the hub under any name and credential; Purser's own service account is there.
+// Recognizes the hub among the targets: a Cluster may lead to the hub under any name and credential.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
@@ -43,7 +43,7 @@ export function isHubAddress(hub: HubSettings, servers: readonly string[]): bool
   return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
 }
 
-/** Decides for one target whether it is the hub. Sends a bounded number of requests, and only when the answer matters. */
+/** Decides for one target whether it is the hub. Sends at most three requests per credential, and only for service accounts in Purser's namespace. */
 export class HubIdentity {
   readonly #hub: HubSettings;
   readonly #isHub: boolean;
@@ -58,14 +58,14 @@ export class HubIdentity {
   /** Whether a namespace of the target is the one that Purser runs in, or may be. Throws an IssueError while that cannot be found out. */
   async isPurserNamespace(namespace: string, target: Candidate, signal: AbortSignal): Promise<boolean> {
     if (namespace !== this.#hub.namespace || this.#isHub) return namespace === this.#hub.namespace;
-    // Several may wait for one result, so none of them can cancel the requests.
+    // Several callers may wait for one result, so none of them can cancel the requests.
     return await untilAborted(
       this.#found.get(() => this.#mayBeHub(target)),
       signal,
     );
   }
 
-  /** Signing keys decide for tokens of service accounts, the UID of kube-system for all others; without either, the answer is yes. */
+  /** Compares signing keys for tokens of service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
   async #mayBeHub(target: Candidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
     const keys = token === undefined ? undefined : await this.#signingKeys();

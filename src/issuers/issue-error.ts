@@ -14,7 +14,7 @@ export interface IssueErrorOptions {
   readonly status?: Status;
   /** What the network said, such as `ECONNREFUSED`, where it was the network. */
   readonly code?: string;
-  /** Whether only a change of what is registered can end the failure, where the reason alone does not say that. */
+  /** Overrides `isLasting` of the reason. */
   readonly isLasting?: boolean;
   /** The account that the target has under the name that was asked for, where it is another one. */
   readonly accountUID?: string | undefined;

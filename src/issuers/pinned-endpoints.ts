@@ -1,5 +1,5 @@
-// Addresses and certificate authorities of a cluster, all of them covered by the credential's pins. Anyone who writes Clusters
-// could otherwise lead the credential, and tokens issued with it, to another server.
+// Addresses and certificate authorities of a cluster, all of them pinned by the credential. Users who may write Clusters could
+// otherwise lead the credential, and tokens issued with it, to another server.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { SystemAuthorities } from '../api/names.ts';
@@ -54,6 +54,6 @@ function pinnedBundle(caBundle: string, authorities: Pins['authorities']): strin
   const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
   if (other !== undefined)
     throw new IssueError('CANotPinned', `ca.crt of the Secret lacks the certificate with SHA-256 ${other.fingerprint256}`);
-  // Written out again: what another parser might read between the certificates is left behind.
+  // Encoded again, without any text between the certificates that another parser might read differently.
   return Buffer.from(certificates.map(String).join('')).toString('base64');
 }

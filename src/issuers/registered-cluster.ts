@@ -26,7 +26,7 @@ export function registeredCluster(
   return { cluster, ...(credential && { credential }) };
 }
 
-/** Whether a Secret is one that Purser keeps for a ManagedToken: whoever is given a token must not become a cluster's credential. */
+/** Whether Purser keeps a Secret for a ManagedToken. Such a Secret is never a credential. */
 export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: Secret): boolean {
   const isOwner = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) =>
     kind === ManagedTokens.kind && apiVersion.split('/')[0] === ManagedTokens.group;

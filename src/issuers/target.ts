@@ -28,7 +28,7 @@ export interface TargetOptions {
   readonly endpoints: () => PinnedEndpoints;
   /** Namespaces of the service accounts that the credential may issue tokens for; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Tells whether the target is the hub; absent in tests without a hub. */
+  /** Recognizes the hub; absent in tests without one. */
   readonly hub?: HubIdentity;
   /** Whether servers are held against the roots of the system, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;

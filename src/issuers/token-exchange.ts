@@ -45,7 +45,7 @@ export async function exchangeToken(target: TokenSource, request: TokenRequest, 
 
 /**
  * Throws an IssueError if the credential is not for the namespace of the service account, or if the service account is in the
- * namespace of the one that Purser uses on the target, or may be: an account beside it can often create tokens of it.
+ * namespace of Purser's own, or may be: a service account beside Purser's can often create tokens of it.
  */
 export async function rejectAccount(
   target: TokenSource,

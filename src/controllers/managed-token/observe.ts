@@ -45,13 +45,13 @@ function around(deps: TokenDeps, token: ManagedToken): TokenObservation {
   };
 }
 
-/** The observation with the Cluster, and what follows from it, as they are registered now. */
+/** Returns the observation with the Cluster as it is registered now. */
 export function withRegistration(deps: TokenDeps, observation: TokenObservation): TokenObservation {
   const { outputsDigest: _, unwritable: __, ...rest } = observation;
   return { ...rest, cluster: deps.view.clusters.get(rest.token.spec.clusterName), ...wantedOf(deps, rest.token) };
 }
 
-/** What the Secret is to hold, or why nothing may be written; nothing without the Cluster. */
+/** Returns the digest of the wanted outputs, or the reason not to write any; empty without the Cluster. */
 function wantedOf({ view, clients }: TokenDeps, token: ManagedToken): Pick<TokenObservation, 'outputsDigest' | 'unwritable'> {
   const registered = view.registered(token.spec.clusterName);
   if (registered === undefined) return {};
@@ -63,7 +63,7 @@ function wantedOf({ view, clients }: TokenDeps, token: ManagedToken): Pick<Token
   }
 }
 
-/** Returns what is written next to the token. Throws an IssueError if the spec names an address that is not the cluster's. */
+/** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
 export function outputsOf(token: ManagedToken, endpoints: PinnedEndpoints): OutputTarget {
   const target = outputTarget(token, endpoints);
   if (target === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');

@@ -17,14 +17,14 @@ import { issueToken } from '../../issuers/token-request.ts';
 import type { TokenDeps } from './deps.ts';
 import { outputsOf } from './observe.ts';
 
-/** A token and what it was issued with. */
+/** A token and the registration that it was issued with. */
 export interface Requested {
   readonly grant: Grant;
-  /** Whether the token is for another account of the same name than the last one. */
+  /** True if the service account was re-created since the last token. */
   readonly isAccountNew: boolean;
   /** The Cluster as it was registered then. */
   readonly cluster: Cluster;
-  /** What may be written next to the token. */
+  /** Outputs that the credential of the token covers. */
   readonly outputs: OutputTarget;
 }
 

@@ -20,7 +20,7 @@ import type { Step } from './step.ts';
 export interface Holder {
   readonly record: TokenRecord;
   readonly token: Sensitive<string>;
-  /** What is written next to the token: covered by the credential that the token was issued with. */
+  /** Outputs that the credential of the token covers. */
   readonly outputs: OutputTarget;
 }
 
@@ -51,7 +51,7 @@ function wantedSecret({ token, secret }: TokenObservation, { record, token: text
   return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text.reveal());
 }
 
-/** Returns what may be written next to a token now; undefined if its own credential does not cover the Cluster any more. */
+/** Returns the outputs for a token that exists; undefined if the token's credential does not cover the Cluster any more. */
 function outputsFor(
   { view, clients }: TokenDeps,
   { token, unwritable }: TokenObservation,

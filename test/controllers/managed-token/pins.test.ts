@@ -42,7 +42,7 @@ async function messages(): Promise<string> {
   return JSON.stringify([status?.conditions, await world.eventObjects()]);
 }
 
-describe('a Cluster that is changed outside of the pins of its credential', () => {
+describe('token controller with a Cluster outside of the pins', () => {
   it.each([
     ['another address and CA', 'EndpointNotPinned', () => ({ caBundle: base64(evil().ca), serverEndpoints: [endpoint(evil().url)] })],
     [
@@ -53,7 +53,7 @@ describe('a Cluster that is changed outside of the pins of its credential', () =
     ['another CA', 'CANotPinned', () => ({ caBundle: base64(evil().ca) })],
     ['a second CA', 'CANotPinned', () => ({ caBundle: base64(world.target.ca + evil().ca) })],
     ['no CA', 'CANotPinned', () => ({ caBundle: null })],
-  ])('by %s rewrites no Secret, and RotationFailing reports %s', async (_, reason, change) => {
+  ])('keeps the Secret after the Cluster gets %s, and reports %s in RotationFailing', async (_, reason, change) => {
     await world.run(VERIFYING);
     await world.create('ci', OUTPUTS);
     await world.ready();
@@ -71,7 +71,7 @@ describe('a Cluster that is changed outside of the pins of its credential', () =
     expect(await messages()).not.toMatch(/127\.0\.0\.1|-credential|purser-system/);
   });
 
-  it('is used again when the change is undone, without a new token', async () => {
+  it('clears RotationFailing without a new token when the Cluster is corrected', async () => {
     await world.run();
     await world.create();
     await world.ready();
@@ -86,7 +86,7 @@ describe('a Cluster that is changed outside of the pins of its credential', () =
   it.each([
     ['another address', 'EndpointNotPinned', () => ({ serverEndpoints: [endpoint(evil().url)] })],
     ['junk for a CA', 'TLSVerifyFailed', () => ({ caBundle: base64('junk') })],
-  ])('by %s keeps tokens to their expiry, and is not asked for new ones again and again', async (_, reason, change) => {
+  ])('keeps a token to its expiry without retries after the Cluster gets %s', async (_, reason, change) => {
     const { outcomes, logged } = await world.run();
     await world.create();
     await world.ready();
@@ -102,7 +102,7 @@ describe('a Cluster that is changed outside of the pins of its credential', () =
     await world.until(async () => (await world.tokenText()) === '');
   });
 
-  it('is re-created with another address in vain: the token stays', async () => {
+  it('keeps the Secret after the Cluster is re-created with another address', async () => {
     await world.run();
     await world.create();
     await world.ready();
@@ -122,8 +122,8 @@ describe('a Cluster that is changed outside of the pins of its credential', () =
   });
 });
 
-describe('a Cluster that refers to another credential', () => {
-  it('keeps the Secret where there is no such credential', async () => {
+describe('token controller with a Cluster that refers to another credential', () => {
+  it('keeps the Secret if the credential does not exist', async () => {
     await world.run();
     await world.create();
     await world.ready();
@@ -134,7 +134,7 @@ describe('a Cluster that refers to another credential', () => {
     expect(await world.secret()).toEqual(before);
   });
 
-  it('gets no token by the credential of another Cluster', async () => {
+  it('issues no token with the credential of another Cluster: CredentialNotForCluster', async () => {
     await world.run();
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
     const dev = `${world.cluster}-dev`;
@@ -151,7 +151,7 @@ describe('a Cluster that refers to another credential', () => {
     expect(await messages()).not.toMatch(/127\.0\.0\.1|-credential|purser-system/);
   });
 
-  it('gets new tokens of that one, and the old token is neither sent nor written there', async () => {
+  it('reissues the token with the new credential and writes it next to its addresses', async () => {
     await world.run(VERIFYING);
     await world.create();
     await world.ready();
@@ -175,8 +175,8 @@ describe('a Cluster that refers to another credential', () => {
   });
 });
 
-describe('the credential of a Cluster', () => {
-  it('that is deleted leaves the Secret as it is', async () => {
+describe('token controller and credential Secrets', () => {
+  it('keeps the Secret of a token after the credential is deleted', async () => {
     await world.run();
     await world.create();
     await world.ready();
@@ -186,7 +186,7 @@ describe('the credential of a Cluster', () => {
     expect(await world.secret()).toEqual(before);
   });
 
-  it('is not one while it has the label of the Secrets that Purser writes', async () => {
+  it('uses no credential that has the label of Secrets written by Purser', async () => {
     await world.run();
     await world.hub.admin.patch(Secrets, credentialName(), { metadata: { labels: { 'tokens.purser.dev/managed-by': 'purser' } } });
     await world.create();
@@ -195,7 +195,7 @@ describe('the credential of a Cluster', () => {
     await world.ready();
   });
 
-  it('issues tokens only for service accounts of the namespaces that it names', async () => {
+  it('issues tokens only for service accounts in the namespaces of the credential', async () => {
     await world.hub.admin.patch(Secrets, credentialName(), { data: { namespaces: base64('team-a team-b') } });
     await world.run();
     await world.create('ci', { revocation: 'BoundSecret' });
@@ -206,8 +206,8 @@ describe('the credential of a Cluster', () => {
   });
 });
 
-describe('a ManagedToken', () => {
-  it('is rejected in a namespace that holds credentials of clusters', async () => {
+describe('token controller and ManagedTokens', () => {
+  it('rejects a ManagedToken in a namespace with credentials of clusters', async () => {
     await world.run();
     const { spec } = await world.create();
     const metadata = { namespace: 'purser-system', name: 'beside' };
@@ -220,7 +220,7 @@ describe('a ManagedToken', () => {
     await expect(world.hub.admin.get(Secrets, metadata)).rejects.toMatchObject({ code: 404 });
   });
 
-  it("for the hub is written next to the address and CA of Purser's own client, whatever its Cluster says", async () => {
+  it("writes the address and CA of Purser's own client next to a token of the hub", async () => {
     const name = `${world.cluster}-hub`;
     await world.hub.admin.create(Clusters, {
       apiVersion: 'registry.purser.dev/v1alpha1',
