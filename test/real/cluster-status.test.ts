@@ -73,11 +73,11 @@ it('F9: stays ready behind a slow line, and is not ready behind one that is too 
 }, 180_000);
 
 it('F17, F18: tells a rejected credential, one without rights, and a good one apart', async () => {
-  await world.credential('real', { token: 'no-such-token', server: target.url });
+  await world.credential('real', { token: 'no-such-token', server: target.url, 'ca.crt': target.ca });
   await shows('Authorized=False CredentialRejected');
-  await world.credential('real', { token: 'alicetoken', server: target.url });
+  await world.credential('real', { token: 'alicetoken', server: target.url, 'ca.crt': target.ca });
   await shows('Authorized=False Forbidden');
-  await world.credential('real', { token: 'admintoken', server: target.url });
+  await world.credential('real', { token: 'admintoken', server: target.url, 'ca.crt': target.ca });
   await shows('Ready=True ClusterReady');
 }, 90_000);
 
@@ -93,6 +93,7 @@ it('F15: is not spoken to under a new authority, and again within 10 s of its bu
     await target.rotateCertificate('new authority');
     await shows('Reachable=False TLSVerifyFailed');
     const caBundle = Buffer.from(target.ca).toString('base64');
+    await world.credential('real', { token: 'admintoken', server: target.url, 'ca.crt': target.ca });
     await world.hub.admin.patch(Clusters, { name: 'real' }, { spec: { orchestratorApiEndpoints: { caBundle } } });
     await world.shows('real', 'Ready=True ClusterReady', 10_000);
   }, 'TLSVerifyFailed');
