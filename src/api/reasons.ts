@@ -49,7 +49,7 @@ export const FailureReason = {
   TargetThrottled: 'the cluster asks for fewer requests',
   TargetFailed: 'the cluster answers with an error of its own',
   AnswerUntrusted: 'the answer of the cluster is not the token that was asked for',
-  TooManyAnchors: 'status.anchors lists 16 other places, whose anchors could not be deleted',
+  TooManyAnchors: 'the status lists 16 other places whose anchors could not be deleted',
   AuthorizationFailed: 'it could not be found out whether the requester may have this token',
   SecretReadFailed: 'the Secret could not be read',
   SecretWriteFailed: 'the Secret could not be written',
