@@ -11,8 +11,8 @@ export class Chunk {
   readonly #headLength: number;
 
   constructor(lines: readonly Buffer[]) {
-    const length = lines.reduce((sum, line) => sum + line.length, 0);
-    const head = Buffer.from(`${length.toString(16)}\r\n`);
+    const length = lengthOf(lines);
+    const head = headOf(length);
     this.#headLength = head.length;
     this.framed = Buffer.concat([head, ...lines, END], head.length + length + END.length);
   }
@@ -21,6 +21,15 @@ export class Chunk {
   get body(): Buffer {
     return this.framed.subarray(this.#headLength, -END.length);
   }
+}
+
+function lengthOf(lines: readonly Buffer[]): number {
+  return lines.reduce((sum, line) => sum + line.length, 0);
+}
+
+/** Returns the size line of a chunk. */
+function headOf(length: number): Buffer {
+  return Buffer.from(`${length.toString(16)}\r\n`);
 }
 
 const END = Buffer.from('\r\n');
@@ -59,6 +68,20 @@ export class StreamWriter {
     this.#written += chunk.framed.length;
     if (this.#socket === undefined) this.#response.write(chunk.body, this.#onFlushed);
     else this.#socket.write(chunk.framed, this.#onFlushed);
+    this.#isBlocked = this.#pendingBytes > 0;
+  }
+
+  /** Writes lines that nobody else gets. They are parts of bytes that all share, so they are not joined to a buffer of their own. */
+  writeLines(lines: readonly Buffer[]): void {
+    const socket = this.#socket;
+    if (socket === undefined) return this.write(new Chunk(lines));
+    const length = lengthOf(lines);
+    this.#written += length;
+    socket.cork();
+    socket.write(headOf(length));
+    for (const line of lines) socket.write(line);
+    socket.write(END, this.#onFlushed);
+    socket.uncork();
     this.#isBlocked = this.#pendingBytes > 0;
   }
 

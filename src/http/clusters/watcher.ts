@@ -159,7 +159,7 @@ export class Watcher {
   }
 
   #write(lines: readonly Buffer[]): void {
-    if (lines.length > 0) this.#options.writer.write(new Chunk(lines));
+    if (lines.length > 0) this.#options.writer.writeLines(lines);
   }
 }
 
