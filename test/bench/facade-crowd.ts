@@ -111,10 +111,10 @@ async function silentCrowd(world: RegistryWorld): Promise<object> {
 
 /** Requests without end by so many connections at a time. */
 async function flood(world: RegistryWorld, what: string, atOnce: number, token: () => string): Promise<object> {
-  let isOver = false;
+  const over = new AbortController();
   const codes = new Map<number, number>();
   const work = Array.from({ length: atOnce }, async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const client = new Client(world, { token: token(), target: `${world.facade.path}?limit=1` });
       const code = await client.status;
       codes.set(code, (codes.get(code) ?? 0) + 1);
@@ -123,7 +123,7 @@ async function flood(world: RegistryWorld, what: string, atOnce: number, token: 
   });
   await delay(2_000);
   const newcomers = await newcomersMs(world, what);
-  isOver = true;
+  over.abort();
   await Promise.all(work);
   return { ...newcomers, codes: Object.fromEntries(codes) };
 }

@@ -14,11 +14,10 @@ class World {
     this.#turns = new Turns(limits);
   }
 
-  take(caller: string, signal = new AbortController().signal): Promise<void> {
-    return this.#turns.take(caller, signal).then((end) => {
-      this.begun.push(caller);
-      this.#ends.push(end);
-    });
+  async take(caller: string, signal = new AbortController().signal): Promise<void> {
+    const end = await this.#turns.take(caller, signal);
+    this.begun.push(caller);
+    this.#ends.push(end);
   }
 
   /** Ends the turn that began first. */
