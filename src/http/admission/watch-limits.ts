@@ -3,9 +3,9 @@
 import type { PlaceLimits } from './places.ts';
 
 /** Memory for everything but watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
-const RESERVED_BYTES = 256e6;
+const RESERVED_BYTES = 200e6;
 /** Memory of one watch after its initial events, in bytes. Most of it are the buffers and keys of its TLS connection. */
-const WATCH_BYTES = 80e3;
+const WATCH_BYTES = 95e3;
 const MOST = 10_000;
 const LEAST = 500;
 
