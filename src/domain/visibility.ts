@@ -32,6 +32,10 @@ export class Visibility {
     return this.#names === undefined;
   }
 
+  get isNothing(): boolean {
+    return this.#names?.size === 0;
+  }
+
   sees(name: string): boolean {
     return this.#names === undefined || this.#names.has(name);
   }

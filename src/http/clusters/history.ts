@@ -2,6 +2,7 @@
 // positions in it, and old versions, which are the present with the log undone.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
+import type { Visibility } from '../../domain/visibility.ts';
 import type { Batch, Change } from '../../kube/store.ts';
 import { ClusterCollection } from './cluster-collection.ts';
 import { PublishedCluster } from './published.ts';
@@ -27,6 +28,8 @@ export class ClusterHistory {
   readonly #options: HistoryOptions;
   #collection = ClusterCollection.empty;
   #revision = 0;
+  /** The revision at which this replica began to follow the hub. */
+  #loadedRevision = 0;
   /** The oldest revision that can be gone back to. */
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
@@ -45,6 +48,14 @@ export class ClusterHistory {
   /** The hub's resourceVersion of the present. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /**
+   * The revision that a caller is shown. To a caller who sees no cluster it never moves: nothing that happens concerns the caller,
+   * and its number would report how often hidden clusters change.
+   */
+  revisionFor(visibility: Visibility): number {
+    return visibility.isNothing ? this.#loadedRevision : this.#revision;
   }
 
   get oldest(): number {
@@ -69,6 +80,7 @@ export class ClusterHistory {
   load(clusters: readonly Cluster[], revision: number): void {
     this.#collection = ClusterCollection.of(clusters.map((cluster) => this.#published(cluster)));
     this.#revision = revision;
+    this.#loadedRevision = revision;
     this.#oldest = revision;
   }
 
@@ -142,6 +154,7 @@ export class ClusterHistory {
     this.#start = this.end + 1;
     this.#entries = [];
     this.#oldest = this.#revision;
+    this.#loadedRevision = this.#revision;
   }
 }
 

@@ -45,10 +45,11 @@ export async function readPage(state: ClusterState, request: PageRequest): Promi
   const seen = await inTime(visibility(), clock, timeLeftMs());
   const isPinned = asked.revision > 0 && (token !== undefined || isExact(options, selection));
   const range = { seen, selection, start: token?.start ?? '', limit: pageLimit(options) };
-  if (!isPinned) return pageOf(state.history.collection, { ...range, revision: state.history.revision });
+  const { history } = state;
+  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(seen), asked.revision) });
   // Of names that are not the same as before, it is not known which were left out before this page.
   const isOther = token !== undefined && asked.fingerprint !== seen.fingerprint;
-  const collection = isOther ? undefined : state.history.at(asked.revision);
+  const collection = isOther ? undefined : history.at(asked.revision);
   if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
   return pageOf(collection, { ...range, revision: asked.revision });
 }

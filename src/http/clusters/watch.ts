@@ -147,12 +147,18 @@ function startOf(history: ClusterHistory, visibility: Visibility, options: ListO
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
-    return { ...now, replay: new Replay({ happenings: added(history, visibility), revision: history.revision, bookmark }) };
+    const revision = Math.max(history.revisionFor(visibility), asked.revision);
+    return { ...now, replay: new Replay({ happenings: added(history, visibility), revision, bookmark }) };
   }
   if (asked.revision === 0) return now;
-  const position = asked.fingerprint === visibility.fingerprint ? history.positionAfter(asked.revision) : undefined;
+  const position = asked.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, asked.revision) : undefined;
   if (position !== undefined) return { ...now, position, ahead: asked.revision > history.revision ? asked.revision : 0 };
   return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
+}
+
+/** Where to resume. A caller who sees no cluster has missed nothing, however old its version is. */
+function positionAfter(history: ClusterHistory, visibility: Visibility, revision: number): number | undefined {
+  return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
 
 function added({ collection }: ClusterHistory, visibility: Visibility): Iterable<Happening> {

@@ -63,6 +63,8 @@ export class Watcher {
 
   /** Writes what there is to write, as far as the reader takes it. */
   pump(shared: SharedPieces = new Map()): void {
+    // Nothing in the log concerns a caller who sees no cluster, so that nothing can be missed either.
+    if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();
       if (this.#options.writer.isBlocked) return;
@@ -88,9 +90,10 @@ export class Watcher {
   /** Tells how far the caller has come, if that is news. */
   bookmark(): void {
     const { history, bookmarks, form, writer } = this.#options;
-    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || history.revision <= this.#toldRevision) return;
-    this.#toldRevision = history.revision;
-    this.#write([form.bookmark(formatVersion(history.revision, this.#visibility.fingerprint), false)]);
+    const revision = history.revisionFor(this.#visibility);
+    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || revision <= this.#toldRevision) return;
+    this.#toldRevision = revision;
+    this.#write([form.bookmark(formatVersion(revision, this.#visibility.fingerprint), false)]);
   }
 
   /** Ends with 410: the caller has to list again. */

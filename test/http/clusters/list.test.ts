@@ -54,6 +54,17 @@ describe('a list', () => {
     expect(text).toMatch(/"items":\[\],"kind":"ClusterList","metadata":\{"continue":"","resourceVersion":"\d+","selfLink"/);
   });
 
+  it('carries the same version for a caller who sees no cluster, whatever happens to hidden ones', async () => {
+    const before = (await replica.get('', NOBODY)).text;
+    hub.putCluster('a', { env: 'dev' });
+    hub.clusters.delete('b');
+    await replica.catchUp();
+    const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
+    expect((await replica.get('', NOBODY)).text).toBe(before);
+    const later = (await replica.get(`resourceVersion=${resourceVersion}`, NOBODY)).body.metadata;
+    expect(versionOf(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
+  });
+
   it.each([
     ['labelSelector=env%3Ddev', ['b', 'd'], ['d']],
     ['labelSelector=env!%3Ddev', ['a', 'c', 'e'], ['a', 'c']],

@@ -235,6 +235,25 @@ describe('a watch while rights change', () => {
   });
 });
 
+describe('a watch of a caller who sees no cluster', () => {
+  const NOBODY = callerOf('nobody');
+
+  it('reports nothing of hidden changes, and resumes from any version', async () => {
+    const small = new Replica(hub, undefined, { historyCapacity: 4 });
+    const { resourceVersion } = (await small.get('', NOBODY)).body.metadata;
+    const bookmarked = await small.watch(`allowWatchBookmarks=true&resourceVersion=${resourceVersion}`, NOBODY);
+    for (let count = 0; count < 20; count++) hub.putCluster('a', { count: String(count) });
+    await small.catchUp();
+    small.clock.advance(120_000);
+    await settled();
+    expect(bookmarked.text).toBe('');
+    const resumed = await small.watch(`resourceVersion=${resourceVersion}`, NOBODY);
+    hub.grant('nobody', ['b'], { kind: 'User', name: 'nobody' });
+    await small.catchUp();
+    expect([told(bookmarked), told(resumed)]).toEqual([['ADDED b', 'BOOKMARK'], ['ADDED b']]);
+  });
+});
+
 describe('bookmarks', () => {
   it('tell every minute how far the watch has come, if that is news', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
