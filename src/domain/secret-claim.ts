@@ -12,9 +12,27 @@ import { secretNameOf } from './token-secret.ts';
 
 /** The name of the one among the claimants that comes before this one; undefined when none does. */
 export function earlierClaimant(token: ManagedToken, claimants: readonly ManagedToken[]): string | undefined {
-  const [first] = claimants.filter(({ metadata }) => metadata.deletionTimestamp === undefined).toSorted(byAge);
-  return first === undefined || byAge(token, first) <= 0 ? undefined : first.metadata.name;
+  const earlier = (a: ManagedToken, b: ManagedToken) => (b.metadata.deletionTimestamp === undefined && byAge(b, a) < 0 ? b : a);
+  const first = claimants.reduce(earlier, token);
+  return first === token ? undefined : first.metadata.name;
 }
+
+/** The claimants that a change of the Secret, or of another claimant, may concern: of very many the oldest, one of which is next. */
+export function nextClaimants(claimants: readonly ManagedToken[]): readonly ManagedToken[] {
+  if (claimants.length <= MAX_NEXT) return claimants;
+  const oldest: ManagedToken[] = [];
+  for (const claimant of claimants) {
+    const last = oldest.at(-1);
+    if (oldest.length === MAX_NEXT && last !== undefined && byAge(claimant, last) >= 0) continue;
+    const index = oldest.findIndex((other) => byAge(claimant, other) < 0);
+    oldest.splice(index < 0 ? oldest.length : index, 0, claimant);
+    if (oldest.length > MAX_NEXT) oldest.pop();
+  }
+  return oldest;
+}
+
+/** A tenant may name one Secret in any number of ManagedTokens; waking all of them with every change would be quadratic. */
+const MAX_NEXT = 16;
 
 /** A Secret that another object owns, or will. */
 export interface SecretConflict {

@@ -5,6 +5,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokensGroup } from '../../api/names.ts';
 import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../../api/resources.ts';
+import { nextClaimants } from '../../domain/secret-claim.ts';
 import type { StoredSecret } from '../../domain/token-observation.ts';
 import type { Change } from '../../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../../runtime/predicates.ts';
@@ -18,7 +19,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
-  const rivals = mapped((token: ManagedToken) => keysOf(view.tokensForSecret(secretKeyOf(token))));
+  const rivals = mapped((token: ManagedToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
   return merge(
     tokens.changes$.pipe(
       tap((change) => remember(change, memory)),
@@ -29,7 +30,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
     secrets.changes$.pipe(
       tap((change) => rememberSecret(change, view.tokensForSecret(change.key), memory)),
       filter((change) => !isOwnWrite(change, view, memory)),
-      mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(view.tokensForSecret(change.key))])]),
+      mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(nextClaimants(view.tokensForSecret(change.key)))])]),
     ),
     clusters.changes$.pipe(
       filter(anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'))),

@@ -5,6 +5,7 @@ import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
 import { wakes } from '../../../src/controllers/managed-token/triggers.ts';
 import { ObjectStore } from '../../../src/kube/store.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
+import { aToken } from '../../support/builders.ts';
 
 let indexes = 0;
 
@@ -23,4 +24,25 @@ it('costs no further index with every term: stores keep theirs for ever', () => 
   const before = indexes;
   for (let term = 0; term < 3; term++) wakes(informers, view, new TokenMemory()).subscribe().unsubscribe();
   expect(indexes).toBe(before);
+});
+
+it('wakes few of a thousand ManagedTokens that name one Secret when the Secret or one of them changes', () => {
+  const informer = () => new HandInformer<ApiObject>();
+  const [tokens, secrets] = [informer(), informer()];
+  const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
+  const informers = { tokens, secrets, ...others } as unknown as TokenInformers;
+  const woken: string[] = [];
+  wakes(informers, new HubView(informers), new TokenMemory()).subscribe((key) => woken.push(key));
+  const claimants = Array.from({ length: 1_000 }, (_, index) =>
+    aToken()
+      .writing({ name: 'shared' })
+      .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
+      .build(),
+  );
+  tokens.list(...claimants);
+  woken.length = 0;
+  secrets.apply({ metadata: { name: 'shared', namespace: 'team-a', uid: 's', resourceVersion: '2' } });
+  tokens.apply(aToken().writing({ name: 'shared' }).withMetadata({ name: 'late', uid: 'late', resourceVersion: '3' }).build());
+  expect(woken.length).toBeGreaterThan(0);
+  expect(woken.length).toBeLessThanOrEqual(33);
 });
