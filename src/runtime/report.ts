@@ -44,8 +44,8 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
         metrics.ran(run);
         const line = { ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) };
         const { level, message } = lineFor(outcome);
-        if (level !== 'debug' && outcome.type === 'failed') failures.write(outcome.key, run.reason ?? '', level, line, message);
-        else log.debug(line, message);
+        if (level === 'debug') log.debug(line, message);
+        else failures.write(level, line, message);
         if (run.outcome === 'reconciled' || run.outcome === 'gone') failures.forget(outcome.key);
       };
       return outcomes$.pipe(
@@ -89,6 +89,11 @@ const WINDOW_MS = 60_000;
 const LINES_PER_NAMESPACE = 10;
 const LINES_IN_TOTAL = 100;
 
+interface FailureLine {
+  readonly key: string;
+  readonly reason: string | undefined;
+}
+
 interface Window {
   lines: number;
   suppressed: number;
@@ -111,7 +116,8 @@ class FailureLines {
     this.#clock = clock;
   }
 
-  write(key: string, reason: string, level: Exclude<Level, 'debug'>, line: object, message: string): void {
+  write(level: Exclude<Level, 'debug'>, line: FailureLine, message: string): void {
+    const { key, reason = '' } = line;
     const isNew = this.#logged.get(key) !== reason;
     this.#logged.set(key, reason);
     this.#log[isNew && this.#mayWrite(namespaceOf(key)) ? level : 'debug'](line, message);

@@ -200,7 +200,9 @@ describe('Metrics', () => {
     clusters.objects = [];
     const [after] = await ready();
 
-    expect([before, after]).toEqual(['prod-eu', 'unregistered'].map((cluster) => labelsKey({ namespace: 'team-a', name: 'ci', cluster })));
+    expect([before, after]).toEqual(
+      ['prod-eu', 'unregistered'].map((label) => labelsKey({ namespace: 'team-a', name: 'ci', cluster: label })),
+    );
   });
 
   it('of ten thousand tokens are told in small pieces, with a turn for others between them', async () => {
