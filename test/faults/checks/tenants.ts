@@ -15,7 +15,8 @@ const LATE_FLOOR_MS = 5_000;
 const MEMORY_LIMIT = 512;
 /** Growth over the calm phase that may remain after the attack, in megabytes. */
 const MEMORY_REST = 120;
-const MAX_SERIES_GROWTH = 400;
+/** Each Cluster that a tenant invents has some 40 series, and so have reasons that occur for the first time. */
+const MAX_SERIES_GROWTH = 700;
 const MAX_ERROR_LINES_PER_MINUTE = 600;
 /** Anchors of one object: 16 at a time, and as many again for places that were dropped. */
 const MAX_ANCHOR_PLACES = 32;
