@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
-import { tenantFigures } from './checks/tenants.ts';
+import { isMemoryBack, tenantFigures } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
 import { seeded } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
@@ -198,6 +198,18 @@ describe('checks of bounds (I16)', () => {
     ['reports 400 anchor namespaces of one object once', anchors(400), ['I16']],
   ])('%s', (_, history, invariants) => {
     expect(found(excuse, ...phases, ...history)).toEqual(invariants);
+  });
+});
+
+describe('isMemoryBack', () => {
+  const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
+
+  it.each([
+    ['waits for a sample after the attack', [usage(5, 150), usage(30, 300)], false],
+    ['waits while memory is high', [usage(5, 150), usage(110, 300)], false],
+    ['ends when memory is near its level before the attack', [usage(5, 150), usage(110, 300), usage(120, 260)], true],
+  ])('%s', (_, samples, isBack) => {
+    expect(isMemoryBack([...phases, ...samples])).toBe(isBack);
   });
 });
 

@@ -194,6 +194,12 @@ export const boundedFootprint: Check = (history) => {
   return [...above, ...lasting(usage('calm'), usage('after')), ...published(prints('calm'), [...prints('attack'), ...prints('after')])];
 };
 
+/** Whether memory has come back near its level before the attack. */
+export function isMemoryBack(history: readonly Recorded[]): boolean {
+  const usage = (phase: Phase) => inPhase(ofType(history, 'phase'), ofType(history, 'usage'), phase);
+  return usage('after').length > 0 && lasting(usage('calm'), usage('after')).length === 0;
+}
+
 function lasting(calm: readonly Of<'usage'>[], after: readonly Of<'usage'>[]): readonly Violation[] {
   const before = Math.max(0, ...calm.map(({ rssMegabytes }) => rssMegabytes));
   const least = after.toSorted((a, b) => a.rssMegabytes - b.rssMegabytes)[0];

@@ -116,13 +116,14 @@ const FOOTPRINT_EVERY_MS = 5_000;
 /** Records how many metric series and error lines there are, until the signal. */
 export async function watchFootprint(bench: Bench, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await footprint(bench);
+    await recordFootprint(bench);
     for (let waited = 0; waited < FOOTPRINT_EVERY_MS && !signal.aborted; waited += 500) await delay(500);
   }
-  await footprint(bench);
+  await recordFootprint(bench);
 }
 
-async function footprint(bench: Bench): Promise<void> {
+/** Records how many metric series and error lines there are now. */
+export async function recordFootprint(bench: Bench): Promise<void> {
   const { metrics } = await bench.purser.served();
   const text = await fetch(`${metrics}/metrics`).then(
     (answer) => answer.text(),
