@@ -74,7 +74,10 @@ describe('the lane of a ManagedToken', () => {
         .with({ clusterName: `made-up-${index}` })
         .build(),
     );
-    const bound = aToken().with({ clusterName: 'one', revocation: 'BoundSecret' }).withMetadata({ finalizers: [AnchorFinalizer] }).build();
+    const bound = aToken()
+      .with({ clusterName: 'one', revocation: 'BoundSecret' })
+      .withMetadata({ finalizers: [AnchorFinalizer] })
+      .build();
     const moved = { ...bound, status: { anchors: [{ cluster: 'elsewhere', namespace: 'deploy' }] } };
     const lanes = [...madeUp, aToken().with({ clusterName: 'bare' }).build(), moved].map((token) => laneWith(token, one, bare));
     expect([new Set(lanes).size, lanes.includes(LANE)]).toEqual([1, false]);
