@@ -70,6 +70,7 @@ describe('unlistedAnchor', () => {
       [Annotation.issuedFor]: JSON.stringify({
         cluster,
         clusterUID: '',
+        credential: '',
         subject: 'system:serviceaccount:deploy:deployer',
         accountUID: '',
         audiences: ['api'],

@@ -211,6 +211,7 @@ describe('token controller and ManagedTokens', () => {
     await world.run();
     const { spec } = await world.create();
     const metadata = { namespace: 'purser-system', name: 'beside' };
+    await world.allow(world.cluster, { name: `${world.namespace}-beside`, namespace: metadata.namespace });
     await world.hub.admin.create(ManagedTokens, { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec });
     await world.ready();
     await world.until(async () => {

@@ -300,7 +300,7 @@ export class TokenWorld {
   }
 
   /** Lets a service account of the test's namespace issue under these names. */
-  async allow(resourceName: string, { requester = 'default', name = this.namespace } = {}): Promise<void> {
+  async allow(resourceName: string, { requester = 'default', name = this.namespace, namespace = this.namespace } = {}): Promise<void> {
     const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [resourceName], verbs: ['issue'] }];
     const role: ClusterRole = { metadata: { name }, rules };
     await this.hub.admin.apply(ClusterRoles, role, { force: true });
@@ -309,7 +309,7 @@ export class TokenWorld {
       {
         metadata: { name },
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-        subjects: [{ kind: 'ServiceAccount', namespace: this.namespace, name: requester }],
+        subjects: [{ kind: 'ServiceAccount', namespace, name: requester }],
       },
       { force: true },
     );

@@ -49,7 +49,7 @@ afterEach(async () => {
 /** What comes back for these bytes until the connection ends. */
 function answerTo(...lines: readonly string[]): Promise<string> {
   const socket = connect(Number(new URL(running.url).port), '127.0.0.1');
-  socket.write(['GET /metrics HTTP/1.1', 'Host: purser.test', 'Connection: close', ...lines, '', ''].join('\r\n'));
+  socket.write(['GET /metrics HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join('\r\n'));
   return text(socket);
 }
 
