@@ -41,13 +41,16 @@ export interface SecretConflict {
   readonly owner: string | undefined;
   /** Whether the Secret does not exist yet. */
   readonly isClaimed: boolean;
+  /** Present if the Secret is this ManagedToken's, and its metadata is too large for Purser to write it without a loss. */
+  readonly isTooLarge?: true;
 }
 
 /** Returns why the wanted Secret is not this ManagedToken's; undefined when it is, or may be created. */
 export function conflictOf({ token, secret, claimant }: TokenObservation): SecretConflict | undefined {
   const name = secretNameOf(token);
   if (secret === undefined) return claimant === undefined ? undefined : { name, owner: claimant, isClaimed: true };
-  return isOwnedBy(secret.metadata, token) ? undefined : { name, owner: ownerOf(secret.metadata), isClaimed: false };
+  if (!isOwnedBy(secret.metadata, token)) return { name, owner: ownerOf(secret.metadata), isClaimed: false };
+  return secret.isTooLarge ? { name, owner: undefined, isClaimed: false, isTooLarge: true } : undefined;
 }
 
 function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {

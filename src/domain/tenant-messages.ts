@@ -38,9 +38,10 @@ export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
   return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
 }
 
-export function secretConflictFailure({ name, owner, isClaimed }: SecretConflict): TokenFailure {
+export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: SecretConflict): TokenFailure {
   const remedy = 'Choose another spec.secret.name.';
   const message = (() => {
+    if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
     if (owner === undefined) return `The Secret ${name} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
     if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
     return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;

@@ -9,6 +9,8 @@ import type { TokenFailure } from './token-plan.ts';
 /** A Secret without what is secret in it. */
 export interface StoredSecret {
   readonly metadata: ObjectMeta;
+  /** Present if the metadata was too large to be kept; labels, annotations and owners of others are missing then. */
+  readonly isTooLarge?: true;
   readonly type: string;
   readonly immutable: boolean;
   /** `sha256:` and the digest of the key `token`; absent when there is no such key, or nothing in it. */

@@ -1,25 +1,50 @@
 // Secrets without what is secret in them: reduced as they arrive, so that no token stays in memory.
 
 import { hash } from 'node:crypto';
-import { TokenSecretKey } from '../../api/names.ts';
+import { Annotation, Label, TokenSecretKey } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
+import type { ObjectMeta } from '../../api/wire.ts';
 import { tokenClaims } from '../../domain/token-claims.ts';
 import type { StoredSecret } from '../../domain/token-observation.ts';
 import { type OutputTarget, outputsText, outputTexts, type SecretTexts } from '../../domain/token-outputs.ts';
 
-/** What is kept of a Secret: identity, annotations, claims and digests. */
+/**
+ * Returns what is kept of a Secret: identity, metadata, claims and digests. A Secret whose metadata is too large loses the metadata of
+ * others and is marked, because a tenant can put any number of such Secrets in the way.
+ */
 export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Secret): StoredSecret {
   const { managedFields: _, ...kept } = metadata;
+  const isTooLarge = JSON.stringify(kept).length > MAX_METADATA_LENGTH;
   const texts = decoded(data);
   const token = texts[TokenSecretKey.token] ?? '';
   const claims = tokenClaims(token);
   return {
-    metadata: kept,
+    metadata: isTooLarge ? ownMetadata(kept) : kept,
+    ...(isTooLarge && { isTooLarge }),
     type,
     immutable,
     ...(token !== '' && { tokenDigest: digestOf(token) }),
     outputsDigest: digestOf(outputsText(texts)),
     ...(claims && { claims }),
+  };
+}
+
+/** Above what a template and a record take together, in characters of JSON. */
+const MAX_METADATA_LENGTH = 32_768;
+const MAX_OWN_LENGTH = 8_192;
+const MAX_OWNERS = 16;
+
+function ownMetadata({ name, namespace, uid, resourceVersion, labels = {}, annotations = {}, ownerReferences = [] }: ObjectMeta): ObjectMeta {
+  const known: readonly string[] = Object.values(Annotation);
+  const isOwn = ([key, value]: readonly [string, string]) => known.includes(key) && value.length <= MAX_OWN_LENGTH;
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(isOwn)),
+    ownerReferences: ownerReferences.filter(({ controller }) => controller).slice(0, MAX_OWNERS),
   };
 }
 

@@ -23,6 +23,7 @@ export class RemovalLimits {
   readonly #options: RemovalLimitsOptions;
   readonly #pause: RemovalPause;
   #removed: readonly Loss[] = [];
+  #counted: { readonly state: string; readonly at: number; readonly counts: TokenCounts } | undefined;
 
   constructor(options: RemovalLimitsOptions) {
     this.#options = options;
@@ -59,8 +60,19 @@ export class RemovalLimits {
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
   }
 
-  /** Counts tokens that wait for removal or were removed within a minute, and were first refused after an instant. */
+  /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token asks for them. */
   #lost(after: number): TokenCounts {
+    const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
+    const now = this.#options.clock.monotonic();
+    const known = this.#counted;
+    if (known?.state === state && now - known.at < COUNT_MS) return known.counts;
+    const counts = this.#countLost(after);
+    this.#counted = { state, at: now, counts };
+    return counts;
+  }
+
+  /** Counts tokens that wait for removal or were removed within a minute, and were first refused after an instant. */
+  #countLost(after: number): TokenCounts {
     const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, refusedAt: [firstRefusedAt = 0] }) =>
       countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt }],
     );
@@ -78,6 +90,8 @@ export class RemovalLimits {
     return countBy(secrets.map(({ metadata }) => metadata.namespace ?? ''));
   }
 }
+
+const COUNT_MS = 1_000;
 
 interface Loss {
   readonly namespace: string;
