@@ -34,7 +34,15 @@ const MAX_METADATA_LENGTH = 32_768;
 const MAX_OWN_LENGTH = 8_192;
 const MAX_OWNERS = 16;
 
-function ownMetadata({ name, namespace, uid, resourceVersion, labels = {}, annotations = {}, ownerReferences = [] }: ObjectMeta): ObjectMeta {
+function ownMetadata({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  labels = {},
+  annotations = {},
+  ownerReferences = [],
+}: ObjectMeta): ObjectMeta {
   const known: readonly string[] = Object.values(Annotation);
   const isOwn = ([key, value]: readonly [string, string]) => known.includes(key) && value.length <= MAX_OWN_LENGTH;
   return {
