@@ -42,9 +42,6 @@ COPY crds ./crds
 COPY deploy/target ./deploy/target
 COPY deploy/samples/cluster.yaml ./deploy/samples/cluster.yaml
 ENV NODE_ENV=production
-# A fixed threshold turns off the one that glibc raises by itself, with which the memory of a crowd of connections stays with the
-# process after they are closed.
-ENV MALLOC_TRIM_THRESHOLD_=4194304
 USER 65532:65532
 EXPOSE 7444 7445
 # SIGUSR1 must not open a debugger, nor a fatal error write tokens to disk, and no input reaches the prototype of all objects.

@@ -31,9 +31,8 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
   const common = ['--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none', '--facade-rate', '0'];
-  const start = await startScript();
-  const env = { ...process.env, ...start.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'warn' };
-  const args = [...start.options, 'src/start.mjs', 'run', ...common, '--ready-file', readyFile, ...options];
+  const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'warn' };
+  const args = [...(await nodeOptions()), 'src/start.mjs', 'run', ...common, '--ready-file', readyFile, ...options];
   const startedAt = performance.now();
   const program = await startProgram(process.execPath, args, logFile, { env });
   const assertRunning = async () => {
@@ -49,12 +48,11 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
   return { pid: program.pid, ready, stop, assertRunning, state: async () => `${await progress(readyFile)}\n${await endOfLog(program)}` };
 }
 
-/** Returns the environment and the options of Node of the start script, with the options of BENCH_NODE_OPTIONS. */
-async function startScript(): Promise<{ readonly env: Readonly<Record<string, string>>; readonly options: readonly string[] }> {
+/** Returns the options of Node in the start script, with those of BENCH_NODE_OPTIONS. */
+async function nodeOptions(): Promise<readonly string[]> {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
-  const env = Object.fromEntries(Array.from(scripts.start.matchAll(/([A-Z_]+)=(\S+)/g), ([, name, value]) => [name, value]));
   const more = process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
-  return { env, options: [...(scripts.start.match(/--\S+/g) ?? []), ...more] };
+  return [...(scripts.start.match(/--\S+/g) ?? []), ...more];
 }
 
 async function untilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {

@@ -34,11 +34,9 @@ export class Connections {
   readonly #byPeer = new Map<string, Connection>();
   readonly #waiting = new Map<string, Waiting>();
   #waitingCount = 0;
-  readonly #onEvicted: () => void;
 
-  constructor(limits: ConnectionLimits, onEvicted: () => void = () => {}) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits;
-    this.#onEvicted = onEvicted;
   }
 
   /** Follows the connections of a server that does not listen yet. */
@@ -99,7 +97,6 @@ export class Connections {
     if (victim === undefined) return;
     this.#stopWaiting(victim);
     victim.socket.destroy();
-    this.#onEvicted();
   }
 }
 
