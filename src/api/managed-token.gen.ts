@@ -174,6 +174,10 @@ export interface ManagedTokenStatus {
    */
   readonly lastRevokeRequest?: string;
   /**
+   * SHA-256 digest of the token that Purser issued last. The removal limits count only Secrets that hold this token.
+   */
+  readonly tokenDigest?: string;
+  /**
    * Places on target clusters where Purser may have created the Secret that tokens with revocation BoundSecret are bound to. Purser adds a place before it creates the Secret, and removes the place after it has deleted the Secret.
    *
    * @maxItems 16

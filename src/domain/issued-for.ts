@@ -78,7 +78,8 @@ export function isIssuedWith(issued: IssuedFor, cluster: Cluster): boolean {
 
 /** Whether two lists name the same audiences; their order means nothing. */
 export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
-  return a.every((audience) => b.includes(audience)) && b.every((audience) => a.includes(audience));
+  const [inA, inB] = [new Set(a), new Set(b)];
+  return inA.size === inB.size && a.every((audience) => inB.has(audience));
 }
 
 function boundText({ kind, name, uid = '' }: BoundObject): string {

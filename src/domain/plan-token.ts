@@ -59,7 +59,6 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
   // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
   if (!isAnchored) return state.secret === undefined ? { type: 'none' } : held(state, now);
-  if (state.expired && formerAnchors(token).length === 0) return { type: 'release', anchor: 'expired' };
   return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
@@ -173,8 +172,9 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
   return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
 }
 
+/** A user who may re-create a Cluster must not empty the Secrets of others: that token stays until the next one is there. */
 function isToBeDropped({ superseded, expired, forged }: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
-  return superseded !== undefined || expired || forged;
+  return (superseded !== undefined && superseded !== 'ClusterReplaced') || expired || forged;
 }
 
 /** Neither `immutable` nor `type` can be taken back. */

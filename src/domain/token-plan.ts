@@ -68,6 +68,6 @@ export type TokenPlan =
    * The finalizer is removed after the anchors: `delete` retries until each is gone, `orphaned` tries once and reports the rest,
    * `expired` tries once, `none` sends nothing to any cluster.
    */
-  | { readonly type: 'release'; readonly anchor: 'delete' | 'orphaned' | 'expired' | 'none' }
+  | { readonly type: 'release'; readonly anchor: 'delete' | 'orphaned' | 'none' }
   /** The token is put to TokenReview. */
   | { readonly type: 'verify' };

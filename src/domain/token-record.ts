@@ -71,8 +71,16 @@ export function recordAnnotations(record: TokenRecord, { metadata, spec }: Manag
   };
 }
 
-/** The record that the annotations of a Secret hold; undefined when it is missing or damaged. Never throws. */
+/** The record that the annotations of a Secret hold; undefined when it is missing or damaged. Never throws. Parses each object once. */
 export function parseRecord(annotations: Readonly<Record<string, string>> = {}): TokenRecord | undefined {
+  if (!records.has(annotations)) records.set(annotations, readRecord(annotations));
+  return records.get(annotations);
+}
+
+/** Records by the annotations that hold them: reconciles read them several times, and tenants can make them long. */
+const records = new WeakMap<Readonly<Record<string, string>>, TokenRecord | undefined>();
+
+function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {
   const issuedAt = instantOf(annotations[Annotation.issuedAt]);
   const expiresAt = instantOf(annotations[Annotation.expiresAt]);
   const issuedFor = parseIssuedFor(annotations[Annotation.issuedFor]);

@@ -16,6 +16,8 @@ export interface Outcome {
   readonly failure?: TokenFailure | undefined;
   /** The request to revoke that was acted on just now. */
   readonly revoked?: string | undefined;
+  /** Digest of the token that was issued last in this term; undefined if none was. */
+  readonly issuedDigest?: string | undefined;
 }
 
 /** The status that the ManagedToken is to have; the very one that it has, when nothing changes. */
@@ -30,6 +32,7 @@ export function desiredStatus(observation: TokenObservation, outcome: Outcome, n
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
     lastRevokeRequest: handledRevocation(token, state, outcome) ?? previous.lastRevokeRequest,
+    tokenDigest: outcome.issuedDigest ?? previous.tokenDigest,
     anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;

@@ -9,7 +9,7 @@ import { statusFailure } from './failure.ts';
 import { IssueError } from './issue-error.ts';
 import { accountMissing } from './missing.ts';
 import type { Ask, Target } from './target.ts';
-import { rejectNamespace } from './token-exchange.ts';
+import { rejectAccount } from './token-exchange.ts';
 
 /** Where an anchor is, or should be. */
 export interface AnchorName {
@@ -20,7 +20,7 @@ export interface AnchorName {
 /** The UID of the anchor, which is made if it is not there and belongs to the account: they go together. Throws an IssueError. */
 export async function ensureAnchor(target: Target, anchor: AnchorName, account: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
-  rejectNamespace(target, namespace);
+  await rejectAccount(target, { namespace }, signal);
   const accountUID = await uidOfAccount(target, { namespace, name: account }, signal);
   const wanted = anchorSecret(anchor, account, accountUID);
   const create: Ask<unknown> = (client, options) => client.create(Secrets, wanted, options);

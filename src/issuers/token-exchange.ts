@@ -60,7 +60,7 @@ export async function rejectAccount(
 }
 
 /** Throws an IssueError if the credential is not for service accounts of this namespace. Sends nothing. */
-export function rejectNamespace({ namespaces }: Pick<TokenSource, 'namespaces'>, namespace: string): void {
+function rejectNamespace({ namespaces }: Pick<TokenSource, 'namespaces'>, namespace: string): void {
   if (namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
 }
 

@@ -94,7 +94,12 @@ describe('planToken issues', () => {
       true,
     ],
     ['when revocation is switched on', changed({ revocation: 'BoundSecret' }), 'SpecChanged', true],
-    ['when the Cluster was made anew', HELD.with({ cluster: aCluster('another-uid') }), 'ClusterReplaced', true],
+    [
+      'when the Cluster was re-created, and keeps the token meanwhile',
+      HELD.with({ cluster: aCluster('another-uid') }),
+      'ClusterReplaced',
+      false,
+    ],
     ['when the target refused the token', refused(aGrant().text()), 'TokenRefused', false],
     ['when somebody asks for it', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'RotationRequested', false],
   ])('%s', (_, scene, reason, dropOld) => {
@@ -496,7 +501,6 @@ describe('planToken with revocation BoundSecret', () => {
   it.each([
     ['deletes the anchor', bound, '12:20:00', 'delete'],
     ['gives up after ten minutes', bound, '12:30:00', 'orphaned'],
-    ['tries once after the expiry', bound, '13:00:00', 'expired'],
     [
       'sends nothing to a cluster for a finalizer without a listed anchor',
       bound.changing((each) => each.withStatus({})),

@@ -113,4 +113,21 @@ describe('outputsText', () => {
     const entries = Object.entries({ ...written, ...changes }).filter((entry): entry is [string, string] => entry[1] !== undefined);
     expect(outputsText(Object.fromEntries(entries))).not.toBe(outputsText(written));
   });
+
+  it.each([
+    ['that begins again within itself', 'ab'.repeat(50)],
+    ['of one character', 'a'.repeat(100)],
+    ['with its beginning at its end', `${'x'.repeat(40)}y${'x'.repeat(40)}`],
+  ])('blanks out a token %s as replaceAll does', (_, token) => {
+    const text = `${token}${token.slice(1)}a${token}${token.slice(0, -1)}`;
+    expect(JSON.parse(outputsText({ token, other: text }))).toEqual([
+      ['other', text.replaceAll(token, '\0')],
+      ['token', '\0'],
+    ]);
+  });
+
+  it('takes no longer for a token that is made to be slow', () => {
+    const token = `${'a'.repeat(1_000)}b${'a'.repeat(260_000)}`;
+    expect(outputsText({ token, other: 'a'.repeat(780_000) })).toContain('aaa');
+  });
 });

@@ -1,6 +1,7 @@
 // The Content-Type of requests.
 
 import { type StatusError, statusError } from '../../api/status.ts';
+import { trimSpaces } from './accept.ts';
 import type { MediaType } from './negotiate.ts';
 
 const CONSUMED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -53,7 +54,7 @@ export function patchType(contentType: string | undefined, builtIn: boolean): Pa
 }
 
 function routedTypes(contentType = ''): string[] {
-  return contentType.split(',').map((type) => type.replace(/;.*$/s, '').replace(/^ +| +$/g, ''));
+  return contentType.split(',').map((type) => trimSpaces(type.replace(/;.*$/s, '')));
 }
 
 /** Go's mime.ParseMediaType without the parameters; undefined for what it refuses. */

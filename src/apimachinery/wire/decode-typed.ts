@@ -47,7 +47,8 @@ class TypedDecoder {
   private struct(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
     if (node.type !== 'object') return this.mismatch(node, schema, place);
     const { properties = {}, go = UNTYPED } = schema;
-    const result: Record<string, Value | undefined> = isFields(previous) ? { ...previous } : {};
+    // Decoded into, not copied: a field may be repeated any number of times.
+    const result: Record<string, Value | undefined> = isFields(previous) ? previous : {};
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
       const path = fieldPath(place.path, key);
@@ -67,7 +68,7 @@ class TypedDecoder {
   private map(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
     if (node.type !== 'object') return this.mismatch(node, schema, place);
     const values = schema.additionalProperties as Schema;
-    const result: Record<string, Value | undefined> = Object.assign(Object.create(null), previous);
+    const result: Record<string, Value | undefined> = isFields(previous) ? previous : Object.create(null);
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
       const path = fieldPath(place.path, key);

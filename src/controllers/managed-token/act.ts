@@ -118,6 +118,7 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   const current = withRegistration(deps, { ...observation, token });
   const { observation: written, isWritten } = await writeToken(deps, plan, { observation: current, holder }, signal);
   if (!isWritten) return { observation: written, isDone: false };
+  deps.memory.of(token.metadata.uid ?? '').issuedDigest = record.tokenDigest;
   if (isUndone) repaired(deps, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.

@@ -73,19 +73,24 @@ export async function release(
 ): Promise<Step> {
   const { token } = observation;
   const places = anchor === 'none' ? [] : anchorsOf(token);
-  if (anchor === 'delete') await Promise.all(places.map((place) => deleteAt(deps, token, place, signal)));
-  const { notes } = await dropAnchors(deps, token, anchor === 'delete' ? [] : places, signal);
-  const reported = [...(anchor === 'orphaned' ? notes : []), ...unlistedNotes(deps, token, recordOf(deps, observation))];
+  const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (deps.view.registered(cluster) === undefined ? 'gone' : 'kept'));
+  if (anchor === 'delete') await Promise.all(kept.map((place) => deleteAt(deps, token, place, signal)));
+  // A ManagedToken is not kept for a Cluster that is gone.
+  const { notes } = await dropAnchors(deps, token, anchor === 'delete' ? gone : places, signal);
+  const reported = [...notes, ...unlistedNotes(deps, token, recordOf(deps, observation))];
   const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
   const cleared = isLast ? token : await writeAnchors(deps, token, [], signal);
   const released = await writeFinalizers(deps, cleared, otherFinalizers(token), signal).catch((error: unknown) => {
     if (hasReason(error, 'NotFound')) return { ...token, metadata: { ...token.metadata, finalizers: [] } };
     throw error;
   });
-  return { observation: { ...observation, token: released }, isDone: false, notes: reported };
+  return { observation: { ...observation, token: released }, isDone: isLast, notes: reported };
 }
 
-/** Deletes anchors that tokens of this spec no longer need; those that fail stay listed and are tried again later. */
+/**
+ * Deletes anchors that tokens of this spec no longer need; those that fail stay listed and are tried again later, except where the
+ * Cluster is gone: they are reported as orphaned.
+ */
 export async function leave(
   deps: TokenDeps,
   observation: TokenObservation,
@@ -93,7 +98,8 @@ export async function leave(
   signal: AbortSignal,
 ): Promise<Step> {
   const { token } = observation;
-  const { left, notes } = await dropAnchors(deps, token, places, signal);
+  const { left: failed, notes } = await dropAnchors(deps, token, places, signal);
+  const left = failed.filter(({ cluster }) => deps.view.registered(cluster) !== undefined);
   const anchorsAt = deps.clock.now() + RETRY_MS;
   if (left.length > 0) deps.memory.of(token.metadata.uid ?? '').anchorsAt = anchorsAt;
   const written = await writeAnchors(deps, token, without(anchorsOf(token), without(places, left)), signal);
@@ -144,10 +150,10 @@ function recordOf({ clock }: TokenDeps, observation: TokenObservation): TokenRec
   return tokenState(observation, clock.now()).record;
 }
 
-/** Deletes the anchor; of a Cluster that is gone there is nothing to delete. */
+/** Deletes the anchor. Throws an IssueError if it may still exist: a Cluster that is gone may come back, and its tokens with it. */
 async function deleteAt(deps: TokenDeps, token: ManagedToken, { cluster, namespace }: AnchorPlace, signal: AbortSignal): Promise<void> {
   const registered = deps.view.registered(cluster);
-  if (registered === undefined) return;
+  if (registered === undefined) throw new IssueError('ClusterNotFound');
   await deps.clients.use(registered, (target) => deleteAnchor(target, { namespace, name: anchorNameOf(token) }, signal));
 }
 

@@ -34,13 +34,14 @@ export class Authority {
 
   /** Asks under one name after the other until one allows it. Throws an IssueError, AuthorizationFailed, if there is no answer. */
   async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
-    const { memory } = this.#options;
+    const recollection = this.#options.memory.of(token.metadata.uid ?? '');
+    const { doubts } = recollection;
     const requester = requesterFor(token);
     const names = this.#namesFor(token);
     if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: requesterMissingMessage(token) };
     for (const name of this.#inOrder(requester, names)) {
       if (!(await this.#isAllowed(requester, name, signal))) continue;
-      memory.of(token.metadata.uid ?? '').allowed(name, questionOf(token));
+      recollection.allowed(name, questionOf(token), doubts);
       return { allowed: true };
     }
     const [mostSpecific = ''] = names.toSorted((a, b) => b.length - a.length);

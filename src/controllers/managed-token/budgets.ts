@@ -32,7 +32,8 @@ export class NamespaceBudgets {
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
-    account.spent += 1;
+    // More would not be paid back in reasonable time: some work is never put off.
+    account.spent = Math.min(account.spent + 1, this.#burst(namespace, budget) * MAX_EXCESS);
     if (!account.isOver && account.spent > this.#burst(namespace, budget)) {
       account.isOver = true;
       this.#options.log.warn({ namespace, budget }, 'namespace over budget');
@@ -108,6 +109,8 @@ const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
 const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
 /** Additional ManagedTokens for which each namespace has a budget. */
 const BASE = 50;
+/** Multiple of the burst that a namespace may owe at most. */
+const MAX_EXCESS = 2;
 const SHORTEST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 300_000;
 /** Number of namespaces from which on those that have spent nothing are forgotten. */

@@ -2,9 +2,12 @@
 
 import { defer, finalize, type Observable, takeUntil } from 'rxjs';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { Annotation } from '../../api/names.ts';
 import { ManagedTokens } from '../../api/resources.ts';
+import { anchorsOf } from '../../domain/anchors.ts';
 import { giveUpAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
+import { requestOf } from '../../domain/token-record.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import { CONNECTIONS } from '../../issuers/target.ts';
@@ -119,9 +122,10 @@ function withinBudget(deps: TokenDeps, namespaces: NamespaceBudgets): Reconcile 
     const namespace = namespaceOf(key);
     const waitMs = namespaces.waitMs(namespace);
     const now = clock.now();
-    const endsAt = waitMs > 0 ? expiresAt(view.tokens.get(key), view) : undefined;
-    const isUrgent = endsAt !== undefined && placeOf(key, deps).deadlineAt <= now;
-    if (waitMs > 0 && !isUrgent) return { requeueAt: Math.min(now + waitMs, endsAt === undefined ? Infinity : latestRetryAt(endsAt, now)) };
+    const token = view.tokens.get(key);
+    const endsAt = waitMs > 0 ? expiresAt(token, view) : undefined;
+    if (waitMs > 0 && !(token !== undefined && isUrgent(token, deps)))
+      return { requeueAt: Math.min(now + waitMs, endsAt === undefined ? Infinity : latestRetryAt(endsAt, now)) };
     const use: TokenDeps['clients']['use'] = async (registered, work) => {
       const result = await clients.use(registered, work).catch((error: unknown) => {
         // Nothing is sent while the circuit is open.
@@ -135,6 +139,26 @@ function withinBudget(deps: TokenDeps, namespaces: NamespaceBudgets): Reconcile 
     return await createReconcile({ ...deps, clients: counting })(key, signal);
   };
 }
+
+/**
+ * Returns whether a token may have to go now. The Secret does not decide it: tenants write it, and could delete it to keep a copy.
+ * Each object runs at most once a second for this reason.
+ */
+function isUrgent(token: ManagedToken, { view, clock, authority, memory }: TokenDeps): boolean {
+  const { metadata, status } = token;
+  const recollection = memory.of(metadata.uid ?? '');
+  const now = clock.monotonic();
+  const isOver = (expiresAt(token, view) ?? Infinity) <= clock.now();
+  const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0 || isOver;
+  const revoke = requestOf(token, Annotation.revoke);
+  const isRevoked = revoke !== undefined && revoke !== status?.lastRevokeRequest;
+  const mustGo = metadata.deletionTimestamp !== undefined || isRevoked || isOver || authority.isDoubtful(token);
+  if (!isIssued || !mustGo || now - recollection.urgentAt < URGENT_MS) return false;
+  recollection.urgentAt = now;
+  return true;
+}
+
+const URGENT_MS = 1_000;
 
 function overSlots(held: Iterable<readonly [tenant: string, slots: number]>): readonly Excess[] {
   return [...held].filter(([, slots]) => slots > SLOTS_PER_NAMESPACE).map(([namespace]) => [namespace, 'slots']);

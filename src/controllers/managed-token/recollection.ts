@@ -25,6 +25,10 @@ export class Recollection {
   /** A Secret of the wanted name that the informer does not see, since it does not carry our label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
+  /** Digest of the token that was issued and written last; undefined before the first one. */
+  issuedDigest: string | undefined;
+  /** Time of the last run that was not put off for a budget, on the monotonic clock. */
+  urgentAt = Number.NEGATIVE_INFINITY;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
@@ -43,6 +47,7 @@ export class Recollection {
   #repairedFor: number | undefined;
   readonly #refused: Set<Recollection>;
   #refusedAt: readonly number[] = [];
+  #doubts = 0;
   #countedIn: string | undefined;
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
@@ -71,9 +76,21 @@ export class Recollection {
     this.#refused.add(this);
   }
 
-  /** A review allowed `question` under a name. */
-  allowed(name: string, question: string): void {
+  /** Number of changes of RBAC that concerned the requester. */
+  get doubts(): number {
+    return this.#doubts;
+  }
+
+  /** RBAC changed for the requester: no earlier review counts, nor one that is under way. */
+  doubt(): void {
+    this.#doubts += 1;
+    this.confirmed = undefined;
+  }
+
+  /** A review that began after `doubts` changes of RBAC allowed `question` under a name. */
+  allowed(name: string, question: string, doubts: number): void {
     this.allowedAs = name;
+    if (doubts !== this.#doubts) return;
     this.confirmed = question;
     this.forgetRefusals();
   }

@@ -140,7 +140,11 @@ async function told(deps: TokenDeps, step: Step, signal: AbortSignal): Promise<S
   const recollection = deps.memory.of(token.metadata.uid ?? '');
   const { issued: _, notes: __, revoked, ...rest } = step;
   const previous = token.status ?? {};
-  const next = desiredStatus(step.observation, { failure: step.failure, revoked }, deps.clock.now());
+  const next = desiredStatus(
+    step.observation,
+    { failure: step.failure, revoked, issuedDigest: recollection.issuedDigest },
+    deps.clock.now(),
+  );
   for (const note of notesOf(step, { previous, next }, recollection.failure)) deps.recorder.record(token, note);
   const { limits } = deps.settings;
   for (const note of shortenedNotes(step, { previous, next }, { limits, before: recollection.shortened })) {

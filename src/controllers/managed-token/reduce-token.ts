@@ -8,7 +8,7 @@ import { MAX_TOKEN_BYTES, type StoredToken } from '../../domain/token-spec.ts';
 
 /**
  * Returns what is kept of a ManagedToken. Writes of its status and patches of its metadata leave the rest as it is on the server.
- * One that is still too large loses its labels, annotations and long status, and is marked.
+ * One that is still too large loses most of its metadata and a long status, and is marked.
  */
 export function reduceToken({ apiVersion, kind, metadata, spec, status }: ManagedToken): StoredToken {
   const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
@@ -58,13 +58,15 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
 
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
-  const { annotations: ___, finalizers, ...identity } = metadata;
+  const { annotations = {}, finalizers, ...identity } = metadata;
+  // An administrator may revoke the token of any ManagedToken.
+  const requests = Object.entries(annotations).filter(([name]) => name === Annotation.rotate || name === Annotation.revoke);
   // An overlong list of finalizers is not worth keeping; ours says whether there are anchors.
   const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
   const own = bytesIn(finalizers) > MAX_PART_BYTES ? ours : finalizers;
   return {
     ...type,
-    metadata: { ...identity, ...(own && { finalizers: own }) },
+    metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
     spec: { ...spec, secret },
     ...(status && bytesIn(status) <= MAX_PART_BYTES && { status }),
     isTooLarge: true,

@@ -2,9 +2,7 @@
 // issued, so that no tenant can reach them with objects alone.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { ManagedTokens } from '../../api/resources.ts';
 import { anchorsOf } from '../../domain/anchors.ts';
-import type { StoredSecret } from '../../domain/token-observation.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from '../../domain/withdrawal.ts';
 import type { HubView } from './hub-view.ts';
 import type { TokenMemory } from './memory.ts';
@@ -12,7 +10,7 @@ import type { Recollection } from './recollection.ts';
 import { RemovalPause, type RemovalPauseOptions } from './removal-pause.ts';
 
 export interface RemovalLimitsOptions extends RemovalPauseOptions {
-  readonly view: Pick<HubView, 'secrets'>;
+  readonly view: Pick<HubView, 'tokens'>;
   readonly memory: TokenMemory;
 }
 
@@ -86,8 +84,8 @@ export class RemovalLimits {
   }
 
   #issued(): TokenCounts {
-    const secrets = this.#options.view.secrets.list().filter((secret) => secret.tokenDigest !== undefined && isManaged(secret));
-    return countBy(secrets.map(({ metadata }) => metadata.namespace ?? ''));
+    const issued = this.#options.view.tokens.list().filter(({ status }) => status?.tokenDigest !== undefined);
+    return countBy(issued.map(({ metadata }) => metadata.namespace ?? ''));
   }
 }
 
@@ -97,10 +95,6 @@ interface Loss {
   readonly namespace: string;
   readonly firstRefusedAt: number;
   readonly removedAt: number;
-}
-
-function isManaged({ metadata }: StoredSecret): boolean {
-  return metadata.ownerReferences?.some(({ kind, controller }) => kind === ManagedTokens.kind && controller === true) === true;
 }
 
 function countBy(names: readonly string[]): TokenCounts {

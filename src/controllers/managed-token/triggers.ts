@@ -46,7 +46,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
     ),
     permissionWakes(informers, view).pipe(
       // What a review said before may no longer be true.
-      tap(({ metadata }) => (memory.of(metadata.uid ?? '').confirmed = undefined)),
+      tap(({ metadata }) => memory.of(metadata.uid ?? '').doubt()),
       map((token) => keysOf([token])[0] ?? ''),
     ),
   );

@@ -42,7 +42,10 @@ async function withdraw(deps: TokenDeps, observation: TokenObservation, message:
     const released = await writeLeftAnchors(deps, token, [], signal);
     return { observation: { ...observation, token: released }, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
   }
-  recollection.refused(now, isIssued(tokenState(observation, now)) ? token.metadata.namespace : undefined);
+  const state = tokenState(observation, now);
+  // Tenants can forge the record in the Secret, but neither status nor memory.
+  const isKnown = [recollection.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
+  recollection.refused(now, isKnown && isIssued(state) ? token.metadata.namespace : undefined);
   const next = withdrawalAfter(recollection.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
   const removal = await removals.check(token, recollection);

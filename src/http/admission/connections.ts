@@ -57,7 +57,7 @@ export class Connections {
       connection.active = Number.POSITIVE_INFINITY;
     });
     this.#wait(connection, 'silent');
-    if (this.#waitingCount > this.#limits.waiting) this.#evict();
+    if (this.#waitingCount > this.#limits.waiting) this.#evict(connection);
   }
 
   /** Node shows the TLS socket with the request and the TCP socket with the connection; both have the same peer. */
@@ -66,6 +66,8 @@ export class Connections {
     if (connection === undefined) return;
     connection.active += 1;
     this.#stopWaiting(connection);
+    // Requests behind one whose response is not read would be kept in memory without end.
+    if (connection.active > MAX_PIPELINED) connection.socket.destroy();
     response.once('close', () => {
       connection.active -= 1;
       if (connection.active > 0 || connection.socket.destroyed) return;
@@ -89,15 +91,23 @@ export class Connections {
     if (waiting !== undefined && sizeOf(waiting) === 0) this.#waiting.delete(connection.address);
   }
 
-  /** Closes the oldest connection of the address with the most, silent connections before idle ones. */
-  #evict(): void {
+  /** Closes the oldest connection of the address with the most, silent connections before idle ones, and never the newcomer. */
+  #evict(newcomer?: Connection): void {
     let most: Waiting | undefined;
     for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
-    const [victim] = most === undefined ? [] : most.silent.size > 0 ? most.silent : most.idle;
+    const victim = most && (oldestOf(most.silent, newcomer) ?? oldestOf(most.idle, newcomer));
     if (victim === undefined) return;
     this.#stopWaiting(victim);
     victim.socket.destroy();
   }
+}
+
+/** Requests of one connection that wait for the response to an earlier one. */
+const MAX_PIPELINED = 64;
+
+function oldestOf(connections: ReadonlySet<Connection>, newcomer: Connection | undefined): Connection | undefined {
+  for (const connection of connections) if (connection !== newcomer) return connection;
+  return undefined;
 }
 
 function sizeOf({ silent, idle }: Waiting): number {

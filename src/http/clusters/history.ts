@@ -22,6 +22,15 @@ export interface HistoryOptions {
   readonly annotationPrefixes: readonly string[];
   /** How many changes are remembered. */
   readonly capacity: number;
+  /** Maximum size of the remembered changes, in bytes; 64 MB by default. A user who may label Clusters can make them large. */
+  readonly maxWeight?: number;
+}
+
+const MAX_WEIGHT = 64e6;
+
+/** Size of the version that an entry adds; the version before belongs to an earlier entry. */
+function weightOf(entry: Entry | undefined): number {
+  return entry?.after?.weight ?? 0;
 }
 
 export class ClusterHistory {
@@ -33,6 +42,8 @@ export class ClusterHistory {
   /** The oldest revision that can be gone back to. */
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
+  /** Sum of the weights of the entries. */
+  #weight = 0;
   /** Position of the first entry that is still there. */
   #start = 0;
 
@@ -140,11 +151,19 @@ export class ClusterHistory {
   }
 
   #append(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#entries.push(entry);
-    const { capacity } = this.#options;
+    for (const entry of entries) {
+      this.#entries.push(entry);
+      this.#weight += weightOf(entry);
+    }
+    const { capacity, maxWeight = MAX_WEIGHT } = this.#options;
     // Dropped by the quarter, so that each costs little.
-    if (this.#entries.length <= capacity * 1.25) return;
-    const dropped = this.#entries.splice(0, this.#entries.length - capacity);
+    if (this.#entries.length <= capacity * 1.25 && this.#weight <= maxWeight) return;
+    let count = Math.max(this.#entries.length - capacity, 0);
+    let weight = this.#entries.slice(0, count).reduce((sum, entry) => sum - weightOf(entry), this.#weight);
+    while (weight > maxWeight * 0.75 && count < this.#entries.length) weight -= weightOf(this.#entries[count++]);
+    if (count === 0) return;
+    const dropped = this.#entries.splice(0, count);
+    this.#weight = weight;
     this.#start += dropped.length;
     this.#oldest = dropped.at(-1)!.revision;
   }
@@ -153,6 +172,7 @@ export class ClusterHistory {
   #forget(): void {
     this.#start = this.end + 1;
     this.#entries = [];
+    this.#weight = 0;
     this.#oldest = this.#revision;
     this.#loadedRevision = this.#revision;
   }

@@ -12,6 +12,8 @@ export class PublishedCluster {
   /** The hub's resourceVersion of the object. */
   readonly revision: number;
   readonly object: KubeObject;
+  /** Approximate size in memory, in bytes. */
+  readonly weight: number;
   #bytes: Buffer | undefined;
   /** Where in the bytes the resourceVersion stands. */
   #versionAt = 0;
@@ -22,6 +24,7 @@ export class PublishedCluster {
     this.name = object.metadata.name ?? '';
     this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object as KubeObject;
+    this.weight = BASE_WEIGHT + lengthOf(cluster.metadata.labels) + (cluster.spec.orchestratorApiEndpoints?.caBundle?.length ?? 0);
   }
 
   /** The object with another resourceVersion. */
@@ -64,6 +67,13 @@ export class PublishedCluster {
     this.#versionEnd = this.#versionAt + version.length;
     return Buffer.from(before + version + after);
   }
+}
+
+/** Size of a Cluster with few labels and without a CA. */
+const BASE_WEIGHT = 2_000;
+
+function lengthOf(texts: Readonly<Record<string, string>> = {}): number {
+  return Object.entries(texts).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
 }
 
 /** The JSON of an object with sorted keys, cut before and after its resourceVersion. */

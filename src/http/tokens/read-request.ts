@@ -146,8 +146,10 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
   const own = audiences.find((audience) => ownAudiences.includes(audience));
   if (own !== undefined)
     throw forbidden(SERVICE_ACCOUNTS, name, `no token is issued here for the audience ${goQuote(own)}, which is this façade's own`);
-  const { allowedAudiences = audiences } = limits;
-  const others = new Set(audiences.filter((audience) => !allowedAudiences.includes(audience)));
+  const { allowedAudiences } = limits;
+  if (allowedAudiences === undefined) return;
+  const allowed = new Set(allowedAudiences);
+  const others = new Set(audiences.filter((audience) => !allowed.has(audience)));
   if (others.size > 0)
     throw invalid(
       KIND,

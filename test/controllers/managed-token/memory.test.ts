@@ -11,7 +11,7 @@ describe('a TokenMemory', () => {
     memory.keep('a').refused(1_000);
     memory.forget('a');
     memory.of('a').refused(2_000);
-    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer');
+    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer', 0);
 
     expect([memory.size, memory.refused.size, memory.of('a').confirmed]).toEqual([0, 0, undefined]);
   });
@@ -21,7 +21,7 @@ describe('a TokenMemory', () => {
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refused(1_000);
     counts.push(memory.refused.size);
-    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer');
+    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer', 0);
     counts.push(memory.refused.size);
     memory.of('b').forgetRefusals();
     counts.push(memory.refused.size);
@@ -75,5 +75,15 @@ describe('pauses after a token that was not written', () => {
     expect(issuing.leftMs(clock.monotonic())).toBe(6_000);
     clock.advance(6_000);
     expect(issuing.leftMs(clock.monotonic())).toBe(0);
+  });
+
+  it('confirms no permission by a review that began before RBAC changed', () => {
+    const tracked = new TokenMemory().keep('a');
+    const { doubts } = tracked;
+    tracked.doubt();
+    tracked.allowed('prod-eu', 'default prod-eu/deploy/deployer', doubts);
+    expect(tracked.confirmed).toBeUndefined();
+    tracked.allowed('prod-eu', 'default prod-eu/deploy/deployer', tracked.doubts);
+    expect(tracked.confirmed).toBe('default prod-eu/deploy/deployer');
   });
 });

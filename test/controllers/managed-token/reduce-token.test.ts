@@ -53,6 +53,17 @@ describe('reduceToken', () => {
     expect([same === one, other === one]).toEqual([true, false]);
   });
 
+  it('keeps requests to rotate and revoke in a stub', () => {
+    const finalizers = Array.from({ length: 3_000 }, (_, index) => `example.com/finalizer-${index}`);
+    const token = aToken()
+      .withMetadata({ finalizers })
+      .annotated(Annotation.revoke, 'leak')
+      .annotated(Annotation.issuedFor, 'forged')
+      .build();
+    const { isTooLarge, metadata } = reduceToken(token);
+    expect([isTooLarge, metadata.annotations]).toEqual([true, { [Annotation.revoke]: 'leak' }]);
+  });
+
   it('keeps a stub of a ManagedToken that is too large, which is an invalid one', () => {
     const annotations = Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`a-${index}`, 'x'.repeat(4 * KILOBYTE)]));
     const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];

@@ -32,7 +32,7 @@ const hub = {
 /** A controller that begins to lead. */
 function lead(): void {
   memory = new TokenMemory();
-  const view = { secrets: { list: () => [] } } as unknown as HubView;
+  const view = { tokens: { list: () => [] } } as unknown as HubView;
   const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,

@@ -493,3 +493,35 @@ describe('a token without revocation', () => {
     expect([await world.isAccepted(token), (await world.get()).status?.lastRevokeRequest]).toEqual([true, 'now']);
   });
 });
+
+describe('token controller and a Cluster that is deleted and re-created', () => {
+  it('revokes the token only after the Cluster is back', async () => {
+    await world.run();
+    const token = await issued();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.hub.admin.patch(ManagedTokens, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leak' } } });
+    await world.looked();
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
+
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it('keeps the anchor listed while the Cluster of a withdrawn token is gone, and then deletes it', async () => {
+    await world.run();
+    const token = await issued();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.forbid();
+    await world.pass(40_000, 5_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.pass(40_000, 5_000);
+    await world.until(async () => (await world.get()).status?.anchors === undefined);
+
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+});

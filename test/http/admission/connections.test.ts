@@ -1,0 +1,66 @@
+import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Connections } from '../../../src/http/admission/connections.ts';
+
+class FakeSocket extends EventEmitter {
+  destroyed = false;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+
+  constructor(remoteAddress: string, remotePort: number) {
+    super();
+    this.remoteAddress = remoteAddress;
+    this.remotePort = remotePort;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+describe('Connections', () => {
+  let server: EventEmitter;
+  let ports: number;
+
+  beforeEach(() => {
+    server = new EventEmitter();
+    ports = 0;
+    new Connections({ waiting: 4, total: 100 }).follow(server as unknown as Server);
+  });
+
+  function open(address: string): FakeSocket {
+    const socket = new FakeSocket(address, ++ports);
+    server.emit('connection', socket);
+    return socket;
+  }
+
+  /** Begins a request on a connection; returns its response. */
+  function request(socket: FakeSocket): EventEmitter {
+    const response = new EventEmitter();
+    server.emit('request', { socket }, response);
+    return response;
+  }
+
+  it('closes the oldest idle connection of an address for a new one, and not the new one', () => {
+    const idle = Array.from({ length: 4 }, () => open('192.0.2.1'));
+    for (const socket of idle) request(socket).emit('close');
+    const newcomer = open('192.0.2.1');
+    expect([newcomer.destroyed, idle.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+  });
+
+  it('closes a connection of the address with the most, never of another', () => {
+    const polite = open('192.0.2.2');
+    const crowd = Array.from({ length: 4 }, () => open('192.0.2.1'));
+    expect([polite.destroyed, crowd.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+  });
+
+  it('closes a connection with more than 64 requests in progress', () => {
+    const socket = open('192.0.2.1');
+    for (let count = 0; count < 64; count++) request(socket);
+    expect(socket.destroyed).toBe(false);
+    request(socket);
+    expect(socket.destroyed).toBe(true);
+  });
+});
