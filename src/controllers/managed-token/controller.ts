@@ -114,18 +114,15 @@ type Reconcile = ReturnType<typeof createReconcile>;
 
 /**
  * Puts off the ManagedTokens of a namespace over its budget, in time for renewals. Withdrawal, revocation, deletion and expiry of tokens
- * that exist are never put off: no namespace may keep a token by overspending.
+ * that exist are never put off for longer than a second: no namespace may keep a token by overspending.
  */
 function withinBudget(deps: TokenDeps, namespaces: NamespaceBudgets): Reconcile {
-  const { view, clock, clients } = deps;
+  const { clients } = deps;
   return async (key, signal) => {
     const namespace = namespaceOf(key);
     const waitMs = namespaces.waitMs(namespace);
-    const now = clock.now();
-    const token = view.tokens.get(key);
-    const endsAt = waitMs > 0 ? expiresAt(token, view) : undefined;
-    if (waitMs > 0 && !(token !== undefined && isUrgent(token, deps)))
-      return { requeueAt: Math.min(now + waitMs, endsAt === undefined ? Infinity : latestRetryAt(endsAt, now)) };
+    const requeueAt = waitMs > 0 ? putOffUntil(key, waitMs, deps) : undefined;
+    if (requeueAt !== undefined) return { requeueAt };
     const use: TokenDeps['clients']['use'] = async (registered, work) => {
       const result = await clients.use(registered, work).catch((error: unknown) => {
         // Nothing is sent while the circuit is open.
@@ -140,22 +137,32 @@ function withinBudget(deps: TokenDeps, namespaces: NamespaceBudgets): Reconcile 
   };
 }
 
-/**
- * Returns whether a token may have to go now. The Secret does not decide it: tenants write it, and could delete it to keep a copy.
- * Each object runs at most once a second for this reason.
- */
-function isUrgent(token: ManagedToken, { view, clock, authority, memory }: TokenDeps): boolean {
+/** Returns the time until which a ManagedToken of a namespace over its budget has to wait; undefined if it runs now. */
+function putOffUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
+  const { view, clock, memory } = deps;
+  const token = view.tokens.get(key);
+  const now = clock.now();
+  const endsAt = expiresAt(token, view);
+  if (token === undefined || !mayHaveToGo(token, deps)) {
+    return Math.min(now + waitMs, endsAt === undefined ? Infinity : latestRetryAt(endsAt, now));
+  }
+  const recollection = memory.of(token.metadata.uid ?? '');
+  if (clock.monotonic() - recollection.urgentAt < URGENT_MS) return now + URGENT_MS;
+  recollection.urgentAt = clock.monotonic();
+  return undefined;
+}
+
+/** Whether a token may have to go now. The Secret alone does not decide it: tenants write it, and could delete it to keep a copy. */
+function mayHaveToGo(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
   const { metadata, status } = token;
-  const recollection = memory.of(metadata.uid ?? '');
-  const now = clock.monotonic();
-  const isOver = (expiresAt(token, view) ?? Infinity) <= clock.now();
-  const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0 || isOver;
-  const revoke = requestOf(token, Annotation.revoke);
-  const isRevoked = revoke !== undefined && revoke !== status?.lastRevokeRequest;
-  const mustGo = metadata.deletionTimestamp !== undefined || isRevoked || isOver || authority.isDoubtful(token);
-  if (!isIssued || !mustGo || now - recollection.urgentAt < URGENT_MS) return false;
-  recollection.urgentAt = now;
-  return true;
+  if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
+  const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
+  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.isDoubtful(token));
+}
+
+function hasNewRevocation(token: ManagedToken): boolean {
+  const request = requestOf(token, Annotation.revoke);
+  return request !== undefined && request !== token.status?.lastRevokeRequest;
 }
 
 const URGENT_MS = 1_000;

@@ -9,7 +9,7 @@ function labeled(version: number, bytes: number): Cluster {
     kind: 'Cluster',
     metadata: { name: 'prod', uid: 'u', resourceVersion: String(version), labels: { filler: 'x'.repeat(bytes) } },
     spec: { orchestratorApiEndpoints: { serverEndpoints: [] } },
-  } as Cluster;
+  };
 }
 
 describe('ClusterHistory', () => {
