@@ -67,8 +67,9 @@ export class Connections {
     connection.active += 1;
     this.#stopWaiting(connection);
     // Requests behind one whose response is not read would be kept in memory without end.
-    if (connection.active > MAX_PIPELINED) connection.socket.destroy();
+    if (connection.active === MAX_PIPELINED) socket.pause();
     response.once('close', () => {
+      if (connection.active === MAX_PIPELINED) socket.resume();
       connection.active -= 1;
       if (connection.active > 0 || connection.socket.destroyed) return;
       this.#wait(connection, 'idle');
@@ -102,7 +103,7 @@ export class Connections {
   }
 }
 
-/** Requests of one connection that wait for the response to an earlier one. */
+/** Requests in progress on one connection at which no more are read. */
 const MAX_PIPELINED = 64;
 
 function oldestOf(connections: ReadonlySet<Connection>, newcomer: Connection | undefined): Connection | undefined {

@@ -5,6 +5,7 @@ import { Connections } from '../../../src/http/admission/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;
+  isReading = true;
   readonly remoteAddress: string;
   readonly remotePort: number;
 
@@ -12,6 +13,14 @@ class FakeSocket extends EventEmitter {
     super();
     this.remoteAddress = remoteAddress;
     this.remotePort = remotePort;
+  }
+
+  pause(): void {
+    this.isReading = false;
+  }
+
+  resume(): void {
+    this.isReading = true;
   }
 
   destroy(): void {
@@ -56,11 +65,13 @@ describe('Connections', () => {
     expect([polite.destroyed, crowd.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
   });
 
-  it('closes a connection with more than 64 requests in progress', () => {
+  it('reads no more than 64 requests of a connection ahead of its responses', () => {
     const socket = open('192.0.2.1');
-    for (let count = 0; count < 64; count++) request(socket);
-    expect(socket.destroyed).toBe(false);
-    request(socket);
-    expect(socket.destroyed).toBe(true);
+    const responses = Array.from({ length: 63 }, () => request(socket));
+    expect(socket.isReading).toBe(true);
+    responses.push(request(socket));
+    expect(socket.isReading).toBe(false);
+    responses[0]?.emit('close');
+    expect([socket.isReading, socket.destroyed]).toEqual([true, false]);
   });
 });
