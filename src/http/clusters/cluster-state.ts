@@ -5,6 +5,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { serviceUnavailable } from '../../api/status.ts';
 import { versionTooLarge } from '../../apimachinery/list-revision.ts';
 import { formatVersion, versionOf } from '../../domain/facade-version.ts';
+import type { Visibility } from '../../domain/visibility.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Followed } from './cluster-access.ts';
 import { ClusterHistory, type HistoryOptions } from './history.ts';
@@ -14,6 +15,15 @@ export interface StateOptions extends HistoryOptions {
   readonly clock: Clock;
   /** Called after every event of the hub. */
   readonly onAdvance: () => void;
+}
+
+/** A caller who waits for a version. */
+export interface Wait {
+  readonly signal: AbortSignal;
+  /** Returns what the caller may see. */
+  readonly visibility: () => Promise<Visibility>;
+  /** Maximum time to wait in milliseconds; 3 s by default. */
+  readonly timeoutMs?: number;
 }
 
 /** How long a version that is to come is waited for. */
@@ -45,11 +55,8 @@ export class ClusterState {
     if (this.history.revision === 0) throw serviceUnavailable('the clusters of the hub are not known yet', 1);
   }
 
-  /** Waits for the hub's part of a version; 504 when it does not come soon. */
-  async reached(
-    version: bigint,
-    { signal, timeoutMs = WAIT_MS }: { readonly signal: AbortSignal; readonly timeoutMs?: number },
-  ): Promise<void> {
+  /** Waits for the hub's part of a version; 504 with the version that the caller is shown when it does not come soon. */
+  async reached(version: bigint, { signal, visibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
     const { revision, fingerprint } = versionOf(version);
     if (revision <= this.history.revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -60,6 +67,7 @@ export class ClusterState {
     await promise;
     this.#waiting.delete(look);
     cancel();
-    if (revision > this.history.revision) throw versionTooLarge(version, formatVersion(this.history.revision, fingerprint));
+    if (revision <= this.history.revision) return;
+    throw versionTooLarge(version, formatVersion(this.history.revisionFor(await visibility()), fingerprint));
   }
 }

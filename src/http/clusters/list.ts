@@ -58,8 +58,9 @@ export async function getCluster({ state, access, clock }: ReadDeps, request: Fa
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const asked = requestedVersion(text(request.query, 'resourceVersion'));
   state.checkKnown();
-  await state.reached(asked, { signal: request.signal });
-  const seen = await access.visibleTo(request.caller.user);
+  const visibility = () => access.visibleTo(request.caller.user);
+  await state.reached(asked, { signal: request.signal, visibility });
+  const seen = await visibility();
   const { name = '' } = request.params;
   const cluster = seen.sees(name) ? state.history.collection.get(name) : undefined;
   if (cluster === undefined) throw notFound({ group: RegistryGroup, name: Clusters.plural }, name);

@@ -41,7 +41,7 @@ export async function readPage(state: ClusterState, request: PageRequest): Promi
   const version = token?.revision ?? listedVersion(options);
   const asked = versionOf(version);
   const timeLeftMs = timeLeft(options, clock);
-  await state.reached(version, { signal, timeoutMs: timeLeftMs() });
+  await state.reached(version, { signal, visibility, timeoutMs: timeLeftMs() });
   const seen = await inTime(visibility(), clock, timeLeftMs());
   const isPinned = asked.revision > 0 && (token !== undefined || isExact(options, selection));
   const range = { seen, selection, start: token?.start ?? '', limit: pageLimit(options) };

@@ -13,7 +13,7 @@ import type { Places } from '../admission/places.ts';
 import type { Turns } from '../admission/turns.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { ClusterAccess } from './cluster-access.ts';
-import type { ClusterState } from './cluster-state.ts';
+import type { ClusterState, Wait } from './cluster-state.ts';
 import { convertedForm, type EventForm, errorLine, PLAIN } from './event-form.ts';
 import { type Happening, Replay } from './event-pieces.ts';
 import type { ClusterHistory } from './history.ts';
@@ -80,7 +80,8 @@ async function serve(deps: WatchDeps, request: FacadeRequest, wanted: Wanted): P
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
   const asked = requestedVersion(options.resourceVersion);
-  const failure = options.sendInitialEvents === true ? await notReached(state, asked, request.signal) : undefined;
+  const wait = { signal: request.signal, visibility: () => access.visibleTo(request.caller.user) };
+  const failure = options.sendInitialEvents === true ? await notReached(state, asked, wait) : undefined;
   const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
   // From here on nothing awaits until the watcher is among the others, so nothing can be missed.
   const { user } = request.caller;
@@ -132,9 +133,9 @@ async function startReplay({ clock, replays }: WatchDeps, { caller, signal }: Fa
   };
 }
 
-async function notReached(state: ClusterState, version: bigint, signal: AbortSignal): Promise<Status | undefined> {
+async function notReached(state: ClusterState, version: bigint, wait: Wait): Promise<Status | undefined> {
   try {
-    await state.reached(version, { signal });
+    await state.reached(version, wait);
     return undefined;
   } catch (error) {
     if (!hasReason(error, 'Timeout')) throw error;

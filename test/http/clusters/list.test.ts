@@ -65,6 +65,19 @@ describe('a list', () => {
     expect(versionOf(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
   });
 
+  it('names no version of hidden clusters to a caller who sees no cluster and requests a version to come', async () => {
+    const request = async () => {
+      const waiting = replica.get('resourceVersion=8999999999999999999', NOBODY);
+      await eventually(() => expect(replica.clock.pending).toBeGreaterThan(0));
+      replica.clock.advance(3_000);
+      return await waiting;
+    };
+    const before = await request();
+    hub.putCluster('a', { env: 'dev' });
+    await replica.catchUp();
+    expect([before.status, (await request()).body.message]).toEqual([504, before.body.message]);
+  });
+
   it.each([
     ['labelSelector=env%3Ddev', ['b', 'd'], ['d']],
     ['labelSelector=env!%3Ddev', ['a', 'c', 'e'], ['a', 'c']],
