@@ -20,7 +20,10 @@ export class UnderWay {
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections on which a body still comes whose request has been answered. */
   readonly #ahead = new WeakSet<Socket>();
+  /** Time at which each response was first seen ended and not sent, on the monotonic clock. */
+  readonly #unread = new WeakMap<Exchange, number>();
   #isStopping = false;
+  #cancelSweep: (() => void) | undefined;
 
   constructor(clock: Clock, answered: (answer: Answer) => void = () => {}) {
     this.#clock = clock;
@@ -37,6 +40,7 @@ export class UnderWay {
     this.#exchanges.add(exchange);
     this.#latest.set(request.raw.socket, exchange);
     if (this.#isStopping) exchange.stop();
+    this.#sweepLater();
     const startedAt = this.#clock.monotonic();
     response.on('close', () => this.#end(request, startedAt));
     return exchange;
@@ -55,9 +59,30 @@ export class UnderWay {
     return this.#latest.get(socket)?.response.getHeader('connection') === 'close';
   }
 
+  #sweepLater(): void {
+    if (this.#cancelSweep !== undefined || this.#isStopping) return;
+    this.#cancelSweep = this.#clock.wakeAfter(SWEEP_MS, () => {
+      this.#cancelSweep = undefined;
+      this.#closeUnread();
+      if (this.#exchanges.size > 0) this.#sweepLater();
+    });
+  }
+
+  /** Closes the connections of clients who do not read a response that has ended. */
+  #closeUnread(): void {
+    const now = this.#clock.monotonic();
+    for (const exchange of this.#exchanges) {
+      if (!exchange.response.writableEnded) continue;
+      const since = this.#unread.get(exchange);
+      if (since === undefined) this.#unread.set(exchange, now);
+      else if (now - since >= UNREAD_MS) exchange.message.socket.destroy();
+    }
+  }
+
   /** Ends streams, and has each connection end with the answer that is under way. */
   stop(): void {
     this.#isStopping = true;
+    this.#cancelSweep?.();
     for (const exchange of this.#exchanges) exchange.stop();
   }
 
@@ -82,6 +107,9 @@ function answerOf({ exchange, routeOptions }: FastifyRequest, durationMs: number
   return { route: url, code: headersSent ? statusCode : GONE, durationMs: exchange.isStreaming ? undefined : durationMs };
 }
 
+/** Time for a client to read a response that has ended, in milliseconds. */
+const UNREAD_MS = 30_000;
+const SWEEP_MS = 5_000;
 const OTHER_PATHS = '*';
 /** Whoever asked has left before there was an answer. */
 const GONE = 499;
