@@ -87,6 +87,8 @@ function outcome({ code, output, complaints }: RunResult, folder: string): Outco
 
 /** Texts that differ from server to server and from moment to moment, each with what is shown instead. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
+  // Whether kubectl's own deadline meets its watch or the pause between two of them.
+  [/^E\d{4} .* "Failed to watch" err="context deadline exceeded" .*\n/gm, ''],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'UID'],
   [/eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g, 'TOKEN'],
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000)/g, 'TIME'],
