@@ -92,7 +92,7 @@ export interface ManagedTokenRotation {
   readonly suspend: boolean;
 }
 /**
- * The Secret that holds the token. It is of type Opaque, belongs to the ManagedToken and is deleted with it. A Secret that belongs to somebody else is never touched. Changes rewrite the Secret and do not issue a token.
+ * The Secret that holds the token. It is of type Opaque, belongs to the ManagedToken and is deleted with it. A Secret that another object owns is never changed. Changes rewrite the Secret and do not issue a token.
  */
 export interface ManagedTokenSecret {
   /**

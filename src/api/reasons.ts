@@ -7,7 +7,7 @@ export const ReadyReason = {
   Pending: 'the token for this spec is not there yet',
   Expired: 'the token expired before it could be renewed',
   Forbidden: 'the requester may not have this token',
-  SecretConflict: 'the Secret of that name belongs to somebody else',
+  SecretConflict: 'a Secret of that name exists, and the ManagedToken does not own it',
   Suspended: 'rotation is suspended',
   InvalidSpec: 'the spec asks for something that cannot be had',
 } as const;

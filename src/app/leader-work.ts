@@ -39,9 +39,9 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const common = { informers, hub, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });
   const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs } });
-  const told = (controller: string) => report({ controller, log, metrics, clock });
+  const reportFor = (controller: string) => report({ controller, log, metrics, clock });
   const work$ = (stopping: AbortSignal) =>
-    merge(tokens(stopping).pipe(told('managed-token')), clusters(stopping).pipe(told('cluster-status')));
+    merge(tokens(stopping).pipe(reportFor('managed-token')), clusters(stopping).pipe(reportFor('cluster-status')));
   const run = (stopping: AbortSignal) => whileLeading({ leads$: leading.leads$, work$: work$(stopping), stopping });
   return [
     { name: 'events', start: async () => {}, stop: () => recorder.flush() },

@@ -42,7 +42,7 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: Se
   const remedy = 'Choose another spec.secret.name.';
   const message = (() => {
     if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
-    if (owner === undefined) return `The Secret ${name} belongs to somebody else. Delete it, or choose another spec.secret.name.`;
+    if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
     if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
     return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;
   })();

@@ -8,10 +8,10 @@ import { doubledMs } from '../std/backoff.ts';
 /**
  * - `gone`: the object itself was deleted meanwhile.
  * - `conflict`: a write was based on a state that had changed; nobody's failure.
- * - `told-to-wait`: the server is busy and says so.
+ * - `throttled`: the server rejects requests for a while.
  * - `transient`: everything else. An abort too, since those of our own end the controller and its outcomes with it.
  */
-export type FailureClass = 'gone' | 'conflict' | 'told-to-wait' | 'transient';
+export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 
 /** A run that failed. */
 export interface Failure<K> {
@@ -62,7 +62,7 @@ const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
   if (resource !== undefined && isAbsent(error, resource, key)) return 'gone';
   if (hasReason(error, 'Conflict')) return 'conflict';
-  return retryAfterMs(error) === undefined ? 'transient' : 'told-to-wait';
+  return retryAfterMs(error) === undefined ? 'transient' : 'throttled';
 }
 
 /** A NotFound may speak of many things: an account, a namespace, a whole kind that was uninstalled. */
@@ -79,7 +79,7 @@ function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Fai
       return undefined;
     case 'conflict':
       return jittered(doubledMs(conflicts - 1, CONFLICT), random);
-    case 'told-to-wait':
+    case 'throttled':
       // A server that asks for a second again and again is waited for ever longer; whoever waits for one answer is not.
       return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isPutOff(error) ? 0 : backoffMs);
     case 'transient':

@@ -53,9 +53,9 @@ describe('conditionsFor', () => {
     ],
     ['permission denied, expired', { token: 'expired', failure: failure('Forbidden') }, 'Ready=False/Forbidden'],
     ['permission denied once, and not yet for good', { failure: failure('Forbidden') }, 'Ready=True/Issued RotationFailing=True/Forbidden'],
-    ['Secret belongs to somebody else', { token: 'none', failure: failure('SecretConflict') }, 'Ready=False/SecretConflict'],
+    ['Secret that the ManagedToken does not own', { token: 'none', failure: failure('SecretConflict') }, 'Ready=False/SecretConflict'],
     [
-      'Secret belongs to somebody else, suspended',
+      'Secret that the ManagedToken does not own, suspended',
       { token: 'none', suspended: true, failure: failure('SecretConflict') },
       'Ready=False/SecretConflict',
     ],

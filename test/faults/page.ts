@@ -81,7 +81,7 @@ ${figures.map((line) => `- ${line}\n`).join('')}
 | I15 | hostile tenants make no requested rotation of another tenant later than twice the worst without them, or 5 s more | every rotation that polite tenants request; the bench does the same requests itself, and what they became slower is allowed twice on top |
 | I16 | hostile tenants cannot take memory beyond 512 MB, nor keep 120 MB of it, nor make 700 metric series, 600 error lines a minute or lookups of one object's anchors in 32 namespaces | the kernel, metrics and logs every 5 s; every request at the proxies |
 | I17 | Secrets hold only pinned addresses and CAs | every change of the Secrets of Clusters under attack |
-| I18 | no condition, event or response tells a hostile tenant of an address, a credential or Purser's identity | all of them |
+| I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all of them |
 
 ## What is excused
 

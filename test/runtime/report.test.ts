@@ -76,7 +76,7 @@ describe('report', () => {
     ['reconciled', 'debug', reconciled()],
     ['gone', 'debug', failed('gone', statusError('NotFound', ''))],
     ['conflict', 'debug', failed('conflict', conflict({ group: '', name: 'secrets' }, 'x', ''))],
-    ['told-to-wait', 'info', failed('told-to-wait', statusError('TooManyRequests', ''))],
+    ['throttled', 'info', failed('throttled', statusError('TooManyRequests', ''))],
     ['transient', 'error', failed('transient', new Error('x'))],
     ['transient', 'warn', failed('transient', new IssueError('EndpointNotPinned'))],
   ] as const)('tells of %s at level %s, and passes it on', (outcome, level, given) => {

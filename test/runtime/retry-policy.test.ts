@@ -29,14 +29,10 @@ describe('planRetry', () => {
   it.each([
     ['the object is gone', notFound(tokens, 'ci'), { class: 'gone', waitMs: undefined }],
     ['a write was stale', modified(tokens, 'ci'), { class: 'conflict', waitMs: 200 }],
-    ['the server says how long to wait', tooManyRequests('busy', 7), { class: 'told-to-wait', waitMs: 7_000 }],
-    ['the server says so with a 503', serviceUnavailable('soon', 30), { class: 'told-to-wait', waitMs: 30_000 }],
-    ['the server is busy and does not say how long', asking(undefined), { class: 'told-to-wait', waitMs: 1_000 }],
-    [
-      'a target says how long to wait',
-      new IssueError('CircuitOpen', '', { retryAfterMs: 9_000 }),
-      { class: 'told-to-wait', waitMs: 9_000 },
-    ],
+    ['the server says how long to wait', tooManyRequests('busy', 7), { class: 'throttled', waitMs: 7_000 }],
+    ['the server says so with a 503', serviceUnavailable('soon', 30), { class: 'throttled', waitMs: 30_000 }],
+    ['the server is busy and does not say how long', asking(undefined), { class: 'throttled', waitMs: 1_000 }],
+    ['a target says how long to wait', new IssueError('CircuitOpen', '', { retryAfterMs: 9_000 }), { class: 'throttled', waitMs: 9_000 }],
     ['a target does not say', new IssueError('ClusterUnreachable'), { class: 'transient', waitMs: 500 }],
     ['there is no answer', new TransportError('ECONNREFUSED', 'refused'), { class: 'transient', waitMs: 500 }],
     ['the server fails', statusError('InternalError', 'oops'), { class: 'transient', waitMs: 500 }],
@@ -66,7 +62,7 @@ describe('planRetry', () => {
 
   it('waits for a target that is left alone as long as that says, however often it failed before, and counts no failure', () => {
     const putOff = new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 });
-    expect(plan(putOff, { failures: 9 })).toEqual({ class: 'told-to-wait', waitMs: 1_500 });
+    expect(plan(putOff, { failures: 9 })).toEqual({ class: 'throttled', waitMs: 1_500 });
     expect(planRetry({ key: 'a/b', error: putOff, failures: 1, conflicts: 1, now: NOW }, { random: 0 }).isPutOff).toBe(true);
   });
 

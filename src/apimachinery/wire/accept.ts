@@ -56,7 +56,7 @@ function isBetter(a: AcceptClause, b: AcceptClause | undefined): boolean {
   return a.quality > b.quality || (a.type !== '*' && b.type === '*') || (a.subtype !== '*' && b.subtype === '*');
 }
 
-/** Returns the text without spaces at both ends, in linear time: a regular expression would begin anew at each space. */
+/** Returns the text without spaces at both ends, in linear time; a regular expression would restart at every space. */
 export function trimSpaces(text = ''): string {
   let [start, end] = [0, text.length];
   while (start < end && text[start] === ' ') start++;

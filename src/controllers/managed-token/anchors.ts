@@ -141,7 +141,7 @@ export function unlistedNotes(deps: TokenDeps, token: ManagedToken, record: Toke
   return place === undefined ? [] : orphanNotes(deps, token, place, false);
 }
 
-/** Returns the place of the anchor that the present token is bound to, as far as its record tells. */
+/** Returns the place of the anchor that the record of the present token names, or that its spec requires without a record. */
 function presentAnchor(deps: TokenDeps, observation: TokenObservation): AnchorPlace {
   return recordedAnchor(observation.token, recordOf(deps, observation)) ?? wantedAnchor(observation.token);
 }

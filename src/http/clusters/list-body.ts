@@ -72,7 +72,7 @@ export async function writeSlices(slices: Slices | AsyncIterable<Buffer>, respon
     for await (const slice of slices) {
       if (response.destroyed) return;
       if (!response.write(slice)) await drained(response);
-      // A system that takes everything at once would let nobody else have a turn.
+      // If the kernel accepted all slices at once, no other request would get a turn.
       else await setImmediate();
       sent += slice.length;
     }

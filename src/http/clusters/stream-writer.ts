@@ -71,7 +71,7 @@ export class StreamWriter {
     this.#isBlocked = this.#pendingBytes > 0;
   }
 
-  /** Writes lines that nobody else gets. They are parts of bytes that all share, so they are not joined to a buffer of their own. */
+  /** Writes lines for this watch alone. They consist of shared bytes, so they are not copied into another buffer. */
   writeLines(lines: readonly Buffer[]): void {
     const socket = this.#socket;
     if (socket === undefined) return this.write(new Chunk(lines));

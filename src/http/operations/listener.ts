@@ -56,7 +56,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 }
 
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
-/** Probes need one connection each and a scrape another; the rest is for connections that nobody uses. */
+/** Probes need one connection each and a scrape another; the remaining places are for idle connections. */
 const CONNECTIONS = { waiting: 128, total: 512 };
 /** Maximum time for one response, in milliseconds: the scrape timeout that Prometheus has by default. */
 const RESPONSE_MS = 10_000;
