@@ -61,7 +61,7 @@ export const ClusterReason = {
   ClusterReady: 'tokens can be issued for the cluster',
   Answering: 'the API server of the cluster answers',
   RightsGranted: "the cluster accepts Purser's credential, which may issue tokens there",
-  CredentialValid: "the end of Purser's credential is far away",
+  CredentialValid: "Purser's credential is valid and does not expire soon",
   CredentialExpiring: "Purser's credential will expire soon",
   CredentialExpired: "Purser's credential has expired",
   ExpiryUnknown: "Purser's credential does not say when it expires",
