@@ -79,7 +79,7 @@ export function otherFinalizers({ metadata }: ManagedToken): readonly string[] {
   return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
 }
 
-export function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
+function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
 

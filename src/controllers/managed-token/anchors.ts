@@ -9,7 +9,6 @@ import {
   type AnchorPlace,
   anchorsOf,
   hasAnchorFinalizer,
-  isSamePlace,
   otherFinalizers,
   recordedAnchor,
   unlistedAnchor,
@@ -56,10 +55,12 @@ export async function revoke(
 ): Promise<Step> {
   const { token } = observation;
   const places = anchorsOf(token);
-  const present = presentAnchor(deps, observation);
-  await Promise.all(places.filter((place) => isSamePlace(place, present)).map((place) => deleteAt(deps, token, place, signal)));
+  // Tenants write the record, so it can add an anchor that must be deleted first, but not replace the one that the spec requires.
+  const recorded = recordedAnchor(token, recordOf(deps, observation));
+  const former = without(places, recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
+  await Promise.all(without(places, former).map((place) => deleteAt(deps, token, place, signal)));
   // A former anchor on a cluster that fails does not delay the revocation.
-  const { notes } = await dropAnchors(deps, token, without(places, [present]), signal);
+  const { notes } = await dropAnchors(deps, token, former, signal);
   const rest = await deleteSecrets(deps, observation, secrets, signal);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, notes };
 }
@@ -139,11 +140,6 @@ export async function writeLeftAnchors(
 export function unlistedNotes(deps: TokenDeps, token: ManagedToken, record: TokenRecord | undefined): readonly Note[] {
   const place = unlistedAnchor(token, record);
   return place === undefined ? [] : orphanNotes(deps, token, place, false);
-}
-
-/** Returns the place of the anchor that the record of the present token names, or that its spec requires without a record. */
-function presentAnchor(deps: TokenDeps, observation: TokenObservation): AnchorPlace {
-  return recordedAnchor(observation.token, recordOf(deps, observation)) ?? wantedAnchor(observation.token);
 }
 
 function recordOf({ clock }: TokenDeps, observation: TokenObservation): TokenRecord | undefined {
