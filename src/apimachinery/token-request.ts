@@ -1,10 +1,9 @@
-// A TokenRequest as every API server treats it: its defaults, the owners of its fields, its checks, and its answer.
+// A TokenRequest as every API server treats it: its defaults, its checks, and its response.
 
 import { invalidValue } from '../api/field-error.ts';
 import { badRequest, conflict, invalid } from '../api/status.ts';
 import { rfc3339 } from '../std/timestamp.ts';
-import { withTrackedUpdate } from './fields/managed-fields.ts';
-import type { Fields, KubeObject, ManagedFieldsEntry } from './object.ts';
+import type { KubeObject } from './object.ts';
 import { TOKEN_REQUEST } from './reviews.ts';
 
 export interface BoundObjectReference {
@@ -46,42 +45,6 @@ export function defaultedTokenRequest(object: KubeObject): TokenRequest {
       ...(boundObjectRef && { boundObjectRef }),
     },
   };
-}
-
-/** The request with its managedFields: fields are owned as the client sent them, before a server fills in the rest. */
-export function trackedTokenRequest(request: TokenRequest, manager: string, now: number): TokenRequest {
-  const shape = shapeOf(request);
-  const fieldsV1 = shape === undefined ? undefined : FIELDS_BY_SHAPE.get(shape);
-  if (fieldsV1 !== undefined) return { ...request, metadata: { ...request.metadata, managedFields: [entry(fieldsV1, manager, now)] } };
-  const { metadata } = withTrackedUpdate({
-    live: undefined,
-    next: request,
-    manager,
-    apiVersion: API_VERSION,
-    now: rfc3339(now),
-    subresource: 'token',
-    schema: TOKEN_REQUEST,
-  });
-  const found = metadata.managedFields?.[0]?.fieldsV1;
-  if (shape !== undefined && found !== undefined) FIELDS_BY_SHAPE.set(shape, found);
-  return { ...request, metadata };
-}
-
-/** The owned fields of the few shapes that nearly all requests have: they name no field of their own. */
-const FIELDS_BY_SHAPE = new Map<string, Fields>();
-const UNOWNED = new Set(['name', 'namespace', 'uid', 'creationTimestamp']);
-
-/** Which fields a request sets; undefined if there may be any number of them. */
-function shapeOf({ metadata, spec, status }: TokenRequest): string | undefined {
-  if (status !== undefined || !Object.keys(metadata).every((name) => UNOWNED.has(name))) return undefined;
-  const { kind, apiVersion, name, uid } = spec.boundObjectRef ?? {};
-  const isSet = [spec.audiences, spec.boundObjectRef, kind, apiVersion, name, uid].map((value) => (value ? '1' : '0'));
-  return isSet.join('');
-}
-
-function entry(fieldsV1: Fields, manager: string, now: number): ManagedFieldsEntry {
-  const time = rfc3339(now);
-  return { manager, operation: 'Update', apiVersion: API_VERSION, time, fieldsType: 'FieldsV1', fieldsV1, subresource: 'token' };
 }
 
 /** The service account that a request was posted to. */
@@ -140,7 +103,6 @@ interface IncompleteTokenRequest extends KubeObject {
   readonly spec?: Partial<TokenRequest['spec']>;
 }
 
-const API_VERSION = 'authentication.k8s.io/v1';
 /** What errors say a TokenRequest is. */
 export const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
 const DEFAULT_SECONDS = 3600;

@@ -29,3 +29,10 @@ export async function createTokenWorld(server: ContractServer): Promise<void> {
   const creation = { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'team-a' };
   await eventually(() => isAllowed(server, 'alice', creation));
 }
+
+/** Removes the managedFields, which the façade leaves out of every response, from a body of JSON or YAML. */
+export function withoutManagedFields(body: string): string {
+  return body
+    .replace(/,\s*"managedFields":\s*\[.*?"subresource":\s*"token"\s*\}\s*\]/s, '')
+    .replace(/^ {2}managedFields:\n(?: {2}- .*\n| {4}.*\n)*/m, '');
+}

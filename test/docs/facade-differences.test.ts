@@ -45,6 +45,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`Content-Encoding` of the body, `charset=utf-16`': [BODY, '59: UTF-16'],
   'a body of YAML that is not JSON': [BODY, '61: YAML of more than 16 KiB'],
   'lists and objects inside each other': ['apimachinery/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
+  '`metadata.managedFields` of the response': [`${TOKENS}/read-request.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'has an end, too: 1,001 owners'],
   '`Accept` of protobuf alone': [REFUSALS, 'is not protobuf, and those who want nothing else are told what there is'],
   '`Accept` with `as=PartialObjectMetadataList`': [REFUSALS, 'is no list, for which nothing is issued'],

@@ -2,7 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { internalError } from '../../api/status.ts';
+import { withTrackedUpdate } from '../../apimachinery/fields/managed-fields.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
+import { TOKEN_REQUEST } from '../../apimachinery/reviews.ts';
 import {
   answeredTokenRequest,
   checkExpiration,
@@ -11,7 +13,6 @@ import {
   checkUid,
   defaultedTokenRequest,
   type TokenRequest,
-  trackedTokenRequest,
 } from '../../apimachinery/token-request.ts';
 import { rfc3339 } from '../../std/timestamp.ts';
 import { signToken } from '../access/json-web-token.ts';
@@ -48,7 +49,7 @@ export interface PostedTokenRequest {
 
 /** Answers a TokenRequest with a token. Throws a StatusError for the first check that fails. */
 export async function createToken(posted: PostedTokenRequest, issuance: TokenIssuance, now: number): Promise<KubeObject> {
-  const request = trackedTokenRequest(defaultedTokenRequest(posted.object), posted.manager, now);
+  const request = withManagedFields(defaultedTokenRequest(posted.object), posted.manager, now);
   const serviceAccount = checkedAccount(request, posted, issuance.objects);
   const grant = grantFor(request, serviceAccount, posted, issuance);
   const { audiences } = grant;
@@ -61,6 +62,20 @@ export async function createToken(posted: PostedTokenRequest, issuance: TokenIss
 /** What Kubernetes asks for on behalf of Pods; such a token outlives it, in case its user never reads a new one. */
 const LEGACY_SECONDS = 3607;
 const EXTENDED_SECONDS = 365 * 24 * 3600;
+
+/** Adds the managedFields: the manager owns the fields that the client sent, not those that the server fills in. */
+function withManagedFields(request: TokenRequest, manager: string, now: number): TokenRequest {
+  const { metadata } = withTrackedUpdate({
+    live: undefined,
+    next: request,
+    manager,
+    apiVersion: 'authentication.k8s.io/v1',
+    now: rfc3339(now),
+    subresource: 'token',
+    schema: TOKEN_REQUEST,
+  });
+  return { ...request, metadata };
+}
 
 /** The service account, once everything about the request but its bound object has been checked. */
 function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {

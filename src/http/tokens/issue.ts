@@ -1,7 +1,7 @@
 // From a caller's TokenRequest to the target's answer.
 
 import type { KubeObject } from '../../apimachinery/object.ts';
-import { answeredTokenRequest, checkUid, type PostedAccount, trackedTokenRequest } from '../../apimachinery/token-request.ts';
+import { answeredTokenRequest, checkUid, type PostedAccount } from '../../apimachinery/token-request.ts';
 import { IssueError } from '../../issuers/issue-error.ts';
 import type { TokenSource } from '../../issuers/target.ts';
 import { exchangeToken, type IssuedToken } from '../../issuers/token-exchange.ts';
@@ -16,7 +16,7 @@ export interface Issued {
 
 /** Has the target issue a token. Throws an IssueError, or 409 for another account of the same name. */
 export async function issue(target: TokenSource, posted: PostedTokenRequest, account: PostedAccount, signal: AbortSignal): Promise<Issued> {
-  const { request, audiences, manager, expirationSeconds } = posted;
+  const { request, audiences, expirationSeconds } = posted;
   const token = await exchange(target, posted, signal);
   const now = target.clock.now();
   const added = {
@@ -25,7 +25,7 @@ export async function issue(target: TokenSource, posted: PostedTokenRequest, acc
     expirationSeconds: token.expirationSeconds ?? expirationSeconds,
     status: { token: token.token.reveal(), expirationTimestamp: rfc3339(token.statedExpiryAt) },
   };
-  return { token, answer: answeredTokenRequest(trackedTokenRequest(request, manager, now), added, now) };
+  return { token, answer: answeredTokenRequest(request, added, now) };
 }
 
 async function exchange(target: TokenSource, { request, outgoing }: PostedTokenRequest, signal: AbortSignal): Promise<IssuedToken> {

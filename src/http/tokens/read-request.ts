@@ -15,7 +15,7 @@ import {
 } from '../../apimachinery/token-request.ts';
 import { type BodyMediaType, plainBodyMediaType } from '../../apimachinery/wire/content-type.ts';
 import { decodeObject } from '../../apimachinery/wire/decode.ts';
-import { fieldManagerName, writeOptions } from '../../apimachinery/wire/options.ts';
+import { writeOptions } from '../../apimachinery/wire/options.ts';
 import { type BoundObject, isSilentlyExtended, type TokenLimits } from '../../domain/token-request.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { Recent } from '../../std/recent.ts';
@@ -38,8 +38,6 @@ export interface PostedTokenRequest {
   readonly expirationSeconds: number | bigint;
   /** Those of the request, or the installation's own. */
   readonly audiences: readonly string[];
-  /** Whom its fields belong to. */
-  readonly manager: string;
   /** Whether nothing is to be issued. */
   readonly dryRun: boolean;
   readonly outgoing: Outgoing;
@@ -62,9 +60,9 @@ export class TokenRequestReader {
     const body = await incoming.body();
     const decode = () => decodedRequest(incoming, account, { body, mediaType, rules: this.#rules, onDecoded });
     if (body.length > MAX_RECENT_BYTES) return decode();
-    const { query, userAgent = '' } = incoming;
+    const { query } = incoming;
     // Only the last of these can hold a newline.
-    const key = [mediaType, query.toString(), userAgent, account.namespace, account.name, body.toString('latin1')].join('\n');
+    const key = [mediaType, query.toString(), account.namespace, account.name, body.toString('latin1')].join('\n');
     const known = this.#recent.get(key);
     if (known === undefined) {
       const posted = decode();
@@ -91,7 +89,7 @@ interface Decoding {
   readonly onDecoded: OnDecoded;
 }
 
-/** Depends on nothing but its arguments: the query and the User-Agent of the request, the account, and the body. */
+/** Depends on nothing but its arguments: the query of the request, the account, and the body. */
 function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted: Decoding): PostedTokenRequest {
   const { body, mediaType, rules, onDecoded } = wanted;
   const warnings: string[] = [];
@@ -99,7 +97,7 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
     warnings.push(text);
     incoming.warn(text);
   };
-  const { dryRun, fieldManager, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
+  const { dryRun, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
   const decoded = decodeObject({
     body,
     mediaType,
@@ -110,7 +108,7 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
     isRegistered: isKnownKind,
   });
   decoded.warnings.forEach(warn);
-  const request = defaultedTokenRequest(decoded.object);
+  const request = withoutManagedFields(defaultedTokenRequest(decoded.object));
   const asked = request.spec.audiences ?? [];
   const audiences = asked.length === 0 ? rules.defaultAudiences : asked;
   onDecoded({ request, audiences });
@@ -120,8 +118,7 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
   checkBinding(request);
   const expirationSeconds = shortened(request, rules.limits, warn);
   const outgoing = outgoingOf(request, account, { audiences, expirationSeconds });
-  const manager = fieldManagerName(fieldManager, incoming.userAgent);
-  return { request, expirationSeconds, audiences, manager, dryRun, outgoing, warnings };
+  return { request, expirationSeconds, audiences, dryRun, outgoing, warnings };
 }
 
 /** Everybody waits while YAML is read: this much of the worst takes a third of a second. */
@@ -130,10 +127,16 @@ const MAX_YAML_BYTES = 16 * 1024;
 const MAX_FIELD_MANAGER = 127;
 /** Each is told with all that are allowed, and a body has room for a million. */
 const MAX_AUDIENCES_TOLD = 10;
-/** Each becomes a field of the answer that has a manager, which takes long for a million of them. */
+/** Maximum number of owner references, which the response repeats. */
 const MAX_OWNERS = 1_000;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
+
+/** Removes the managedFields: no server stores a TokenRequest, so that no field of it has a manager. */
+function withoutManagedFields(request: TokenRequest): TokenRequest {
+  const { managedFields, ...metadata } = request.metadata;
+  return managedFields === undefined ? request : { ...request, metadata };
+}
 
 /** No server looks at the owners of a request. */
 function checkOwners({ metadata: { ownerReferences = [] } }: TokenRequest): void {

@@ -3,14 +3,7 @@
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../apimachinery/bound-object.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
-import {
-  answeredTokenRequest,
-  checkExpiration,
-  checkName,
-  checkUid,
-  type PostedAccount,
-  trackedTokenRequest,
-} from '../../apimachinery/token-request.ts';
+import { answeredTokenRequest, checkExpiration, checkName, checkUid, type PostedAccount } from '../../apimachinery/token-request.ts';
 import { fieldsOf, textOf, uidOf } from '../../domain/untrusted.ts';
 import { type Part, readObject } from '../../issuers/read-object.ts';
 import type { TokenSource } from '../../issuers/target.ts';
@@ -27,7 +20,7 @@ export interface Stage {
 }
 
 /** The answer to a dry run. Throws an IssueError, or a StatusError for what the target would refuse. */
-export async function rehearse({ request, audiences, manager, expirationSeconds }: PostedTokenRequest, stage: Stage): Promise<KubeObject> {
+export async function rehearse({ request, audiences, expirationSeconds }: PostedTokenRequest, stage: Stage): Promise<KubeObject> {
   const { target, account, signal } = stage;
   await rejectAccount(target, account, signal);
   checkName(request, account);
@@ -37,7 +30,7 @@ export async function rehearse({ request, audiences, manager, expirationSeconds 
   await checkBound(request.spec.boundObjectRef, stage);
   const now = target.clock.now();
   const added = { account: { ...account, uid }, audiences, expirationSeconds, status: { token: '' } };
-  return answeredTokenRequest(trackedTokenRequest(request, manager, now), added, now);
+  return answeredTokenRequest(request, added, now);
 }
 
 async function checkBound(reference: PostedTokenRequest['request']['spec']['boundObjectRef'], stage: Stage): Promise<void> {
