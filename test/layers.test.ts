@@ -16,78 +16,115 @@ interface Layer {
 
 const LAYERS: Readonly<Record<string, Layer>> = {
   std: { imports: [], packages: ['rxjs'], node: true, why: 'could belong to any project' },
-  api: { imports: ['std'], packages: [], node: false, why: 'our API as types and names, and the one API error' },
-  domain: { imports: ['api', 'std'], packages: [], node: false, why: 'decides; it neither reads nor writes the world' },
+  api: { imports: ['std'], packages: [], node: false, why: 'our API as types and names' },
+  kubernetes: {
+    imports: ['std'],
+    packages: ['yaml'],
+    node: true,
+    why: 'vocabulary and wire forms of Kubernetes APIs: the façade and the embedded server share them',
+  },
   kube: {
-    imports: ['api', 'domain', 'std'],
+    imports: ['api', 'kubernetes', 'std'],
     packages: ['@kubernetes/client-node', 'rxjs', 'undici', 'yaml'],
     node: true,
     why: 'the only folder that talks to a Kubernetes API',
   },
-  issuers: { imports: ['api', 'domain', 'kube', 'std'], packages: [], node: true, why: 'everything that touches a target cluster' },
-  telemetry: { imports: ['api', 'domain', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'what is told to the outside' },
+  telemetry: { imports: ['api', 'kubernetes', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'logs and metrics' },
   runtime: {
-    imports: ['api', 'kube', 'std', 'telemetry'],
+    imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: false,
-    why: 'controller machinery: knows keys, not our kinds; of kube the types, and the error of a request without answer',
+    why: 'controller machinery: knows keys, not our kinds; of kube the types, and the error of a request without response',
   },
-  controllers: {
-    imports: ['api', 'domain', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],
+  'targets/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides what may be sent and trusted' },
+  targets: {
+    imports: ['api', 'kube', 'kubernetes', 'std', 'targets/policy'],
+    packages: [],
+    node: true,
+    why: 'everything that touches a target cluster',
+  },
+  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'permissions: who may have or see what' },
+  'clusters/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides about Clusters without effects' },
+  clusters: {
+    imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'runtime', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['rxjs'],
     node: true,
-    why: 'one folder for each reason to act; they never import each other',
+    why: 'the Cluster controller',
   },
-  apimachinery: {
-    imports: ['api', 'domain', 'std'],
-    packages: ['yaml'],
-    node: true,
-    why: 'how a Kubernetes API reads, owns and shows objects: the façade and the embedded server share it',
-  },
-  http: {
-    imports: ['api', 'apimachinery', 'domain', 'issuers', 'kube', 'std', 'telemetry'],
-    packages: ['fastify', 'rxjs'],
-    node: true,
-    why: 'the façade; knows nothing of the controllers',
-  },
-  apiserver: {
-    imports: ['api', 'apimachinery', 'domain', 'std'],
-    packages: ['@marcbachmann/cel-js', 're2js'],
-    node: true,
-    why: 'meets its clients only on the wire: never kube',
-  },
-  main: {
-    imports: ['app', 'config', 'kube', 'print', 'program', 'ready-file', 'std', 'telemetry'],
+  'tokens/outputs': { imports: ['api', 'std', 'targets/policy'], packages: [], node: false, why: 'renders Secrets' },
+  'tokens/policy': {
+    imports: ['api', 'kubernetes', 'std', 'targets/policy', 'tokens/outputs'],
     packages: [],
     node: false,
-    why: 'a process on a cluster',
+    why: 'decides about ManagedTokens without effects',
   },
-  dev: {
-    imports: ['api', 'apiserver', 'app', 'config', 'kube', 'program', 'ready-file', 'std', 'telemetry'],
-    packages: ['yaml'],
+  tokens: {
+    imports: [
+      'access',
+      'api',
+      'kube',
+      'kubernetes',
+      'runtime',
+      'std',
+      'targets',
+      'targets/policy',
+      'telemetry',
+      'tokens/outputs',
+      'tokens/policy',
+    ],
+    packages: ['rxjs'],
     node: true,
-    why: 'the local run, and its process',
+    why: 'the ManagedToken controller',
   },
-  print: { imports: ['config', 'kube'], packages: [], node: true, why: 'manifests for people' },
-  program: { imports: ['config', 'std', 'telemetry'], packages: [], node: false, why: 'signals and exit codes' },
-  'ready-file': { imports: ['config', 'std'], packages: [], node: true, why: 'says that everything serves' },
+  facade: {
+    imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
+    packages: ['fastify', 'rxjs'],
+    node: true,
+    why: 'the HTTP façade; knows nothing of the controllers',
+  },
+  config: { imports: ['kubernetes', 'std'], packages: [], node: true, why: 'settings, checked once' },
+  cli: { imports: ['config', 'kube', 'std', 'telemetry'], packages: [], node: true, why: 'printed manifests, signals, exit codes' },
   app: {
-    imports: ['api', 'config', 'controllers', 'domain', 'http', 'issuers', 'kube', 'runtime', 'std', 'telemetry'],
+    imports: [
+      'api',
+      'clusters',
+      'config',
+      'facade',
+      'kube',
+      'kubernetes',
+      'runtime',
+      'std',
+      'targets',
+      'targets/policy',
+      'telemetry',
+      'tokens',
+    ],
     packages: ['rxjs'],
     node: true,
     why: 'the composition root',
   },
-  config: { imports: ['domain', 'std'], packages: [], node: true, why: 'settings, checked once' },
+  main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, why: 'a process on a cluster' },
+  apiserver: {
+    imports: ['kubernetes', 'std'],
+    packages: ['@marcbachmann/cel-js', 're2js'],
+    node: true,
+    why: 'meets its clients only on the wire: never kube',
+  },
+  'apiserver/dev': {
+    imports: ['api', 'apiserver', 'app', 'cli', 'config', 'kube', 'kubernetes', 'std', 'telemetry'],
+    packages: ['yaml'],
+    node: true,
+    why: 'the local run, and its process',
+  },
 };
 
 /** Tools that run at development time only. */
 const TOOLS = new Set(['src/api/generate.ts', 'src/config/generate.ts']);
 
 const root = join(import.meta.dirname, '..');
-const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[])
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => join('src', file))
-  .filter((file) => !TOOLS.has(file));
+const files = ['src', 'apiserver']
+  .flatMap((folder) => (readdirSync(join(root, folder), { recursive: true }) as string[]).map((file) => join(folder, file)))
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('apiserver/test/') && !TOOLS.has(file));
 
 interface Import {
   readonly from: string;
@@ -113,9 +150,11 @@ const importedBy = new Map(
   ]),
 );
 
-/** `src/kube/client.ts` → `kube`, `src/app.ts` → `app`. */
+/** Returns the layer of a file: `src/kube/client.ts` → `kube`, `src/tokens/policy/plan.ts` → `tokens/policy`. */
 function layerOf(file: string): string {
-  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+  const path = file.replace(/^src\//, '').replace(/\.ts$/, '');
+  const [folder = '', inner = ''] = path.split('/');
+  return `${folder}/${inner}` in LAYERS ? `${folder}/${inner}` : folder;
 }
 
 /** Every file that a file needs, by whatever way. */

@@ -4,8 +4,8 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { printedText } from '../../src/cli/print.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
-import { printedText } from '../../src/print.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
 import { blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
@@ -28,7 +28,7 @@ const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: 
 /** Commands in fenced blocks that no test runs, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
-    'needs many withdrawn tokens; test/controllers/managed-token/removal-limits.test.ts sets the same annotation',
+    'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares what it prints',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker where there is none',
   'docker push registry.example.com/purser:0.1.0': 'needs a registry',

@@ -3,9 +3,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { readText } from '../support/repository.ts';
 
-const TOKENS = 'http/tokens';
-const LIST = 'http/clusters/list.test.ts';
-const WATCH = 'http/clusters/watch.test.ts';
+const TOKENS = 'facade/tokens';
+const LIST = 'facade/clusters/list.test.ts';
+const WATCH = 'facade/clusters/watch.test.ts';
 const HEADER = `${TOKENS}/cases-authorization-header.test.ts`;
 const BODY = `${TOKENS}/cases-body.test.ts`;
 const FRAMING = `${TOKENS}/cases-framing.test.ts`;
@@ -23,7 +23,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   'two `Authorization` headers': [HEADER, 'comes once, in case 7'],
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'is refused, and nothing is sent, in case %s'],
   'the bearer token is revoked, or its user has other groups, during a watch': [
-    'http/clusters/token-checks.test.ts',
+    'facade/clusters/token-checks.test.ts',
     'ends within ten seconds, whenever that happens',
   ],
   'more requests than `--facade-rate`': [ABUSE, 'is cut to the rate that is set'],
@@ -39,12 +39,12 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`dryRun=All` where there is no such namespace': [ISSUE, 'refuses what it finds missing'],
   '`fieldManager` of exactly 128 characters': [PATHS, "'m'.repeat(128)"],
   '`fieldManager` that is too long and cannot be printed': [
-    'apimachinery/wire/options.test.ts',
+    'kubernetes/wire/options.test.ts',
     'says of a manager that is too long only that',
   ],
   '`Content-Encoding` of the body, `charset=utf-16`': [BODY, '59: UTF-16'],
   'a body of YAML that is not JSON': [BODY, '61: YAML of more than 16 KiB'],
-  'lists and objects inside each other': ['apimachinery/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
+  'lists and objects inside each other': ['kubernetes/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
   '`metadata.managedFields` of the response': [`${TOKENS}/read-request.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'has an end, too: 1,001 owners'],
   '`Accept` of protobuf alone': [REFUSALS, 'is not protobuf, and those who want nothing else are told what there is'],
@@ -56,9 +56,9 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   'the controller has just found that the cluster cannot be reached': [REFUSALS, 'is left alone while that is news, in case 92'],
   '`Cache-Control` of an answer with a token': [ISSUE, 'lets nobody keep a token on its way'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
-  'fields of a Cluster': ['http/clusters/public.property.test.ts', 'never leaves, whatever a Cluster holds'],
+  'fields of a Cluster': ['facade/clusters/public.property.test.ts', 'never leaves, whatever a Cluster holds'],
   "`reason` and `message` of a Cluster's conditions": [
-    'domain/public-cluster.test.ts',
+    'facade/clusters/public-cluster.test.ts',
     'replaces the stored message with the sentence of the reason',
   ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
@@ -77,7 +77,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`Vary`': [RECORDED_LISTS, 'says what it depends on (case 117)'],
   'path with `//`, `..`, `%2F`, a trailing slash, or names that are none': [PATHS, 'is answered by 404, and nothing is sent'],
   'a method that is not served': [PATHS, 'other than POST is answered by 405'],
-  '`HEAD` with `watch=true`': ['http/server.test.ts', 'is refused where GET would be a watch'],
+  '`HEAD` with `watch=true`': ['facade/server.test.ts', 'is refused where GET would be a watch'],
   'a path that is not served': [ABUSE, 'are not found by those who are known'],
   'headers of more than 16 KiB': [HEADER, 'is not 20 kB long, in case 9'],
   'a request that takes longer than 10 seconds to arrive': [BODY, 'comes within ten seconds, in case 62'],

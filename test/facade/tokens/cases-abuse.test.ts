@@ -1,0 +1,295 @@
+// Abuse of resources, and ports beside the door: cases 119 to 124. Who may read the metrics (123) is in test/facade/operations, what
+// the process does not do (124, 125) in test/deploy.
+
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../kube/eventually.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { allows, bytesOf, FacadeWorld, GOOD, issues, type Review, TOKEN_REQUEST } from '../facade-world.ts';
+import { answersIn, isWhole, type RawConnection, statusOf } from '../raw-connection.ts';
+
+let world: FacadeWorld;
+afterEach(() => world.close());
+
+const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => world.open()));
+
+/** Sends requests on ten connections, one behind the other without waiting, and collects all answers. */
+async function sendMany(requests: readonly Buffer[]) {
+  const size = Math.ceil(requests.length / 10);
+  const batches = Array.from({ length: Math.ceil(requests.length / size) }, (_, index) => requests.slice(index * size, (index + 1) * size));
+  const texts = await Promise.all(
+    batches.map((batch) => world.raw(Buffer.concat(batch), { isEnough: (text) => answersIn(text).length === batch.length })),
+  );
+  return texts.flatMap(({ text }) => answersIn(text));
+}
+
+const HALF_A_HEAD = 'POST /orchestrator HTTP/1.1\r\nHost: f\r\nX-Slow: ';
+
+describe('callers who never come to the point', () => {
+  it('are given ten seconds, in cases 119 and 121: half a head, and nothing at all', async () => {
+    world = await FacadeWorld.start();
+    const connections = await openMany(2);
+    void connections[0]?.write(HALF_A_HEAD);
+    // The server's clock is that of this process, which is late for both when it has other work.
+    let seconds = 0;
+    const timer = setInterval(() => (seconds += 1), 1_000);
+    await Promise.all(connections.map(({ closed }) => closed)).finally(() => clearInterval(timer));
+    expect(seconds).toBeLessThanOrEqual(10);
+  }, 60_000);
+
+  it.each([
+    ['119: 2,000 with half a head', 2_000, HALF_A_HEAD],
+    ['121: 1,000 with nothing at all', 1_000, ''],
+  ])(
+    'are sent away, however many there are, and others are served meanwhile, in case %s',
+    async (_case, count, text) => {
+      world = await FacadeWorld.start();
+      const connections: RawConnection[] = [];
+      while (connections.length < count) {
+        const opened = await openMany(100);
+        for (const connection of opened) void connection.write(text);
+        connections.push(...opened);
+        expect((await world.post()).status).toBe(201);
+      }
+      await Promise.all(connections.map(({ closed }) => closed));
+      expect(connections).toHaveLength(count);
+      // Each is told why.
+      expect(new Set(connections.map(statusOf))).toEqual(new Set([408]));
+      expect((await world.post()).status).toBe(201);
+    },
+    300_000,
+  );
+
+  it('are kept for 65 seconds after an answer, in case 121', async () => {
+    world = await FacadeWorld.start();
+    expect((await world.post()).headers['keep-alive']).toBe('timeout=65');
+  });
+
+  it('are sent away when that time is over, in case 121', async () => {
+    world = await FacadeWorld.start({ keepAliveMs: 1_000 });
+    const connection = await world.open();
+    void connection.write(bytesOf());
+    expect((await connection.read(isWhole)).text).toMatch(/\r\nkeep-alive: timeout=1\r\n/i);
+    await connection.closed;
+    expect(answersIn(connection.text).map(({ status }) => status)).toEqual([201]);
+  });
+
+  it('make room for newcomers when there are too many of them, in case 121', async () => {
+    world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
+    const connections: RawConnection[] = [];
+    for (let count = 0; count < 20; count++) connections.push(await world.open());
+    expect((await world.post()).status).toBe(201);
+    await eventually(() => expect(connections.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(3));
+    for (const connection of connections) connection.destroy();
+  });
+
+  it('of one address cost another address no connection, in case 121', async () => {
+    world = await FacadeWorld.start({ connections: { waiting: 5, total: 16 } });
+    const polite = await world.open({ localAddress: '127.0.0.2' });
+    const connections: RawConnection[] = [];
+    for (let count = 0; count < 20; count++) connections.push(await world.open());
+    void polite.write(bytesOf());
+    expect(statusOf(await polite.read(isWhole))).toBe(201);
+    for (const connection of [polite, ...connections]) connection.destroy();
+  });
+
+  it('that never begin TLS make room for newcomers, in case 121', async () => {
+    world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
+    const sockets = Array.from({ length: 40 }, () => connect(world.port, '127.0.0.1').on('error', () => {}));
+    expect((await world.post()).status).toBe(201);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('after a response give way to newcomers, and requests in progress do not, in case 121', async () => {
+    const held: (() => void)[] = [];
+    world = await FacadeWorld.start({
+      connections: { waiting: 2, total: 16 },
+      target: (_request, reply) =>
+        void held.push(() => reply.json(404, { kind: 'Status', status: 'Failure', message: 'gone', reason: 'NotFound', code: 404 })),
+    });
+    const working = await world.open();
+    void working.write(bytesOf());
+    await eventually(() => expect(held).toHaveLength(1));
+    const idle = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const connection = await world.open();
+        void connection.write(bytesOf({ method: 'GET', target: '/none', body: '' }));
+        await connection.read(isWhole);
+        return connection;
+      }),
+    );
+    await eventually(() => expect(idle.filter(({ isClosed }) => isClosed).length).toBeGreaterThanOrEqual(2));
+    held[0]?.();
+    expect(statusOf(await working.read(isWhole))).toBe(404);
+    for (const connection of [working, ...idle]) connection.destroy();
+  });
+});
+
+describe('a flood', () => {
+  const withToken = (token: string) =>
+    bytesOf({ lines: ['Host: facade.test', `Authorization: Bearer ${token}`, 'Content-Type: application/json'] });
+  const tokenReviews = () => world.reviews.filter((review) => review === 'tokenreviews').length;
+
+  it('of unknown tokens reaches the hub at a limited rate, and drives nobody away, in case 120', async () => {
+    const clock = new FakeClock(Date.now());
+    world = await FacadeWorld.start({
+      clock,
+      hub: allows({
+        TokenReview: ({ spec: { token } }) =>
+          token.startsWith('random') ? { user: {} } : { authenticated: true, user: { username: 'alice' } },
+      }),
+    });
+    expect((await world.post()).status).toBe(201);
+    const asked: number[] = [];
+    for (let second = 0; second < 5; second++) {
+      const before = tokenReviews();
+      const answers = await sendMany(Array.from({ length: 1_000 }, (_, index) => withToken(`random-${second}-${index}`)));
+      asked.push(tokenReviews() - before);
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(answers.filter(({ status }) => status === 401)).toHaveLength(asked.at(-1) ?? 0);
+      expect(refused).toHaveLength(1_000 - (asked.at(-1) ?? 0));
+      expect(new Set(refused.map(({ headers }) => headers['retry-after']))).toEqual(new Set(['1']));
+      // A newcomer from another address is not delayed.
+      const newcomer = await world.raw(withToken(`new-${second}`), { localAddress: '127.0.0.2' });
+      expect(statusOf(newcomer)).toBe(201);
+      clock.advance(1_000);
+    }
+    // The allowance and the burst of an address; then a trickle, with the part of the allowance that returns with time.
+    expect(asked[0]).toBeLessThanOrEqual(45);
+    for (const reviews of asked.slice(1)) expect(reviews).toBeLessThanOrEqual(10);
+
+    // A caller who is known is reviewed again, also when nothing is left for unknown tokens.
+    clock.advance(5_000);
+    await sendMany(Array.from({ length: 100 }, (_, index) => withToken(`random-10-${index}`)));
+    const before = tokenReviews();
+    expect((await world.post(TOKEN_REQUEST, { headers: { authorization: 'Bearer new' } })).status).toBe(429);
+    expect(tokenReviews()).toBe(before);
+    expect((await world.post()).status).toBe(201);
+    expect(tokenReviews()).toBe(before + 1);
+
+    // A newcomer from the same address gets in as soon as it tries again.
+    clock.advance(1_000);
+    expect((await world.post(TOKEN_REQUEST, { headers: { authorization: 'Bearer new' } })).status).toBe(201);
+  }, 300_000);
+
+  it('of requests by one caller has eight in progress, and delays no other caller', async () => {
+    const held: (() => void)[] = [];
+    let isHeld = true;
+    world = await FacadeWorld.start({
+      hub: allows({
+        TokenReview: ({ spec: { token } }) => ({ authenticated: true, user: { username: token } }),
+        SubjectAccessReview: () => ({ allowed: true }),
+      }),
+      target: (request, reply) => {
+        const answer = () => void issues()(request, reply);
+        if (isHeld) held.push(answer);
+        else answer();
+      },
+    });
+    const flood = Array.from({ length: 100 }, () => world.raw(withToken('greedy')));
+    await eventually(() => expect(held.length).toBeGreaterThanOrEqual(8));
+    let rejected = 0;
+    for (const each of flood) void each.then((answer) => (rejected += statusOf(answer) === 429 ? 1 : 0));
+    await eventually(() => expect(rejected).toBe(28));
+    isHeld = false;
+    expect(statusOf(await world.raw(withToken('polite')))).toBe(201);
+    expect(held).toHaveLength(8);
+    for (const answer of held) answer();
+    const codes = (await Promise.all(flood)).map(statusOf);
+    expect(codes.filter((code) => code === 201)).toHaveLength(72);
+    expect(codes.filter((code) => code === 429)).toHaveLength(28);
+  });
+
+  it('of requests by one caller is cut to the rate that is set', async () => {
+    const clock = new FakeClock(Date.now());
+    world = await FacadeWorld.start({ clock, settings: { facadePort: 0, facadeRate: 5 } });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => world.post()));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers['retry-after']).toBe('1');
+    expect(JSON.parse(refused?.body ?? '')).toMatchObject({ kind: 'Status', reason: 'TooManyRequests' });
+    clock.advance(1_000);
+    expect((await world.post()).status).toBe(201);
+  });
+});
+
+describe('the metrics', () => {
+  it('do not grow by what callers make up in 10,000 requests, in case 122', async () => {
+    const username = ({ spec: { token } }: Review) => ({ authenticated: true, user: { username: token } });
+    // Nobody is to be told that there are too many.
+    const clock = new FakeClock(Date.now());
+    world = await FacadeWorld.start({
+      clock,
+      hub: allows({ TokenReview: username, SubjectAccessReview: ({ spec }) => ({ allowed: !spec.user.startsWith('poor') }) }),
+    });
+    const round = async (from: number, count: number) => {
+      const answers = await sendMany(Array.from({ length: count }, (_, index) => madeUp(from + index)));
+      expect(answers).toHaveLength(count);
+    };
+    // Node's own are about what happens to be open.
+    const series = async () =>
+      [...(await world.scrape())]
+        .filter(([name]) => name.startsWith('purser_'))
+        .flatMap(([name, { samples }]) => [...samples.keys()].map((labels) => `${name} ${labels}`));
+    await round(0, KINDS);
+    const before = await series();
+    for (let from = KINDS; from < 10_000; from += ROUND) {
+      clock.advance(1_000);
+      await round(from, ROUND);
+    }
+    expect(await series()).toEqual(before);
+  }, 300_000);
+
+  const KINDS = 200;
+  const ROUND = 1_400;
+
+  /** Requests of so many kinds, of which no two have the same path. */
+  function madeUp(number: number) {
+    const path = (cluster: string, name: string) => `/orchestrator/${cluster}/api/v1/namespaces/deploy/serviceaccounts/${name}/token`;
+    const paths = [
+      `/x-${number}`,
+      path(`cluster-${number}`, 'deployer'),
+      path('prod-eu', `name-${number}`),
+      path('prod-eu', `Bad-${number}`),
+      `${path('prod-eu', 'deployer')}?x=${number}`,
+      `${path('prod-eu', 'deployer')}?dryRun=${number}`,
+      `/%zz${number}`,
+      `/auth/v1/clusters/c-${number}`,
+      `/orchestrator/${number}`,
+      path(`cluster-${number}`, `name-${number}`),
+    ];
+    const user = number % 100 < 10 ? `poor-${number}` : `user-${number % 100}`;
+    const method = number % KINDS < 100 ? 'POST' : 'PUT';
+    const lines = ['Host: facade.test', `Authorization: Bearer ${user}`, 'Content-Type: application/json'];
+    return bytesOf({ method, target: paths[number % paths.length] ?? '', lines });
+  }
+});
+
+describe('doors that are not there', () => {
+  it.each(['/debug', '/debug/pprof', '/healthz?verbose', '/json/list', '/metrics', '/', '/api', '/apis', '/version'])(
+    'are not found by those who are known, and told to nobody else, in case 124: %s',
+    async (path) => {
+      world = await FacadeWorld.start();
+      expect((await world.request('GET', path)).status).toBe(401);
+      const { status, body } = await world.request('GET', path, { headers: { authorization: `Bearer ${GOOD}` } });
+      expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({ status: 404, body: { kind: 'Status' } });
+    },
+  );
+});
+
+describe('a façade that stops', () => {
+  it('finishes what it has begun, and takes nothing new', async () => {
+    const held: (() => void)[] = [];
+    world = await FacadeWorld.start({
+      target: (_request, reply) =>
+        void held.push(() => reply.json(404, { kind: 'Status', status: 'Failure', message: 'gone', reason: 'NotFound', code: 404 })),
+    });
+    const answer = world.post();
+    await eventually(() => expect(held).toHaveLength(1));
+    const stopped = world.stop(20_000);
+    held[0]?.();
+    expect((await answer).status).toBe(404);
+    await stopped;
+    await expect(world.post()).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/);
+  });
+});
