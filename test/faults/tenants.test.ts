@@ -36,7 +36,7 @@ function held(seconds: number, place: string, username: string, more: Partial<Ex
   });
 }
 
-describe('checks of tokens that hostile tenants hold ', () => {
+describe('checks of tokens that hostile tenants hold', () => {
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
     ['accepts the permitted token', [allowed, held(5, 'one', user('deploy', 'deployer'))], []],
     ['reports another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
