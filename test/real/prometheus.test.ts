@@ -85,7 +85,7 @@ const ALWAYS_SHOWN = new Set([
   'Ready',
   'Watches',
   'Leader',
-  'Due and waiting',
+  'Queue depth',
   'Memory',
   'Event loop, 99 %',
   'Builds',
