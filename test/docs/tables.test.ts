@@ -30,7 +30,7 @@ describe('docs/operating.md', () => {
     const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];
     const measured = runs.flatMap((run) => sizeRow(run));
     const rows = rowsUnder(manual, 'Size').map(([what = '', text = '']) => `${what}: ${text}`);
-    expect(measured.map((row) => row.split(':')[0])).toEqual(['2,000 ManagedTokens', '10,000 ManagedTokens', '1,000 Clusters, healthy']);
+    expect(measured.map((row) => row.split(':')[0])).toEqual(['2,000 ManagedTokens', '10,000 ManagedTokens', '1,000 healthy Clusters']);
     expect(rows.filter((row) => !row.startsWith('50,000 '))).toEqual(measured);
   });
 
@@ -78,12 +78,12 @@ function sizeRow({ name, measured }: BenchRun): readonly string[] {
   const number = (value: number) => value.toLocaleString('en-US');
   if (name === 'idle-clusters') {
     const { clusters, rssMegabytes, cpuPercent } = measured;
-    return [`${number(clusters)} Clusters, healthy: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)} % of a core`];
+    return [`${number(clusters)} healthy Clusters: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)} % of a core`];
   }
   if (name !== 'some-tokens' && name !== 'many-tokens') return [];
   const { count, issued, restarted, rotated } = measured;
-  const memory = `${megabytes(restarted.rssMegabytes)} after a restart, ${megabytes(issued.rssMegabytes)} after as many first tokens`;
-  const cpu = `${ms(issued.cpuMsPerToken)} of a core for a first token, ${ms(rotated.cpuMsPerRotation)} for a rotation`;
+  const memory = `${megabytes(restarted.rssMegabytes)} after a restart, ${megabytes(issued.rssMegabytes)} after issuing all tokens`;
+  const cpu = `CPU: ${ms(issued.cpuMsPerToken)} per first token, ${ms(rotated.cpuMsPerRotation)} per rotation`;
   return [`${number(count)} ManagedTokens: ${memory}; ${cpu}`];
 }
 
