@@ -5,15 +5,15 @@ import { openApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
 describe('docs/api.md', () => {
-  it('is what crds/ and the façade say (run `npm run generate` when this fails)', async () => {
+  it('matches crds/ and the OpenAPI document of the façade (run `npm run generate` if this fails)', async () => {
     expect(readText('docs/api.md')).toBe(await apiReference());
   });
 });
 
-describe('the OpenAPI document of the façade', () => {
+describe('openApi', () => {
   const document = openApi('orchestrator');
 
-  it('has the paths that are served', () => {
+  it('lists exactly the paths that the façade serves', () => {
     const endpoint = async () => ({ status: 200, headers: {}, body: '' });
     const routes = clusterRoutes({ list: endpoint, get: endpoint } as unknown as Parameters<typeof clusterRoutes>[0]);
     const token = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
@@ -22,7 +22,7 @@ describe('the OpenAPI document of the façade', () => {
     expect(documented).toEqual([token, ...routes.map(({ path }) => path)]);
   });
 
-  it('names a parameter for every placeholder of its paths', () => {
+  it('declares a parameter for every placeholder in a path', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       for (const operation of Object.values(methods)) {
@@ -32,7 +32,7 @@ describe('the OpenAPI document of the façade', () => {
     }
   });
 
-  it('refers to schemas that it has', () => {
+  it('refers only to schemas that it defines', () => {
     const referred = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(referred));
   });

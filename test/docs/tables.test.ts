@@ -1,4 +1,4 @@
-// Tables of the documentation that have to say what the code says: reasons, metrics, alerts, keys of log lines.
+// Compares tables of the documentation with the code: reasons, metrics, alerts, keys of log lines.
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ describe('docs/troubleshooting.md', () => {
 });
 
 describe('docs/operating.md', () => {
-  it('has sizes as they were measured last (take the rows from here when this fails)', () => {
+  it('shows the sizes of the last benchmark (copy the rows from here if this fails)', () => {
     const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];
     const measured = runs.flatMap((run) => sizeRow(run));
     const rows = rowsUnder(manual, 'Size').map(([what = '', text = '']) => `${what}: ${text}`);
@@ -34,7 +34,7 @@ describe('docs/operating.md', () => {
     expect(rows.filter((row) => !row.startsWith('50,000 '))).toEqual(measured);
   });
 
-  it('has every metric', async () => {
+  it('lists every metric', async () => {
     const none = { list: () => [], has: () => false };
     const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, clusters: none });
     let text = '';
@@ -44,13 +44,13 @@ describe('docs/operating.md', () => {
     expect(new Set(rowsUnder(manual, 'Metrics').map(([name = '']) => name.replaceAll('`', '')))).toEqual(new Set(names));
   });
 
-  it('has every alert, with its severity', () => {
+  it('lists every alert with its severity', () => {
     const { spec } = parse(readText('deploy/components/monitoring/alerts.yaml')) as Alerts;
     const alerts = spec.groups.flatMap(({ rules }) => rules).map(({ alert, labels }) => [alert, labels.severity]);
     expect(rowsUnder(manual, 'Alerts').map(([alert, severity]) => [alert, severity])).toEqual(alerts);
   });
 
-  it('names keys of log lines that are written', () => {
+  it('lists only keys of log lines that the code writes', () => {
     const files = globSync('src/{app,clusters,tokens,facade,runtime,telemetry}/**/*.ts', { cwd: join(import.meta.dirname, '../..') });
     const sources = ['src/main.ts', 'src/access/issue-names.ts', ...files].map(readText).join('\n');
     const keys = rowsUnder(manual, 'Logs').flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, key = '']) => key));
@@ -71,7 +71,7 @@ interface BenchRun {
   };
 }
 
-/** The row of a run, in numbers that people remember; none of runs that say nothing about size. */
+/** Returns the row of a run, with rounded numbers; empty for a run that does not measure size. */
 function sizeRow({ name, measured }: BenchRun): readonly string[] {
   const megabytes = (value: number) => `${value.toFixed(0)} MB`;
   const ms = (value: number) => `${value.toFixed(1)} ms`;
@@ -93,7 +93,7 @@ interface Alerts {
   };
 }
 
-/** The cells of the first table below a heading, without its head. */
+/** Returns the cells of the first table below a heading, without the header row. */
 function rowsUnder(text: string, heading: string): readonly (readonly string[])[] {
   const [, below = ''] = text.split(`# ${heading}\n`);
   const [section = ''] = below.split(/^#/m);

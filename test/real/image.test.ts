@@ -1,4 +1,4 @@
-// The image, built by Docker where its daemon answers, and otherwise step by step on this machine.
+// Builds the image with Docker if its daemon runs, otherwise step by step on this machine, and runs it.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -19,18 +19,18 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const file = readDockerfile(readText('Dockerfile'));
 const final = file.stages.at(-1) as Stage;
 const hasDocker = spawnSync('docker', ['info']).status === 0;
-/** Enters the image; whoever is not root may do so as root of a user namespace. */
+/** Command that enters the image. Users other than root use a user namespace. */
 const ENTER = process.getuid?.() === 0 ? ['chroot', '--userspec=65532:65532'] : ['unshare', '--map-root-user', 'chroot'];
 let purser: (...args: readonly string[]) => Promise<RunResult>;
-/** The same as words, for who does not wait for its end. */
+/** Arguments of the command that runs Purser, for processes that keep running. */
 let command: readonly string[];
-/** Runs a program in the place of Purser. */
+/** Runs JavaScript code in place of Purser. */
 let inNode: (program: string) => Promise<RunResult>;
 let root: string;
 let paths: readonly string[];
 let bytes: number;
 
-/** Nothing of what tests are run with. */
+/** Environment without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '' };
 
 beforeAll(async () => {
@@ -46,8 +46,8 @@ beforeAll(async () => {
   purser = (...args) => run(program, [...command, ...args], PLAIN);
 });
 
-describe('the image', () => {
-  it('holds Node, Purser and nothing to make or change programs with', () => {
+describe('image', () => {
+  it('contains Node.js and Purser, and no shell, package manager or compiler', () => {
     const programs = paths.filter((path) => /(^|\/)(sh|bash|npm|npx|tsc|apt|dpkg|perl|python3?|go)$/.test(path));
     const unwanted = paths.filter((path) =>
       /^purser\/(dist\/(apiserver|dev)|node_modules\/(typescript|jest|node-linux-\w+|@jest|@types|ws|openid-client|tar-fs|js-yaml))(\/|\.js|$)/.test(
@@ -60,12 +60,12 @@ describe('the image', () => {
     expect(bytes / 2 ** 20).toBeLessThan(220);
   });
 
-  it('holds one module of client-node', () => {
+  it('contains one module of client-node', () => {
     const modules = paths.filter((path) => /^purser\/node_modules\/@kubernetes\/.*\.js$/.test(path));
     expect(modules).toEqual(['purser/node_modules/@kubernetes/client-node/dist/config_types.js']);
   });
 
-  it('runs without a shell and without rights, as its entry point says', async () => {
+  it('runs its entry point without a shell and without privileges', async () => {
     expect(await purser('run', '--help')).toMatchObject({ code: 0, output: expect.stringContaining('Usage: purser run') });
   });
 
@@ -76,7 +76,7 @@ describe('the image', () => {
     expect(await purser('print', what)).toMatchObject({ code: 0, output: expect.stringContaining(readText(path)) });
   });
 
-  it('has all that it takes to serve a hub: it brings its custom resources, knows the hub, and stops in good order', async () => {
+  it('installs the custom resources on a hub, acquires leadership, and stops cleanly', async () => {
     const hub = await startRealCluster();
     try {
       const kubeconfig = join(root, 'etc/purser/kubeconfig');
@@ -95,7 +95,7 @@ describe('the image', () => {
     }
   });
 
-  it('keeps the licences of what it is made from', () => {
+  it('contains the licenses of all packages', () => {
     const packages = paths
       .filter((path) => /^purser\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
       .map((path) => dirname(path));
@@ -109,7 +109,7 @@ describe('the image', () => {
   });
 
   it.each([
-    ['read what is not its own', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
+    ['read files of others', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
     ['write a file', `require('node:fs').writeFileSync('/purser/new', '')`, 'ERR_ACCESS_DENIED'],
     ['start a program', `require('node:child_process').spawnSync('/usr/bin/node')`, 'ERR_ACCESS_DENIED'],
     ['start a thread', `new (require('node:worker_threads').Worker)('1', { eval: true })`, 'ERR_ACCESS_DENIED'],
@@ -119,7 +119,7 @@ describe('the image', () => {
     expect(complaints).toContain(`code: '${code}'`);
   });
 
-  it('reads its own files, and those that are mounted for it', async () => {
+  it('reads its own and mounted files', async () => {
     const files = ['/purser/package.json', '/etc/hosts', '/etc/purser/tls.crt', '/var/run/secrets/kubernetes.io/serviceaccount/token'];
     for (const mounted of files.slice(1)) {
       await mkdir(join(root, dirname(mounted)), { recursive: true });
@@ -129,7 +129,7 @@ describe('the image', () => {
     expect(await inNode(program)).toMatchObject({ code: 0, complaints: '' });
   });
 
-  it('says what is wrong with an option, and ends with 2', async () => {
+  it('reports an invalid option and exits with code 2', async () => {
     expect(await purser('run', '--replicas=2')).toMatchObject({
       code: 2,
       complaints: expect.stringContaining('unknown option --replicas'),
@@ -137,7 +137,7 @@ describe('the image', () => {
   });
 });
 
-/** Has Docker build the image and puts what is in it into a folder. */
+/** Builds the image with Docker and exports its file system into a folder. */
 async function built(folder: string): Promise<string> {
   const exported = join(folder, 'root');
   const script = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${exported} && docker export purser-test-$$ | tar -x -C ${exported}; code=$?; docker rm purser-test-$$; exit $code`;

@@ -157,7 +157,7 @@ const sees =
   (cluster: string): Action =>
   async (token) => [(await facade(token, 'GET', `/auth/v1/clusters/${cluster}`)) === 200];
 
-/** Creates a ManagedToken and waits for its token, or for the refusal. */
+/** Creates a ManagedToken and waits for its token or for its rejection. */
 const manages =
   (requesterServiceAccountName: string, result: string): Action =>
   async (token) => {
