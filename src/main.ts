@@ -4,7 +4,7 @@ import { type App, startApp } from './app/app.ts';
 import { printedText } from './cli/print.ts';
 import { type Running, runProgram } from './cli/program.ts';
 import { prepareReadyFile } from './cli/ready-file.ts';
-import { checkCertificateFiles } from './config/certificate-files.ts';
+import { checkCertificateFiles } from './config/preflight.ts';
 import { type Config, parseConfig } from './config/config.ts';
 import { checkEnvironment } from './config/environment.ts';
 import { helpText } from './config/help.ts';

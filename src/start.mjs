@@ -12,7 +12,7 @@ else await run();
 
 async function run() {
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
-  const { isLocalRun } = await import('./config/given.ts');
+  const { isLocalRun } = await import('./config/arguments.ts');
   await import(isLocalRun(process.argv.slice(2), process.env) ? '../apiserver/dev/main.ts' : './main.ts');
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { startApp } from '../../src/app/app.ts';
 import type { Running } from '../../src/cli/program.ts';
 import { prepareReadyFile } from '../../src/cli/ready-file.ts';
-import { checkCertificateFiles } from '../../src/config/certificate-files.ts';
+import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import type { Config } from '../../src/config/config.ts';
 import { explainedPort } from '../../src/config/ports.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';

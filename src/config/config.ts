@@ -1,6 +1,6 @@
 // What a person can set, checked once. The options themselves are in options.ts.
 
-import { type Command, type Env, type GivenOption, readGiven } from './given.ts';
+import { type Command, type Env, type GivenOption, readGiven } from './arguments.ts';
 import { type OPTIONS, type OptionName, optionOf } from './options.ts';
 import { StartError } from './start-error.ts';
 import { unknownVariables } from './unknown-variables.ts';

@@ -1,6 +1,6 @@
 // What is told about the options, made from them: the text of `--help`, and the table in docs/operating.md.
 
-import type { Command } from './given.ts';
+import type { Command } from './arguments.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
 
 /** The text of `--help`, for a command or for both of them. */

@@ -1,7 +1,7 @@
 // Variables that are called like those of options, and are none: a setting that somebody misspelt would count for nothing in silence.
 
 import { editDistance } from '../std/edit-distance.ts';
-import { type Env, isServiceLink } from './given.ts';
+import { type Env, isServiceLink } from './arguments.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
 
 /** The names of such variables, each with the one that was meant where that is plain. */

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { checkCertificateFiles } from '../../src/config/certificate-files.ts';
+import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import { StartError } from '../../src/config/start-error.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
 import { newFolder } from '../support/folders.ts';

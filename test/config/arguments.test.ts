@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { isLocalRun } from '../../src/config/given.ts';
+import { isLocalRun } from '../../src/config/arguments.ts';
 
 const CLUSTER = { KUBECONFIG: '/kubeconfig' };
 
