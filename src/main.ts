@@ -4,12 +4,10 @@ import { type App, startApp } from './app/app.ts';
 import { printedText } from './cli/print.ts';
 import { type Running, runProgram } from './cli/program.ts';
 import { prepareReadyFile } from './cli/ready-file.ts';
-import { checkCertificateFiles } from './config/preflight.ts';
 import { type Config, parseConfig } from './config/config.ts';
-import { checkEnvironment } from './config/environment.ts';
 import { helpText } from './config/help.ts';
-import { explainedPort } from './config/ports.ts';
-import { StartError } from './config/start-error.ts';
+import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
+import { StartError, toListenError } from './config/start-error.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { ownAddressTowards } from './kube/own-address.ts';
 import { systemClock } from './std/clock.ts';
@@ -52,7 +50,7 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   stopped.addEventListener('abort', () => void app.stop());
   log.info({ hub: app.server }, 'Purser starts');
   const served = await app.ready.catch((error: unknown) => {
-    throw explainedPort(error, config);
+    throw toListenError(error, config);
   });
   await readyFile.write({ ...(config.kubeConfig !== undefined && { kubeconfig: config.kubeConfig }), api: app.server, ...served });
   return {

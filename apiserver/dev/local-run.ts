@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { startApp } from '../../src/app/app.ts';
 import type { Running } from '../../src/cli/program.ts';
 import { prepareReadyFile } from '../../src/cli/ready-file.ts';
-import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import type { Config } from '../../src/config/config.ts';
-import { explainedPort } from '../../src/config/ports.ts';
+import { checkCertificateFiles } from '../../src/config/preflight.ts';
+import { toListenError } from '../../src/config/start-error.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { retried } from '../../src/std/retried.ts';
@@ -55,7 +55,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   closing.defer(() => app.stop());
   stopped.addEventListener('abort', () => void app.stop());
   const served = await app.ready.catch((error: unknown) => {
-    throw explainedPort(error, config);
+    throw toListenError(error, config);
   });
   closing.defer(() => readyFile.remove());
   await readyFile.write({

@@ -55,7 +55,7 @@ describe('purser print', () => {
 
   it('says what is wrong with namespaces', async () => {
     await expect(printedText(['print', 'target-rbac', '--namespaces', 'A b'])).rejects.toThrow(
-      '--namespaces must be names of namespaces with commas between them, not "A b"',
+      '--namespaces must be a comma-separated list of namespaces, not "A b"',
     );
   });
 
