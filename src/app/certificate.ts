@@ -12,8 +12,8 @@ import {
 import { hubCertificate, serviceNames } from '../facade/serving-certificate.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
+import { retried } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { retried } from '../std/retried.ts';
 import type { AppOptions } from './options.ts';
 
 /** Where the certificate is found, for whatever the process serves. */

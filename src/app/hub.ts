@@ -4,12 +4,12 @@ import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs
 import { Clusters, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
+import { untilServed } from '../kube/discovery.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
-import { untilServed } from '../kube/served.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { retried } from '../std/retried.ts';
+import { retried } from '../std/backoff.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TokenInformers } from '../tokens/hub-view.ts';
 import type { AppOptions, AppSettings } from './options.ts';

@@ -1,9 +1,8 @@
 // One look at a cluster over the wire: whether it answers as ready, and now and then its version and what we may do there.
 
 import { accessDecision } from '../access/access-decision.ts';
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { replyError } from '../kube/reply-error.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
+import { replyError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { findUsername } from '../targets/identity.ts';

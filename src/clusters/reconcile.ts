@@ -3,7 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Result } from '../runtime/controller.ts';
 import type { Clock } from '../std/clock.ts';
-import { nextTurnAt } from '../std/spread.ts';
+import { nextTurnAt } from '../std/hash.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { serverUrl } from '../targets/policy/server-url.ts';
 import { isSameRegistration, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';

@@ -3,14 +3,11 @@
 
 import { type ApiObject, type Resource, ServiceAccounts } from '../api/resources.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import type { CallOptions, DeleteOptions, ListOptions, Page, Patch, Selection, WatchOptions, WriteOptions } from './calls.ts';
-import { joined, pageOf, typed } from './page.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
-import { replyError } from './reply-error.ts';
+import { replyError } from './response.ts';
 import type { TokenRequest } from './reviews.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportRequest } from './transport.ts';
 import { TransportError } from './transport-error.ts';
-import type { TransportRequest } from './transport-request.ts';
 import { decodeWatch, type WatchEvent } from './watch-events.ts';
 
 type Subresource = 'status' | undefined;
@@ -232,4 +229,87 @@ const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
 function selectors({ labelSelector, fieldSelector }: Selection): Readonly<Record<string, string | undefined>> {
   return { labelSelector, fieldSelector };
+}
+
+/** What every call may be given. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+}
+
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends Selection, CallOptions {
+  readonly limit?: number;
+  readonly continue?: string | undefined;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+
+export interface WatchOptions extends Selection, CallOptions {
+  readonly resourceVersion?: string;
+  /** Asks for all present objects first (WatchList), ended by a bookmark that says so. */
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds: number;
+  /** A watch without a byte for this long is taken for dead. */
+  readonly idleMs: number;
+}
+
+export interface DeleteOptions extends WriteOptions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+  /** Asks for the next page; undefined on the last. */
+  readonly continue?: string;
+}
+
+/** A merge patch (an object) or a JSON patch (a list of operations). */
+export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
+
+interface RawList<T> {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly T[] | null;
+}
+
+/** Undefined for what is no list of named objects: one bad item must not end up in a store. */
+export function pageOf<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | null): Page<T> | undefined {
+  const items = list?.items ?? [];
+  if (!list?.metadata || !Array.isArray(items) || !items.every((item) => item?.metadata?.name)) return undefined;
+  const { resourceVersion = '', continue: cont } = list.metadata;
+  return {
+    // Items of built-in lists come without their type; watches have it.
+    items: items.map((item) => typed(resource, item)),
+    resourceVersion,
+    ...(cont && { continue: cont }),
+  };
+}
+
+/** All pages as one. */
+export async function joined<T>(pages: AsyncIterable<Page<T>>): Promise<Page<T>> {
+  const items: T[] = [];
+  let resourceVersion = '';
+  for await (const page of pages) {
+    for (const item of page.items) items.push(item);
+    resourceVersion = page.resourceVersion;
+  }
+  return { items, resourceVersion };
+}
+
+/** An object with its type, which items of lists lack and writes need. */
+export function typed<T extends ApiObject>(resource: Resource<T>, object: T): T {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }

@@ -5,8 +5,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { type NameLookup, nameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
-import { type NameLookup, nameLookup } from './name-lookup.ts';
 import { TransportError } from './transport-error.ts';
 
 export interface DialOptions {

@@ -7,8 +7,7 @@
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import type { Selection } from './calls.ts';
-import { isExpired, type KubeClient } from './client.ts';
+import { isExpired, type KubeClient, type Selection } from './client.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { objectKey } from './paths.ts';
 import { TransportError } from './transport-error.ts';

@@ -1,7 +1,7 @@
 // The lines of a watch as events. A line that cannot be read breaks the watch: skipping it would lose a change for good.
 
 import type { ApiObject } from '../api/resources.ts';
-import { eventError } from './reply-error.ts';
+import { eventError } from './response.ts';
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }

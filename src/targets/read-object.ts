@@ -2,7 +2,7 @@
 
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { type ObjectName, objectPath } from '../kube/paths.ts';
-import { replyError } from '../kube/reply-error.ts';
+import { replyError } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
 import { statusFailure } from './failure.ts';

@@ -2,9 +2,7 @@
 
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
-import type { Reply } from '../kube/reply.ts';
-import { replyError } from '../kube/reply-error.ts';
-import { warningTexts } from '../kube/warnings.ts';
+import { type Reply, replyError, warningTexts } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { instantOf } from '../std/instant.ts';

@@ -11,10 +11,8 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../api/resources.ts';
-import type { Selection } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { createInformer, createReducedInformer } from '../kube/informer.ts';
-import { unionOf } from '../kube/informer-union.ts';
+import type { KubeClient, Selection } from '../kube/client.ts';
+import { createInformer, createReducedInformer, unionOf } from '../kube/informer.ts';
 import type { Clock } from '../std/clock.ts';
 import { isManaged } from '../targets/registered-cluster.ts';
 import type { TokenInformers } from './hub-view.ts';

@@ -3,7 +3,7 @@
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
-import type { Note } from '../kube/event-series.ts';
+import type { Note } from '../kube/recorder.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
 import { sentence } from '../std/sentence.ts';
 import { requestedSeconds, type TokenLimits } from '../targets/policy/token-request.ts';

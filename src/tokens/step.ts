@@ -2,7 +2,7 @@
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
-import type { Note } from '../kube/event-series.ts';
+import type { Note } from '../kube/recorder.ts';
 import type { IssueError } from '../targets/issue-error.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { TokenFailure } from './policy/plan.ts';

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { BehaviorSubject, Subject } from 'rxjs';
 import type { ConfigMap } from '../../src/api/resources.ts';
-import type { Informer, Problem } from '../../src/kube/informer.ts';
-import { unionOf } from '../../src/kube/informer-union.ts';
+import { type Informer, type Problem, unionOf } from '../../src/kube/informer.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
 

@@ -17,10 +17,10 @@ import {
 } from '../../src/api/resources.ts';
 import { type App, startApp } from '../../src/app/app.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';

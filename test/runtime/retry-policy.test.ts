@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { ManagedTokens } from '../../src/api/resources.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
-import { type Failure, planRetry, type RetryTerms } from '../../src/runtime/retry-policy.ts';
+import { type Failure, planRetry, RetryBudget, type RetryTerms } from '../../src/runtime/retry-policy.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -135,5 +135,35 @@ describe('planRetry', () => {
         },
       ),
     );
+  });
+});
+
+function spent(budget: RetryBudget, lane: string, times: number, now = 0): number {
+  let waitMs = 0;
+  for (let time = 0; time < times; time++) waitMs = budget.spend(lane, now);
+  return waitMs;
+}
+
+describe('a retry budget', () => {
+  it.each([
+    ['a few at once', 500, 0],
+    ['more, one after the other', 600, 2_000],
+    ['very many, within a minute', 100_000, 60_000],
+  ])('lets %s try again', (_, times, waitMs) => {
+    expect(spent(new RetryBudget(), 'a', times)).toBe(waitMs);
+  });
+
+  it('is full again after a while', () => {
+    const budget = new RetryBudget();
+    spent(budget, 'a', 600);
+    expect([budget.spend('a', 2_000), budget.spend('a', 60_000)]).toEqual([20, 0]);
+  });
+
+  it('is one for each lane, and remembers none that has not failed lately', () => {
+    const budget = new RetryBudget();
+    spent(budget, 'a', 1_000);
+    expect([budget.spend('b', 0), budget.size]).toEqual([0, 2]);
+    budget.spend('c', 1_000_000);
+    expect(budget.size).toBe(1);
   });
 });

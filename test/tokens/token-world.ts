@@ -26,11 +26,11 @@ import {
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';

@@ -3,8 +3,8 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
+import { fnv1a } from '../../std/hash.ts';
 import { instantOf, instantText, wholeSecond } from '../../std/instant.ts';
-import { fnv1a } from '../../std/spread.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { type IssuedFor, issuedForOf, issuedForText, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';

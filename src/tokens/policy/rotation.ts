@@ -1,7 +1,7 @@
 // When a token is renewed and verified. All instants are by our own clock.
 
+import { nextTurnAt, shareOf } from '../../std/hash.ts';
 import { wholeSecond } from '../../std/instant.ts';
-import { nextTurnAt, shareOf } from '../../std/spread.ts';
 import { renewBeforeMs } from './renew-before.ts';
 
 /** From issuance to expiry. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
-import { untilServed } from '../../src/kube/served.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { notFound, serviceUnavailable } from '../../src/kubernetes/status.ts';
 import { FakeClock } from '../support/clock.ts';
 import { turn } from './eventually.ts';

@@ -2,8 +2,8 @@
 
 import type { Resource } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
+import { retried } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { retried } from '../std/retried.ts';
 import type { KubeClient } from './client.ts';
 import { apiVersionOf } from './paths.ts';
 

@@ -1,9 +1,11 @@
 // Names to addresses without the system's resolver as long as name servers are silent: it blocks a thread for each name,
 // of which there are few, so that the names of some dead servers would hold up all others.
 
+import { createSocket } from 'node:dgram';
 import { type LookupAddress, lookup, promises } from 'node:dns';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { codeOf, TransportError } from './transport-error.ts';
 
 export interface NameLookupOptions {
@@ -71,3 +73,22 @@ function askSystem(hostname: string): Promise<readonly LookupAddress[]> {
     });
   });
 }
+
+/** The address of ours from which a server is reached; undefined when there is no way to it. Sends nothing. */
+export async function ownAddressTowards(server: string): Promise<string | undefined> {
+  const { hostname, port } = new URL(server);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+  try {
+    // Connecting a datagram socket only asks the routing table.
+    socket.connect(Number(port) || DEFAULT_PORT, host);
+    await once(socket, 'connect');
+    return socket.address().address;
+  } catch {
+    return undefined;
+  } finally {
+    socket.close();
+  }
+}
+
+const DEFAULT_PORT = 443;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { nameLookup } from '../../src/kube/name-lookup.ts';
+import { nameLookup } from '../../src/kube/addresses.ts';
 import { eventually } from '../contract/eventually.ts';
 import { type DnsServer, startDnsServer, type Zone } from '../support/dns-server.ts';
 import { newFolder } from '../support/folders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { nextTurnAt } from '../../src/std/spread.ts';
+import { nextTurnAt } from '../../src/std/hash.ts';
 
 describe('a turn', () => {
   it('comes once in every interval, always at the same place', () => {
