@@ -11,6 +11,7 @@ import { StartError, toListenError } from './config/start-error.ts';
 import { ownAddressTowards } from './kube/addresses.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { systemClock } from './std/clock.ts';
+import { defined } from './std/defined.ts';
 import { versionText } from './telemetry/build.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
@@ -52,7 +53,7 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const served = await app.ready.catch((error: unknown) => {
     throw toListenError(error, config);
   });
-  await readyFile.write({ ...(config.kubeConfig !== undefined && { kubeconfig: config.kubeConfig }), api: app.server, ...served });
+  await readyFile.write({ ...defined({ kubeconfig: config.kubeConfig }), api: app.server, ...served });
   return {
     stop: async () => {
       await app.stop();

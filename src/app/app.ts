@@ -5,6 +5,7 @@ import { ReviewLimit } from '../facade/admission/review-limit.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
+import { defined } from '../std/defined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
 import { proxyPolicy } from '../targets/proxy-policy.ts';
 import { readBuild } from '../telemetry/build.ts';
@@ -40,7 +41,7 @@ export interface Served {
 /** Starts Purser on a hub. Throws for a configuration that cannot be used; a hub that does not answer is waited for. */
 export function startApp(options: AppOptions): App {
   const { hub, clock, log, execEnv } = options;
-  const transport = createTransport(hub, { clock, ...(execEnv && { execEnv }) });
+  const transport = createTransport(hub, defined({ clock, execEnv }));
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
   const served = { metrics: '' };

@@ -13,6 +13,7 @@ import { createTransport, type Transport } from '../kube/transport.ts';
 import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
+import { defined } from '../std/defined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/token-request.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -35,7 +36,7 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const instance = `${hostname()}_${randomUUID()}`;
   const recorder = recorderOf(options, hub, instance);
   const leading = leadership(options, { identity: instance, streams: hub.transport.streams });
-  metrics.leads = () => leading.leads();
+  metrics.observeLeadership(() => leading.leads());
   const { verifyIntervalMs, protectedNamespaces, credentialNamespaces, namespace, probeIntervalMs, accessIntervalMs } = settings;
   const limits = { ...tokenLimits(settings), credentialNamespaces };
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, namespace, limits };
@@ -83,7 +84,7 @@ export function leadership(options: AppOptions, { identity, streams }: Candidacy
     async start() {
       const { hub, clock, execEnv } = options;
       // A way to the hub of its own: a Lease that waits behind a thousand other writes is lost.
-      const lease = createTransport(hub, { clock, streams, connections: 1, ...(execEnv && { execEnv }) });
+      const lease = createTransport(hub, defined({ clock, streams, connections: 1, execEnv }));
       standing = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
     },
     async stop() {

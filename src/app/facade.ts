@@ -43,7 +43,7 @@ export function facade(
     watchLimits: watchLimits(settings.memoryBytes),
   });
   const routes = clusterRoutes(endpoints);
-  metrics.watching = () => endpoints.watching();
+  metrics.observeWatches(() => endpoints.watching());
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;

@@ -1,7 +1,7 @@
 // What Purser needs of the hub before it can do anything: its custom resources, and everything that is watched.
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
-import { Clusters, ManagedTokens } from '../api/resources.ts';
+import { type ApiObject, Clusters, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { untilServed } from '../kube/discovery.ts';
@@ -89,7 +89,7 @@ export function watches({ credentials, ...others }: Watched, client: KubeClient,
   };
 }
 
-type Named = readonly [name: string, informer: Informer<unknown>];
+type Named = readonly [name: string, informer: Informer<ApiObject>];
 
 /** Nothing is served before everything is listed, so whoever waits must learn what is missing. Returns how to end it. */
 function tellUnlisted(named: readonly Named[], { clock, log }: Pick<Means, 'clock' | 'log'>): () => void {

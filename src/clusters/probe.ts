@@ -2,7 +2,7 @@
 
 import { accessDecision } from '../access/access-decision.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
-import { replyError } from '../kube/response.ts';
+import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { findUsername } from '../targets/identity.ts';
@@ -60,7 +60,7 @@ async function askReadiness({ transport }: KubeClient, options: CallOptions): Pr
   const reply = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
   if (reply.status >= 200 && reply.status < 300) return undefined;
   if (reply.status === 500) return { reason: 'NotReady', detail: failedChecks(reply.body) };
-  const refusal = replyError(reply);
+  const refusal = toStatusError(reply);
   // Who may not look at it is known to the cluster nevertheless.
   if (refusal.code === 403 && !refusal.message.includes('system:anonymous')) return undefined;
   throw refusal;

@@ -29,7 +29,7 @@ export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortS
     if (isDue(deps, known)) {
       const startedAt = clock.monotonic();
       const result = await look(deps, registered, signal);
-      deps.metrics?.probed(clock.monotonic() - startedAt);
+      deps.metrics?.recordProbe(clock.monotonic() - startedAt);
       // What is true of the former registration is no longer worth knowing.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       absorb(deps, known, registered.cluster, { ...result, startedAt });

@@ -30,7 +30,7 @@ export interface AuditOptions {
   readonly log: Logger;
   readonly clock: Clock;
   /** Where what is decided is counted. */
-  readonly metrics?: Pick<Metrics, 'issued'> | undefined;
+  readonly metrics?: Pick<Metrics, 'recordIssuance'> | undefined;
 }
 
 /** Writes the lines. */
@@ -52,7 +52,7 @@ export class Audit {
     const { claims, statedExpiryAt } = token;
     const what = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
     this.#log.info({ ...line('issued', of(request), asked), ...what }, 'a token was issued');
-    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'success', reason: 'Requested', durationMs: asked.durationMs });
+    this.#metrics?.recordIssuance({ cluster: asked.target.cluster, result: 'success', reason: 'Requested', durationMs: asked.durationMs });
   }
 
   rehearsed(request: FacadeRequest, asked: Asked): void {
@@ -67,7 +67,7 @@ export class Audit {
     // Targets may invent reasons of their own.
     const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
     const failure = code >= 500 && cause instanceof IssueError ? cause.reason : known;
-    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'failure', reason: failure });
+    this.#metrics?.recordIssuance({ cluster: asked.target.cluster, result: 'failure', reason: failure });
   }
 
   /** Not counted as an issuance that failed: anybody can bring it about, for any cluster. */

@@ -55,7 +55,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
-  readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
+  readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
   readonly reviewLimit?: ReviewLimit;
   readonly turns?: Partial<TurnLimits>;
@@ -113,7 +113,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
       rates.check(user.username);
       return turns.take(user.username, signal);
     },
-    answered: (answer) => options.metrics?.answered(answer),
+    answered: (answer) => options.metrics?.recordRequest(answer),
     report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),
   });
 }

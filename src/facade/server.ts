@@ -7,7 +7,7 @@ import { type FastifyServerFactory, fastify } from 'fastify';
 import { badRequest, serviceUnavailable } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
-import type { Answer } from '../telemetry/metrics.ts';
+import type { ServedRequest } from '../telemetry/metrics.ts';
 import { type ConnectionLimits, Connections } from './admission/connections.ts';
 import { addRoutes, answer, type RouteOptions } from './routes.ts';
 import { errorAnswer } from './send.ts';
@@ -18,7 +18,7 @@ export interface ServerOptions extends RouteOptions {
   readonly clock: Clock;
   readonly certificate: { readonly cert: string; readonly key: string };
   /** Told of every answer, when it has been sent. */
-  readonly answered?: (answer: Answer) => void;
+  readonly answered?: (answer: ServedRequest) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** How long a connection is kept after its last answer. */
   readonly keepAliveMs?: number | undefined;

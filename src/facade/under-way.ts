@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../std/clock.ts';
-import type { Answer } from '../telemetry/metrics.ts';
+import type { ServedRequest } from '../telemetry/metrics.ts';
 import { Exchange } from './exchange.ts';
 
 declare module 'fastify' {
@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 export class UnderWay {
   readonly #clock: Clock;
-  readonly #answered: (answer: Answer) => void;
+  readonly #answered: (answer: ServedRequest) => void;
   readonly #exchanges = new Set<Exchange>();
   /** What came last on each connection. */
   readonly #latest = new WeakMap<Socket, Exchange>();
@@ -25,7 +25,7 @@ export class UnderWay {
   #isStopping = false;
   #cancelSweep: (() => void) | undefined;
 
-  constructor(clock: Clock, answered: (answer: Answer) => void = () => {}) {
+  constructor(clock: Clock, answered: (answer: ServedRequest) => void = () => {}) {
     this.#clock = clock;
     this.#answered = answered;
   }
@@ -101,7 +101,7 @@ export class UnderWay {
 }
 
 /** What was answered, by the pattern of the path: paths that callers make up are all the same. */
-function answerOf({ exchange, routeOptions }: FastifyRequest, durationMs: number): Answer {
+function answerOf({ exchange, routeOptions }: FastifyRequest, durationMs: number): ServedRequest {
   const { url = OTHER_PATHS } = routeOptions;
   const { headersSent, statusCode } = exchange.response;
   return { route: url, code: headersSent ? statusCode : GONE, durationMs: exchange.isStreaming ? undefined : durationMs };

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Cluster, User } from '@kubernetes/client-node';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from './exec-credential.ts';
 
 /** What one request carries, and what its connection must show and trust. */
@@ -106,7 +107,7 @@ export class Credentials {
       this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
       this.#exec?.token ?? tokenOf(user),
     ]);
-    return { ca, ...authorization(user, token), ...this.#tls({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }) };
+    return { ca, ...authorization(user, token), ...this.#tls(defined({ ca, cert, key })) };
   }
 
   /** Throws for a key that does not belong to its certificate. */

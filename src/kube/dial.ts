@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { defined } from '../std/defined.ts';
 import { type NameLookup, nameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
 import { TransportError } from './transport-error.ts';
@@ -85,8 +86,8 @@ const KEEP_ALIVE_MS = 30_000;
 function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {
   const requestTls = {
     ...tls,
-    ...(cluster.tlsServerName && { servername: cluster.tlsServerName }),
     rejectUnauthorized: !cluster.skipTLSVerify,
+    ...defined({ servername: cluster.tlsServerName || undefined }),
   };
   const dial = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
   // Deadlines are ours (transport.ts): undici's own would end quiet watches.

@@ -4,6 +4,7 @@
 import { type ApiObject, type Event, Events } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { Recent } from '../std/recent.ts';
 import { rfc3339 } from '../std/timestamp.ts';
 import { TokenBucket } from '../std/token-bucket.ts';
@@ -153,13 +154,7 @@ const MAX_NAME_CHARS = 253;
 export function subjectOf(object: ApiObject): Subject {
   const { name, namespace } = nameOf(object);
   const { apiVersion, kind, metadata } = object;
-  return {
-    ...(apiVersion && { apiVersion }),
-    ...(kind && { kind }),
-    name,
-    ...(namespace && { namespace }),
-    ...(metadata.uid && { uid: metadata.uid }),
-  };
+  return defined<Subject>({ apiVersion, kind, name, namespace, uid: metadata.uid });
 }
 
 /** Events of cluster-scoped objects live in `default`. */

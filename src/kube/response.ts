@@ -1,47 +1,50 @@
-// One answer of a server, read to its end. No stream in between: all of it is wanted, and at once.
+// Responses of API servers: read to the end, and error responses as StatusErrors. Text from servers is not trusted: unknown reasons,
+// tokens and overlong texts are removed.
 
 import { setImmediate as onNextTurn } from 'node:timers';
 import type { Dispatcher } from 'undici';
 import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../kubernetes/status.ts';
+import { defined } from '../std/defined.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import { TransportError } from './transport-error.ts';
 
-export interface Reply {
+/** A complete response. */
+export interface HttpResponse {
   readonly status: number;
-  readonly headers: ReplyHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string;
 }
 
-export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface ReplyLimits {
+export interface ResponseLimits {
   readonly maxBytes: number;
-  /** Rejects with its reason at once, whether the connection hears of it or not: undici does not while it still connects. */
+  /** Rejects the response immediately on abort; undici itself ignores an abort while it connects. */
   readonly signal: AbortSignal;
 }
 
-/** Sends a request, and resolves with the answer when its connection is free again. Rejects with the error of the connection. */
-export function wholeReply(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, limits: ReplyLimits): Promise<Reply> {
-  const reader = new ReplyReader(limits);
+/** Sends a request and resolves with the response once the connection is free again. Rejects with the error of the connection. */
+export function readResponse(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, limits: ResponseLimits): Promise<HttpResponse> {
+  const reader = new ResponseReader(limits);
   dispatcher.dispatch(request, reader);
-  return reader.reply;
+  return reader.response;
 }
 
-class ReplyReader implements Dispatcher.DispatchHandler {
-  readonly #limits: ReplyLimits;
-  readonly #settle = Promise.withResolvers<Reply>();
+class ResponseReader implements Dispatcher.DispatchHandler {
+  readonly #limits: ResponseLimits;
+  readonly #settle = Promise.withResolvers<HttpResponse>();
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
-  #head: Pick<Reply, 'status' | 'headers'> = { status: 0, headers: {} };
+  #head: Pick<HttpResponse, 'status' | 'headers'> = { status: 0, headers: {} };
   #bytes = 0;
 
-  constructor(limits: ReplyLimits) {
+  constructor(limits: ResponseLimits) {
     this.#limits = limits;
     if (limits.signal.aborted) this.#abort();
     else limits.signal.addEventListener('abort', this.#abort);
   }
 
-  get reply(): Promise<Reply> {
+  get response(): Promise<HttpResponse> {
     return this.#settle.promise;
   }
 
@@ -50,7 +53,7 @@ class ReplyReader implements Dispatcher.DispatchHandler {
     if (this.#limits.signal.aborted) this.#abort();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
     this.#head = { status, headers };
   }
 
@@ -65,9 +68,9 @@ class ReplyReader implements Dispatcher.DispatchHandler {
     this.#limits.signal.removeEventListener('abort', this.#abort);
     const [first = EMPTY] = this.#chunks;
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
-    const reply = { ...this.#head, body: body.toString('utf8') };
-    // undici frees the connection on the turn that it asks for next: whoever sends before that would open another one.
-    queueMicrotask(() => onNextTurn(this.#settle.resolve, reply));
+    const response = { ...this.#head, body: body.toString('utf8') };
+    // undici frees the connection in the next turn: a request sent before that would open another connection.
+    queueMicrotask(() => onNextTurn(this.#settle.resolve, response));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -84,8 +87,8 @@ class ReplyReader implements Dispatcher.DispatchHandler {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Reads a stream that has begun as the answer that it is. Throws when that is too long. */
-export async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+/** Reads the body of an opened stream as text. Throws if it is longer than `maxBytes`. */
+export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
@@ -97,23 +100,23 @@ export async function readWhole(body: AsyncIterable<Uint8Array>, maxBytes: numbe
 }
 
 function tooLong(maxBytes: number): TransportError {
-  return new TransportError('EMSGSIZE', `the answer is longer than ${maxBytes} bytes`);
+  return new TransportError('EMSGSIZE', `the response is longer than ${maxBytes} bytes`);
 }
 
-/** The error that an answer outside of 2xx stands for; made up from the code if the server sent no Status. */
-export function replyError(reply: Reply): StatusError {
-  const retryAfterSeconds = retryAfterOf(reply.headers);
-  const sent = parseStatus(reply.body);
-  const status = sent === undefined ? invented(reply.status) : statusOf(sent, reply.status);
+/** Converts a response outside 2xx to an error; derives it from the status code if the body is not a Status. */
+export function toStatusError(response: HttpResponse): StatusError {
+  const retryAfterSeconds = retryAfterOf(response.headers);
+  const sent = parseStatus(response.body);
+  const status = sent === undefined ? defaultStatus(response.status) : toStatus(sent, response.status);
   return new StatusError(retryAfterSeconds === undefined ? status : { ...status, details: { retryAfterSeconds, ...status.details } });
 }
 
-/** The error in an ERROR event of a watch. */
-export function eventError(object: unknown): StatusError {
-  if (!isFailure(object)) return new StatusError(invented(500));
+/** Converts the object of an ERROR watch event to an error. */
+export function eventToStatusError(object: unknown): StatusError {
+  if (!isFailure(object)) return new StatusError(defaultStatus(500));
   const { code } = object;
   const isError = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600;
-  return new StatusError(statusOf(object, isError ? code : 500));
+  return new StatusError(toStatus(object, isError ? code : 500));
 }
 
 interface SentStatus {
@@ -136,35 +139,35 @@ function parseStatus(body: string): SentStatus | undefined {
   }
 }
 
-/** A Status that passed through the timeout filter of kube-apiserver lacks its kind. */
+/** Does not check the kind: the timeout filter of kube-apiserver omits it. */
 function isFailure(value: unknown): value is SentStatus {
   return isRecord(value) && value['status'] === 'Failure';
 }
 
-function statusOf({ message, reason, details }: SentStatus, code: number): Status {
+function toStatus({ message, reason, details }: SentStatus, code: number): Status {
   return {
     ...FAILURE,
-    message: typeof message === 'string' ? clean(message) : invented(code).message,
+    message: typeof message === 'string' ? sanitize(message) : defaultStatus(code).message,
     ...(typeof reason === 'string' && isStatusReason(reason) && { reason }),
-    ...(isRecord(details) && { details: detailsOf(details) }),
+    ...(isRecord(details) && { details: toDetails(details) }),
     code,
   };
 }
 
-function detailsOf(sent: Readonly<Record<string, unknown>>): StatusDetails {
+function toDetails(sent: Readonly<Record<string, unknown>>): StatusDetails {
   const { causes, retryAfterSeconds } = sent;
   return {
-    ...texts(sent, ['name', 'group', 'kind', 'uid']),
-    ...(Array.isArray(causes) && { causes: causes.slice(0, MAX_CAUSES).map((cause) => texts(cause, ['reason', 'message', 'field'])) }),
+    ...pickTexts(sent, ['name', 'group', 'kind', 'uid']),
+    ...(Array.isArray(causes) && { causes: causes.slice(0, MAX_CAUSES).map((cause) => pickTexts(cause, ['reason', 'message', 'field'])) }),
     ...(isSeconds(retryAfterSeconds) && { retryAfterSeconds }),
   };
 }
 
-function texts<Field extends string>(sent: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {
+function pickTexts<Field extends string>(sent: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {
   const record = isRecord(sent) ? sent : {};
   const found = fields.flatMap((field) => {
     const text = record[field];
-    return typeof text === 'string' ? [[field, clean(text)]] : [];
+    return typeof text === 'string' ? [[field, sanitize(text)]] : [];
   });
   return Object.fromEntries(found);
 }
@@ -177,10 +180,14 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-function invented(code: number): Status {
+function defaultStatus(code: number): Status {
   const reason = reasonOfCode(code);
-  const message = MESSAGES[code] ?? (code < 400 ? `the server redirects (${code}), which is not followed` : `the server answered ${code}`);
-  return { ...FAILURE, message, ...(reason !== undefined && { reason }), code };
+  const message =
+    MESSAGES[code] ??
+    (code < 400
+      ? `the server responded with a redirect (${code}), which Purser does not follow`
+      : `the server responded with status ${code}`);
+  return defined<Status>({ ...FAILURE, message, reason, code });
 }
 
 const FAILURE = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
@@ -191,18 +198,18 @@ const MESSAGES: Readonly<Record<number, string>> = {
   429: 'the server has received too many requests and has asked us to try again later',
 };
 
-function clean(text: string): string {
+function sanitize(text: string): string {
   return withoutTokens(text.slice(0, MAX_TEXT_CHARS));
 }
 
-function retryAfterOf(headers: ReplyHeaders): number | undefined {
+function retryAfterOf(headers: ResponseHeaders): number | undefined {
   const text = headers['retry-after'];
   const seconds = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined;
   return isSeconds(seconds) ? seconds : undefined;
 }
 
-/** The texts of the warnings that a Kubernetes API gave. Others than those of code 299 are not from one. */
-export function warningTexts({ warning = [] }: ReplyHeaders): readonly string[] {
+/** Returns the texts of Warning headers with code 299, the code of Kubernetes. */
+export function warningTexts({ warning = [] }: ResponseHeaders): readonly string[] {
   const values = typeof warning === 'string' ? [warning] : warning;
   return values.flatMap((value) => [...value.matchAll(WARNING)].map(([, text = '']) => text.replace(/\\(.)/g, '$1')));
 }

@@ -4,6 +4,7 @@ import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
 import type { FailureClass } from './retry-policy.ts';
@@ -20,7 +21,7 @@ export interface RunReport {
 
 /** Metrics that count runs. */
 export interface OutcomeMetrics {
-  ran(run: RunReport): void;
+  recordRun(run: RunReport): void;
 }
 
 export interface ReportOptions {
@@ -41,7 +42,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
       const failures = new FailureLines(controller, log, clock);
       const write = (outcome: Outcome<string>) => {
         const run = runReport(controller, outcome);
-        metrics.ran(run);
+        metrics.recordRun(run);
         const line = { ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) };
         const { level, message } = lineFor(outcome);
         if (level === 'debug') log.debug(line, message);
@@ -155,7 +156,7 @@ class FailureLines {
     this.#total -= lines;
     if (suppressed > 0) {
       const controller = this.#controller;
-      this.#log.warn({ controller, ...(namespace && { namespace }), suppressed }, 'further failures suppressed');
+      this.#log.warn(defined({ controller, namespace: namespace || undefined, suppressed }), 'further failures suppressed');
     }
   }
 }

@@ -1,14 +1,14 @@
 // From changes to keys: which objects are to be looked at when something happens.
 
 import { combineLatest, defer, first, from, ignoreElements, map, merge, type Observable, type OperatorFunction, switchMap } from 'rxjs';
-import type { ApiObject, Resource } from '../api/resources.ts';
+import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Change } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Request } from './work-queue.ts';
 
 /** The object that changed. */
-export function self(change: Change<unknown>): readonly string[] {
+export function self(change: Change<ApiObject>): readonly string[] {
   return [change.key];
 }
 
@@ -22,12 +22,12 @@ export function owner({ group, kind, namespaced }: Resource<unknown>): (change: 
 }
 
 /** The keys that belong to the object, as it is and as it was before the change. */
-export function mapped<T>(keysOf: (object: T) => Iterable<string>): (change: Change<T>) => readonly string[] {
+export function mapped<T extends ApiObject>(keysOf: (object: Stored<T>) => Iterable<string>): (change: Change<T>) => readonly string[] {
   return (change) => [...new Set(statesOf(change).flatMap((object) => [...keysOf(object)]))];
 }
 
 /** The object as it is and, where it was changed, as it was before. */
-export function statesOf<T>(change: Change<T>): readonly T[] {
+export function statesOf<T extends ApiObject>(change: Change<T>): readonly Stored<T>[] {
   return change.type === 'updated' ? [change.object, change.previous] : [change.object];
 }
 
@@ -44,7 +44,7 @@ export function whenSynced<K>(informers: readonly Followed[], knownKeys: () => I
 }
 
 /** The part of an informer that is followed. */
-export type Followed = Pick<Informer<unknown>, 'changes$' | 'synced$'>;
+export type Followed = Pick<Informer<ApiObject>, 'changes$' | 'synced$'>;
 
 /** Asks for each key to be looked at now. */
 export function dueNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {

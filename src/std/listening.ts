@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from './clock.ts';
+import { defined } from './defined.ts';
 
 export interface ListenOptions {
   /** 0 for any that is free. */
@@ -36,7 +37,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, ...(host && { host }) }, () => {
+    server.listen(defined({ port, host: host || undefined }), () => {
       server.off('error', reject).on('error', report);
       resolve();
     });

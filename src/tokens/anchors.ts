@@ -159,7 +159,7 @@ function orphanNotes(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, i
   const name = anchorNameOf(token);
   if (!deps.memory.of(token.metadata.uid ?? '').isNewOrphan(`${cluster}/${namespace}`)) return [];
   deps.log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
-  deps.metrics?.orphaned(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+  deps.metrics?.recordOrphan(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
   return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
 }
 

@@ -2,8 +2,8 @@
 // renewals never exceed them; a few ManagedTokens that are changed without end do.
 
 import type { Clock } from '../std/clock.ts';
+import type { Budget, Excess } from '../telemetry/exposition.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { Budget, Excess } from '../telemetry/namespace-budgets.ts';
 
 /** Budgets of which each request spends one. */
 export type RateBudget = Extract<Budget, 'reviews' | 'dials'>;

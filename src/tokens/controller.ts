@@ -14,8 +14,8 @@ import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { CONNECTIONS } from '../targets/target.ts';
+import type { Excess } from '../telemetry/exposition.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { Excess } from '../telemetry/namespace-budgets.ts';
 import { Authority, type AuthorityOptions } from './authority.ts';
 import { NamespaceBudgets } from './budgets.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
@@ -81,11 +81,11 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
     tenantShare: TENANT_SHARE,
     placeOf: (key) => placeOf(key, deps),
     onQueue: ({ depth, held }) => {
-      options.metrics?.queue('managed-token', depth);
+      options.metrics?.observeQueue('managed-token', depth);
       if (options.metrics)
-        options.metrics.overBudget = () => [...namespaces.over(), ...overSlots(held()), ...overBytes(view.tokens.list())];
+        options.metrics.observeBudgets(() => [...namespaces.over(), ...overSlots(held()), ...overBytes(view.tokens.list())]);
     },
-  }).pipe(finalize(() => options.metrics?.removalPaused(false)));
+  }).pipe(finalize(() => options.metrics?.setRemovalPaused(false)));
 }
 
 function depsOf(options: TokenControllerOptions, view: HubView, namespaces: NamespaceBudgets): TokenDeps {

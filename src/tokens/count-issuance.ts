@@ -19,7 +19,7 @@ export function countIssuance(
   const reason = issued ?? error?.reason ?? (isFinal ? failure.reason : undefined);
   if (reason === undefined) return;
   const latenessMs = latenessOf(plan, step, clock.now());
-  metrics?.issued({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });
+  metrics?.recordIssuance({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });
 }
 
 /** Against the time of the renewal itself, however often it was tried; undefined for other tokens. */

@@ -24,7 +24,10 @@ export interface TokenSettings {
 }
 
 /** Where is counted what happens to tokens. */
-export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'removalHeld' | 'removalPaused' | 'overBudget'>;
+export type TokenMetrics = Pick<
+  Metrics,
+  'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets'
+>;
 
 export interface TokenDeps {
   readonly hub: KubeClient;

@@ -2,7 +2,7 @@
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
-import { type Secret, Secrets } from '../api/resources.ts';
+import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { TokenDeps } from './deps.ts';
@@ -16,7 +16,12 @@ import { reduceSecret } from './reduce-secret.ts';
 import { repaired, repairPauseMs } from './repairs.ts';
 
 /** The Secret of this name in the ManagedToken's namespace, whole; undefined when there is none. Throws an IssueError. */
-export async function readSecret(deps: TokenDeps, token: ManagedToken, name: string, signal: AbortSignal): Promise<Secret | undefined> {
+export async function readSecret(
+  deps: TokenDeps,
+  token: ManagedToken,
+  name: string,
+  signal: AbortSignal,
+): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
   return await hubAnswer(unless(deps.hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }

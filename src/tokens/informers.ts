@@ -2,7 +2,6 @@
 
 import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
 import {
-  type ApiObject,
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
@@ -10,7 +9,9 @@ import {
   type Secret,
   Secrets,
   ServiceAccounts,
+  type Stored,
 } from '../api/resources.ts';
+import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
 import type { KubeClient, Selection } from '../kube/client.ts';
 import { createInformer, createReducedInformer, unionOf } from '../kube/informer.ts';
 import type { Clock } from '../std/clock.ts';
@@ -48,7 +49,9 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
     ),
     requesters: unionOf(
       places.map((selection) =>
-        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({ metadata: identityOf(metadata) })),
+        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
+          metadata: namespacedIdentityOf(metadata),
+        })),
       ),
     ),
     roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
@@ -66,17 +69,21 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 
 /** Of a Secret that may be a credential only what a credential consists of. */
-function credentialOf({ metadata, data = {} }: Secret): Secret {
+function credentialOf({ metadata, data = {} }: Stored<Secret>): Stored<Secret> {
   const { labels, ownerReferences } = metadata;
   return {
     metadata: {
-      ...identityOf(metadata),
+      ...namespacedIdentityOf(metadata),
       ...(isManaged({ metadata }) && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
     },
     data: Object.fromEntries(Object.entries(data).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
   };
 }
 
-function identityOf({ name, namespace, uid, resourceVersion }: ApiObject['metadata']): ApiObject['metadata'] {
-  return { ...(name && { name }), ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+function identityOf({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
+  return { name, uid, resourceVersion };
+}
+
+function namespacedIdentityOf({ namespace, ...metadata }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
+  return { ...identityOf(metadata), namespace };
 }

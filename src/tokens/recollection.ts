@@ -1,6 +1,7 @@
 // What the controller remembers of one ManagedToken between two looks at it.
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { Stored } from '../api/resources.ts';
 import type { Clock } from '../std/clock.ts';
 import { OwnWrite } from './own-write.ts';
 import { Pauses } from './pauses.ts';
@@ -122,7 +123,7 @@ export class Recollection {
   }
 
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
-  wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
+  wroteToken(answer: Stored<ManagedToken>, before: ManagedToken, now: number): ManagedToken {
     if (answer.metadata.uid !== before.metadata.uid) return before;
     const token = reduceToken(answer);
     this.token.wrote(token, before, now);

@@ -2,8 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { Annotation, Label, TokenSecretKey } from '../api/names.ts';
-import type { Secret } from '../api/resources.ts';
-import type { ObjectMeta } from '../api/wire.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { type OutputTarget, outputsText, outputTexts, type SecretTexts } from './outputs/outputs.ts';
 import type { StoredSecret } from './policy/observation.ts';
@@ -12,7 +11,7 @@ import type { StoredSecret } from './policy/observation.ts';
  * Returns what is kept of a Secret: identity, metadata, claims and digests. A Secret whose metadata is too large loses the metadata of
  * others and is marked, because a tenant can put any number of such Secrets in the way.
  */
-export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Secret): StoredSecret {
+export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
   const isTooLarge = JSON.stringify(kept).length > MAX_METADATA_LENGTH;
   const texts = decoded(data);
@@ -42,14 +41,14 @@ function ownMetadata({
   labels = {},
   annotations = {},
   ownerReferences = [],
-}: ObjectMeta): ObjectMeta {
+}: Stored<Secret>['metadata']): Stored<Secret>['metadata'] {
   const known: readonly string[] = Object.values(Annotation);
   const isOwn = ([key, value]: readonly [string, string]) => known.includes(key) && value.length <= MAX_OWN_LENGTH;
   return {
-    ...(name && { name }),
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
+    name,
+    namespace,
+    uid,
+    resourceVersion,
     labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
     annotations: Object.fromEntries(Object.entries(annotations).filter(isOwn)),
     ownerReferences: ownerReferences.filter(({ controller }) => controller).slice(0, MAX_OWNERS),

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, TokensGroup } from '../api/names.ts';
+import type { Stored } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
@@ -10,8 +11,8 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
  * Returns what is kept of a ManagedToken. Writes of its status and patches of its metadata leave the rest as it is on the server.
  * One that is still too large loses most of its metadata and a long status, and is marked.
  */
-export function reduceToken({ apiVersion, kind, metadata, spec, status }: ManagedToken): StoredToken {
-  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+export function reduceToken({ apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>): Stored<StoredToken> {
+  const reduced: Stored<StoredToken> = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
   const bytes = bytesIn(reduced);
   const kept = bytes > MAX_TOKEN_BYTES ? stubOf(reduced) : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
@@ -29,14 +30,14 @@ const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
 const DEFINED: readonly string[] = Object.values(Annotation);
 
-function reduceMetadata(metadata: ObjectMeta): ObjectMeta {
+function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } = metadata;
   const annotations = ownAnnotations(metadata);
   return {
-    ...(name && { name }),
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
+    name,
+    namespace,
+    uid,
+    resourceVersion,
     ...(generation !== undefined && { generation }),
     ...(creationTimestamp && { creationTimestamp }),
     ...(deletionTimestamp && { deletionTimestamp }),
@@ -56,7 +57,7 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
   return [annotation, value.length > MAX_REQUEST_LENGTH ? `sha256:${hash('sha256', value)}` : value];
 }
 
-function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
+function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.

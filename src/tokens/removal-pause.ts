@@ -16,7 +16,7 @@ import type { TokenCounts } from './policy/withdrawal.ts';
 export interface RemovalPauseOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics?: Pick<Metrics, 'removalPaused'> | undefined;
+  readonly metrics?: Pick<Metrics, 'setRemovalPaused'> | undefined;
   readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
   /** Purser's own namespace. */
   readonly namespace: string;
@@ -99,13 +99,13 @@ export class RemovalPause {
     await hubAnswer(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();
-    metrics?.removalPaused(false);
+    metrics?.setRemovalPaused(false);
     log.warn({ reason: 'MassWithdrawal' }, 'removal limit released');
   }
 
   #setHeld(data: Readonly<Record<string, string>>): void {
     this.#held = data;
-    this.#options.metrics?.removalPaused(true);
+    this.#options.metrics?.setRemovalPaused(true);
   }
 
   async #read(): Promise<ConfigMap | undefined> {

@@ -61,7 +61,7 @@ function held(deps: TokenDeps, observation: TokenObservation, removal: Exclude<R
   const now = deps.clock.now();
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
   deps.log.warn({ key: objectKey(observation.token), reason }, 'removal held');
-  deps.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
+  deps.metrics?.recordHeldRemoval(removal.type === 'paused' ? 'global' : 'namespace');
   const failure = heldRemovalFailure(reason, message);
   const requeueAt = Math.min(now + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
   return { observation, isDone: true, failure, requeueAt };

@@ -15,6 +15,7 @@ import { eventually } from '../kube/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { stored } from '../support/stored.ts';
 import type { WireReply } from '../support/wire-server.ts';
 import { IssuerWorld } from '../targets/issuer-world.ts';
 import { registered } from '../targets/registration.ts';
@@ -64,8 +65,8 @@ it('F57: reaches a Cluster again that a list lacked by mistake', async () => {
   await targets.start(AbortSignal.any([]));
   closing.push(() => targets.stop(AbortSignal.any([])));
   await world.issue(prod);
-  changes$.next({ type: 'deleted', key: 'prod-eu', object: prod.cluster });
+  changes$.next({ type: 'deleted', key: 'prod-eu', object: stored(prod.cluster) });
   await expect(world.issue(prod)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
-  changes$.next({ type: 'added', key: 'prod-eu', object: prod.cluster });
+  changes$.next({ type: 'added', key: 'prod-eu', object: stored(prod.cluster) });
   await world.issue(prod);
 });

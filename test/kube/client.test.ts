@@ -19,7 +19,9 @@ async function start(handler: WireHandler, options: Parameters<typeof startWireW
   return world;
 }
 
-const empty: WireHandler = (_, reply) => reply.json(200, { metadata: {} });
+const STORED = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1' };
+
+const found: WireHandler = (_, reply) => reply.json(200, { metadata: STORED });
 
 async function failure(handler: WireHandler): Promise<unknown> {
   const { client } = await start(handler);
@@ -32,8 +34,8 @@ describe('KubeClient', () => {
     ['list of all namespaces', (c: WireWorld['client']) => c.list(ConfigMaps), 'GET /api/v1/configmaps'],
     [
       'create',
-      (c: WireWorld['client']) => c.create(ConfigMaps, { metadata: NAME }, { dryRun: true }),
-      'POST /api/v1/namespaces/ns/configmaps?fieldManager=tests&dryRun=All',
+      (c: WireWorld['client']) => c.create(ConfigMaps, { metadata: NAME }),
+      'POST /api/v1/namespaces/ns/configmaps?fieldManager=tests',
     ],
     [
       'update',
@@ -67,7 +69,7 @@ describe('KubeClient', () => {
       'POST /apis/authentication.k8s.io/v1/tokenreviews',
     ],
   ])('sends %s where Kubernetes serves it', async (_, call, expected) => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await call(client);
     const [request] = server.requests;
     const query = request?.query.toString();
@@ -78,13 +80,13 @@ describe('KubeClient', () => {
     ['a merge patch', { data: {} }, 'application/merge-patch+json'],
     ['a JSON patch', [{ op: 'remove', path: '/data' }], 'application/json-patch+json'],
   ])('sends %s by its form', async (_, patch, contentType) => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await client.patch(ConfigMaps, NAME, patch);
     expect(server.requests[0]?.headers['content-type']).toBe(contentType);
   });
 
   it('deletes with preconditions and a propagation policy', async () => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await client.delete(ConfigMaps, NAME, { uid: 'u', resourceVersion: '5', propagation: 'Foreground' });
     expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
       kind: 'DeleteOptions',
@@ -95,16 +97,30 @@ describe('KubeClient', () => {
   });
 
   it.each(['', '.', '..'])('never sends a request for an object named "%s"', async (name) => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await expect(client.delete(ConfigMaps, { namespace: 'ns', name })).rejects.toThrow('is not a name');
     await expect(client.delete(ConfigMaps, { namespace: name, name: 'a' })).rejects.toThrow(/is not a name|needs a namespace/);
     expect(server.requests).toEqual([]);
   });
 
   it('keeps a name with a slash in its place', async () => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await client.get(ConfigMaps, { namespace: 'ns', name: 'a/../../secrets/b' });
     expect(server.requests[0]?.path).toBe('/api/v1/namespaces/ns/configmaps/a%2F..%2F..%2Fsecrets%2Fb');
+  });
+
+  it.each(['name', 'namespace', 'uid', 'resourceVersion'] as const)('rejects an object without %s', async (field) => {
+    const { client } = await start((_, reply) => reply.json(200, { metadata: { ...STORED, [field]: undefined } }));
+    await expect(client.get(ConfigMaps, NAME)).rejects.toMatchObject({
+      code: 'EBADMSG',
+      message: expect.stringContaining('the response is not an object with name, uid and resourceVersion'),
+    });
+  });
+
+  it('accepts a cluster-scoped object without a namespace', async () => {
+    const { namespace: _, ...metadata } = STORED;
+    const { client } = await start((_request, reply) => reply.json(200, { metadata }));
+    expect(await client.get(Namespaces, { name: 'a' })).toEqual({ metadata });
   });
 
   describe('errors', () => {
@@ -126,9 +142,9 @@ describe('KubeClient', () => {
     });
 
     it.each([
-      ['text', 503, 'upstream connect error', { reason: 'ServiceUnavailable', message: 'the server answered 503' }],
+      ['text', 503, 'upstream connect error', { reason: 'ServiceUnavailable', message: 'the server responded with status 503' }],
       ['an unknown path', 404, '404 page not found', { reason: 'NotFound', message: 'the server could not find the requested resource' }],
-      ['a redirect', 302, '', { reason: undefined, message: 'the server redirects (302), which is not followed' }],
+      ['a redirect', 302, '', { reason: undefined, message: 'the server responded with a redirect (302), which Purser does not follow' }],
       [
         'a Status without kind',
         504,
@@ -184,12 +200,15 @@ describe('KubeClient', () => {
   describe('list', () => {
     it.each([
       ['null', null],
-      ['another object', { status: 'Success' }],
-      ['items that are none', { metadata: {}, items: 'many' }],
-      ['an item that is none', { metadata: {}, items: [null] }],
+      ['an object that is not a list', { status: 'Success' }],
+      ['items that are not an array', { metadata: {}, items: 'many' }],
+      ['an item that is null', { metadata: {}, items: [null] }],
       ['an item without metadata', { metadata: {}, items: [{ data: {} }] }],
-      ['an item without a name', { metadata: {}, items: [{ metadata: { namespace: 'ns' } }] }],
-    ])('takes %s for no list', async (_, body) => {
+      ['an item without a name', { metadata: {}, items: [{ metadata: { ...STORED, name: undefined } }] }],
+      ['an item without a uid', { metadata: {}, items: [{ metadata: { ...STORED, uid: '' } }] }],
+      ['an item without a resourceVersion', { metadata: {}, items: [{ metadata: { ...STORED, resourceVersion: 7 } }] }],
+      ['an item without a namespace', { metadata: {}, items: [{ metadata: { ...STORED, namespace: undefined } }] }],
+    ])('rejects %s', async (_, body) => {
       const { client } = await start((_request, reply) => reply.json(200, body));
       await expect(client.list(ConfigMaps)).rejects.toMatchObject({ name: 'TransportError', code: 'EBADMSG' });
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { BehaviorSubject, Subject } from 'rxjs';
-import type { ConfigMap } from '../../src/api/resources.ts';
+import type { ConfigMap, Stored } from '../../src/api/resources.ts';
 import { type Informer, type Problem, unionOf } from '../../src/kube/informer.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
@@ -24,7 +24,7 @@ class Told implements Informer<ConfigMap> {
   }
 }
 
-function object(namespace: string, name: string, colour = 'red'): ConfigMap {
+function object(namespace: string, name: string, colour = 'red'): Stored<ConfigMap> {
   return { metadata: { namespace, name, uid: `${namespace}-${name}`, resourceVersion: colour }, data: { colour } };
 }
 

@@ -38,7 +38,7 @@ class LeaseServer {
       return [409, failure(409, 'Conflict')];
     this.#version += 1;
     this.writes += 1;
-    this.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(this.#version) } };
+    this.lease = { ...sent, metadata: { uid: 'lease', ...sent.metadata, resourceVersion: String(this.#version) } };
     return [200, this.lease];
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
+import { type ConfigMap, ConfigMaps, type Stored } from '../../src/api/resources.ts';
 import { type Cursor, type ListWatchEvent, listWatch, startCursor } from '../../src/kube/list-watch.ts';
 import { FakeClock } from '../support/clock.ts';
 import { eventually } from './eventually.ts';
@@ -31,7 +31,13 @@ interface Round {
 
 function follow(cursor: Cursor, random = 0): Round {
   const events: string[] = [];
-  const options = { client: world.client, resource: ConfigMaps, transform: (object: ConfigMap) => object, clock, random: () => random };
+  const options = {
+    client: world.client,
+    resource: ConfigMaps,
+    transform: (object: Stored<ConfigMap>) => object,
+    clock,
+    random: () => random,
+  };
   const run = async (): Promise<unknown> => {
     try {
       for await (const event of listWatch(options, cursor, stop.signal)) events.push(shown(event));
@@ -122,7 +128,7 @@ describe('listWatch', () => {
   });
 
   it('lists nothing that was deleted among the initial events', async () => {
-    const object = { metadata: { name: 'a', namespace: 'ns', resourceVersion: '101' } };
+    const object = { metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '101' } };
     const end = { metadata: { resourceVersion: '102', annotations: { 'k8s.io/initial-events-end': 'true' } } };
     collection.faults.push((_, reply) => {
       reply.open().lines({ type: 'ADDED', object }, { type: 'DELETED', object }, { type: 'BOOKMARK', object: end });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { of, toArray } from 'rxjs';
-import type { ConfigMap } from '../../src/api/resources.ts';
+import type { ConfigMap, Stored } from '../../src/api/resources.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
 
-function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): ConfigMap {
+function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): Stored<ConfigMap> {
   return { metadata: { name, namespace: 'ns', resourceVersion, uid: more.uid ?? `uid-${name}` }, data: { value: more.value ?? '' } };
 }
 
-function listed(...objects: readonly ConfigMap[]): ListWatchEvent<ConfigMap> {
+function listed(...objects: readonly Stored<ConfigMap>[]): ListWatchEvent<ConfigMap> {
   return { type: 'listed', objects, resourceVersion: '100' };
 }
 

@@ -216,7 +216,7 @@ describe('transport', () => {
     const proxyUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
     const transport = connect(server, {}, { cluster: { proxyUrl, caData: Buffer.from(authority.certificate).toString('base64') } });
     const stream = await transport.stream({ ...GET, idleMs: 1_000 });
-    if (stream.type !== 'stream') throw new Error('refused');
+    if (stream.type !== 'stream') throw new Error('rejected');
     for await (const chunk of stream.chunks) {
       expect(Buffer.from(chunk).toString()).toBe('through');
       break;
@@ -228,7 +228,7 @@ describe('transport', () => {
     it('take a stream without a byte for dead', async () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
       const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
-      if (stream.type !== 'stream') throw new Error('refused');
+      if (stream.type !== 'stream') throw new Error('rejected');
       const chunks = stream.chunks[Symbol.asyncIterator]();
       await chunks.next();
       const next = chunks.next().catch((error: unknown) => error);
@@ -242,7 +242,7 @@ describe('transport', () => {
     it('may be silent for longer than an answer may take', async () => {
       const server = await serve((_, reply) => void reply.open());
       const stream = await connect(server).stream({ ...GET, timeoutMs: 3_000, idleMs: 100_000 });
-      if (stream.type !== 'stream') throw new Error('refused');
+      if (stream.type !== 'stream') throw new Error('rejected');
       const next = stream.chunks[Symbol.asyncIterator]()
         .next()
         .catch((error: unknown) => error);
@@ -259,7 +259,7 @@ describe('transport', () => {
         send = (text) => void reply.bytes(text);
       });
       const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
-      if (stream.type !== 'stream') throw new Error('refused');
+      if (stream.type !== 'stream') throw new Error('rejected');
       const chunks = stream.chunks[Symbol.asyncIterator]();
       for (const text of ['a', 'b', 'c']) {
         send(text);
@@ -282,7 +282,7 @@ describe('transport', () => {
         });
         const transport = connect(server);
         const stream = await transport.stream({ ...GET, path: '/watch', idleMs: 100_000 });
-        if (stream.type !== 'stream') throw new Error('refused');
+        if (stream.type !== 'stream') throw new Error('rejected');
         const chunks = stream.chunks[Symbol.asyncIterator]();
         await chunks.next();
         clock.advance(1);
@@ -376,7 +376,7 @@ describe('transport', () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
       const controller = new AbortController();
       const stream = await connect(server).stream({ ...GET, idleMs: 100_000, signal: controller.signal });
-      if (stream.type !== 'stream') throw new Error('refused');
+      if (stream.type !== 'stream') throw new Error('rejected');
       await stream.chunks[Symbol.asyncIterator]().next();
       controller.abort();
       expect(clock.pending).toBe(0);
@@ -385,7 +385,7 @@ describe('transport', () => {
     it('hand over a refusal as a whole answer', async () => {
       const server = await serve((_, reply) => reply.text(429, 'later', { 'retry-after': '7' }));
       const stream = await connect(server).stream({ ...GET, idleMs: 1_000 });
-      expect(stream).toMatchObject({ type: 'refused', reply: { status: 429, body: 'later', headers: { 'retry-after': '7' } } });
+      expect(stream).toMatchObject({ type: 'rejected', response: { status: 429, body: 'later', headers: { 'retry-after': '7' } } });
       expect(clock.pending).toBe(0);
     });
   });

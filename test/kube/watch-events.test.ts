@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { ConfigMap } from '../../src/api/resources.ts';
+import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
 import { decodeWatch, type WatchEvent } from '../../src/kube/watch-events.ts';
 
 async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenerator<Uint8Array> {
@@ -12,11 +12,11 @@ async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenera
 }
 
 async function decoded(chunks: AsyncIterable<Uint8Array>): Promise<readonly WatchEvent<ConfigMap>[]> {
-  return Array.fromAsync(decodeWatch<ConfigMap>(chunks));
+  return Array.fromAsync(decodeWatch(ConfigMaps, chunks));
 }
 
 function added(name: string, value: string): WatchEvent<ConfigMap> {
-  return { type: 'ADDED', object: { metadata: { name, resourceVersion: '1' }, data: { value } } };
+  return { type: 'ADDED', object: { metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: '1' }, data: { value } } };
 }
 
 describe('decodeWatch', () => {
@@ -55,6 +55,12 @@ describe('decodeWatch', () => {
   ])('fails with the error of %s', async (_, object, code) => {
     const bytes = Buffer.from(`${JSON.stringify({ type: 'ERROR', object })}\n`);
     await expect(decoded(chunked(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
+  });
+
+  it.each(['name', 'namespace', 'uid', 'resourceVersion'] as const)('rejects an object without %s', async (field) => {
+    const metadata = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1', [field]: undefined };
+    const bytes = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: { metadata } })}\n`);
+    await expect(decoded(chunked(bytes, []))).rejects.toThrow('a watch event has no object with name, uid and resourceVersion');
   });
 
   it('gives up on an event without end', async () => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import {
+  type ApiObject,
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
@@ -10,6 +11,7 @@ import {
   Leases,
   ManagedTokens,
   Namespaces,
+  type Resource,
   RoleBindings,
   Roles,
   Secrets,
@@ -68,7 +70,7 @@ async function placeOf(cluster: RealCluster): Promise<Place> {
 async function applyFile({ admin }: Place, path: string): Promise<void> {
   for (const object of await readManifests(path)) {
     const resource = KINDS.find(({ kind }) => kind === object.kind);
-    if (resource !== undefined) await admin.apply(resource, object, { force: true });
+    if (resource !== undefined) await admin.apply(resource as Resource<ApiObject>, object, { force: true });
   }
 }
 

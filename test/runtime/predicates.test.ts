@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { filter } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import type { ApiObject } from '../../src/api/resources.ts';
+import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import type { Change } from '../../src/kube/store.ts';
 import {
   annotationsChanged,
@@ -11,16 +11,17 @@ import {
   type Predicate,
   statusNotOurs,
 } from '../../src/runtime/predicates.ts';
+import { stored } from '../support/stored.ts';
 
 interface Thing extends ApiObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[]; readonly phase?: string };
 }
 
-function thing(metadata: Thing['metadata'], status?: Thing['status']): Thing {
-  return { metadata, ...(status && { status }) };
+function thing(metadata: Thing['metadata'], status?: Thing['status']): Stored<Thing> {
+  return stored({ metadata, ...(status && { status }) });
 }
 
-function update(previous: Thing, object: Thing): Change<Thing> {
+function update(previous: Stored<Thing>, object: Stored<Thing>): Change<Thing> {
   return { type: 'updated', key: 'ns/x', object, previous };
 }
 

@@ -27,7 +27,7 @@ function told(...outcomes: readonly Outcome<string>[]) {
   const log = createLogger({ level: 'debug', readable: false, write: (line) => lines.push(line) });
   const clock = new FakeClock();
   from(outcomes)
-    .pipe(report({ controller: 'managed-token', log, metrics: { ran: (each) => runs.push(each) }, clock }))
+    .pipe(report({ controller: 'managed-token', log, metrics: { recordRun: (each) => runs.push(each) }, clock }))
     .subscribe((outcome) => passed.push(outcome));
   expect(clock.pending).toBe(0);
   return { text: lines.join(''), lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>), runs, passed };
@@ -111,7 +111,7 @@ describe('report', () => {
     const log = createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
     const clock = new FakeClock();
     const outcomes$ = new Subject<Outcome<string>>();
-    const running = outcomes$.pipe(report({ controller: 'managed-token', log, metrics: { ran: () => {} }, clock })).subscribe();
+    const running = outcomes$.pipe(report({ controller: 'managed-token', log, metrics: { recordRun: () => {} }, clock })).subscribe();
     const fail = (key: string) => outcomes$.next({ ...failed('transient', new IssueError('EndpointNotPinned')), key });
     for (let second = 0; second < 65; second++) {
       for (let index = 0; index < 2_000; index += 20) fail(`crowd/t-${index + (second % 20)}`);

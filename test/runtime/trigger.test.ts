@@ -1,23 +1,24 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { merge, mergeMap, type Observable, type Subscription } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets } from '../../src/api/resources.ts';
+import { Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets, type Stored } from '../../src/api/resources.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import type { Change } from '../../src/kube/store.ts';
 import type { WatchEvent } from '../../src/kube/watch-events.ts';
 import { dueNow, mapped, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 import { HandInformer } from './hand-informer.ts';
 
 let version = 0;
 
-function object(name: string, more: Partial<ConfigMap['metadata']> = {}): ConfigMap {
+function object(name: string, more: Partial<ConfigMap['metadata']> = {}): Stored<ConfigMap> {
   version += 1;
-  return { metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: String(version), ...more } };
+  return stored({ metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: String(version), ...more } });
 }
 
-function updated(current: ConfigMap, previous: ConfigMap): Change<ConfigMap> {
+function updated(current: Stored<ConfigMap>, previous: Stored<ConfigMap>): Change<ConfigMap> {
   return { type: 'updated', key: 'ns/x', object: current, previous };
 }
 

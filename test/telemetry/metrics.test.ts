@@ -2,17 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { Stored } from '../../src/api/resources.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, aToken } from '../support/builders.ts';
 import { labelsKey, type Metric, parseExposition } from '../support/exposition.ts';
+import { stored } from '../support/stored.ts';
 
 class Objects<T extends { readonly metadata: { readonly name?: string } }> {
   objects: readonly T[];
   constructor(objects: readonly T[]) {
     this.objects = objects;
   }
-  list(): readonly T[] {
-    return this.objects;
+  list(): readonly Stored<T>[] {
+    return this.objects.map(stored);
   }
   has(wanted: string): boolean {
     return this.objects.some(({ metadata }) => metadata.name === wanted);
@@ -52,14 +54,14 @@ function issued(name: string, namespace = 'team-a'): ManagedToken {
 describe('Metrics', () => {
   it('have the names, types and labels that rules and dashboards rely on', async () => {
     const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
-    metrics.ran({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
-    metrics.queue('managed-token', () => 3);
-    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
-    metrics.probed(10);
-    metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
-    metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
-    metrics.removalHeld('global');
-    metrics.overBudget = () => [['team-a', 'reviews']];
+    metrics.recordRun({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
+    metrics.observeQueue('managed-token', () => 3);
+    metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
+    metrics.recordProbe(10);
+    metrics.recordOrphan({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
+    metrics.recordRequest({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
+    metrics.recordHeldRemoval('global');
+    metrics.observeBudgets(() => [['team-a', 'reviews']]);
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -158,9 +160,9 @@ describe('Metrics', () => {
   it('count issuances by cluster, and those for clusters that are not registered together', async () => {
     const { metrics, clusters } = world({ clusters: [probed('prod-eu', 'True')] });
     const failure = { result: 'failure', reason: 'ClusterNotFound', durationMs: 1 } as const;
-    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
-    metrics.issued({ cluster: 'nowhere', ...failure });
-    metrics.issued({ cluster: 'anywhere', ...failure });
+    metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
+    metrics.recordIssuance({ cluster: 'nowhere', ...failure });
+    metrics.recordIssuance({ cluster: 'anywhere', ...failure });
     const before = await scrape(metrics);
     clusters.objects = [];
     const after = await scrape(metrics);
@@ -176,7 +178,7 @@ describe('Metrics', () => {
 
   it('name no more than a hundred anchors that were left behind, and no cluster that is not registered', async () => {
     const { metrics } = world();
-    for (let index = 0; index < 1_100; index++) metrics.orphaned({ cluster: `c-${index}`, namespace: 'n', name: `purser-${index}` });
+    for (let index = 0; index < 1_100; index++) metrics.recordOrphan({ cluster: `c-${index}`, namespace: 'n', name: `purser-${index}` });
     const orphans = (await scrape(metrics)).get('purser_orphaned_anchors_total')?.samples;
 
     expect(orphans?.size).toBe(101);
@@ -185,7 +187,10 @@ describe('Metrics', () => {
 
   it('name twenty of the namespaces that are over a budget, and count the rest as other', async () => {
     const { metrics } = world();
-    metrics.overBudget = () => [['team-a', 'slots'], ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const)];
+    metrics.observeBudgets(() => [
+      ['team-a', 'slots'],
+      ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const),
+    ]);
     const samples = (await scrape(metrics)).get('purser_namespace_over_budget')?.samples;
 
     expect(samples?.size).toBe(22);

@@ -56,7 +56,7 @@ describe('a Secret that the watch tells of before the answer does', () => {
     const isAsked: Fault = (request, reply) => hub.answer(request, reply);
     hub.faults.push(isAsked, (_, reply) => reply.json(500, refused(500, 'InternalError')));
     await looker.look();
-    hub.put({ metadata: { name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
+    hub.put({ metadata: { namespace: 'team-a', name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
     looker.sync();
     expect(looker.woken).toEqual(['team-a/ci']);
   });

@@ -21,6 +21,7 @@ import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 import { aCredential, registered, settings } from '../targets/registration.ts';
 import { authority } from '../targets/wire-target.ts';
 import { patient } from './patient-clock.ts';
@@ -83,7 +84,7 @@ export class Looker {
     const { token, secrets } = this.#options.hub;
     this.#tokens.list(token);
     const labelled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
-    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+    this.#secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
   }
 
   /** One look. Returns when the next is due; throws only what is a defect. */

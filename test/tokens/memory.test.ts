@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { Stored } from '../../src/api/resources.ts';
 import { TokenMemory } from '../../src/tokens/memory.ts';
 import { FakeClock } from '../support/clock.ts';
 
@@ -43,7 +44,7 @@ describe('a TokenMemory', () => {
 
 describe('what was written', () => {
   const written = (resourceVersion: string, status = {}) =>
-    ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as ManagedToken;
+    ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as Stored<ManagedToken>;
 
   it('is kept without what nobody reads', () => {
     const after = new TokenMemory().keep('a').wroteToken(written('2'), written('1'), 0);

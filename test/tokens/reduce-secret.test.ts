@@ -5,6 +5,7 @@ import { conflictOf } from '../../src/tokens/policy/secret-claim.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/tenant-messages.ts';
 import { reduceSecret } from '../../src/tokens/reduce-secret.ts';
 import { aToken } from '../support/builders.ts';
+import { stored } from '../support/stored.ts';
 
 const TOKEN = aToken().build();
 
@@ -27,11 +28,11 @@ function secretWith(length: number): Secret {
 describe('reduceSecret', () => {
   it('keeps labels and annotations of others, which a write must not remove', () => {
     const secret = secretWith(1_000);
-    expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
+    expect(reduceSecret(stored(secret))).toMatchObject({ metadata: secret.metadata });
   });
 
   it('keeps little of a Secret with 250 kB of annotations, which becomes a conflict that names the remedy', () => {
-    const secret = reduceSecret(secretWith(250_000));
+    const secret = reduceSecret(stored(secretWith(250_000)));
     expect(JSON.stringify(secret).length).toBeLessThan(1_000);
     const conflict = conflictOf({ token: TOKEN, cluster: undefined, secret, former: [] });
     expect(conflict && secretConflictFailure(conflict)).toEqual({

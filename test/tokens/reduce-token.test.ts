@@ -7,6 +7,7 @@ import { bytesOf, reduceToken } from '../../src/tokens/reduce-token.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 
 const KILOBYTE = 1_024;
 
@@ -28,7 +29,7 @@ describe('reduceToken', () => {
       annotations: { [Annotation.rotate]: 'now', [Annotation.revoke]: 'never' },
     };
     const token = aToken().withMetadata(metadata).withStatus({ observedGeneration: 1, rotations: 3 }).build();
-    expect(reduceToken(token)).toEqual(token);
+    expect(reduceToken(stored(token))).toEqual(token);
   });
 
   it('drops labels, foreign annotations, owners and managedFields', () => {
@@ -40,14 +41,16 @@ describe('reduceToken', () => {
         managedFields: [{ manager: 'kubectl' }],
       })
       .build();
-    const { metadata } = reduceToken(token);
+    const { metadata } = reduceToken(stored(token));
     expect(metadata).toEqual({ ...aToken().build().metadata, annotations: { [Annotation.rotate]: '1' } });
   });
 
   it('replaces a long request by a digest that differs for another request', () => {
     const [one, same, other] = ['a', 'a', 'b'].map(
       (letter) =>
-        reduceToken(aToken().annotated(Annotation.rotate, letter.repeat(100_000)).build()).metadata.annotations?.[Annotation.rotate],
+        reduceToken(stored(aToken().annotated(Annotation.rotate, letter.repeat(100_000)).build())).metadata.annotations?.[
+          Annotation.rotate
+        ],
     );
     expect(one).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect([same === one, other === one]).toEqual([true, false]);
@@ -60,14 +63,14 @@ describe('reduceToken', () => {
       .annotated(Annotation.revoke, 'leak')
       .annotated(Annotation.issuedFor, 'forged')
       .build();
-    const { isTooLarge, metadata } = reduceToken(token);
+    const { isTooLarge, metadata } = reduceToken(stored(token));
     expect([isTooLarge, metadata.annotations]).toEqual([true, { [Annotation.revoke]: 'leak' }]);
   });
 
   it('keeps a stub of a ManagedToken that is too large, which is an invalid one', () => {
     const annotations = Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`a-${index}`, 'x'.repeat(4 * KILOBYTE)]));
     const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];
-    const stub = reduceToken(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build());
+    const stub = reduceToken(stored(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build()));
     expect([stub.spec.secret, stub.metadata.finalizers]).toEqual([{ name: 'kept', outputs: ['Token'] }, [AnchorFinalizer]]);
     expect(bytesOf(stub)).toBeLessThan(KILOBYTE);
     expect(specProblems(stub, {})).toMatchObject([{ type: 'FieldValueTooLong', field: 'spec' }]);

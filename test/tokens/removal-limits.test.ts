@@ -66,7 +66,10 @@ const token = aToken().build();
 const check = async (recollection: Recollection | undefined, of = token) =>
   (await limits.check(of, recollection ?? memory.keep('none'))).type;
 const release = (value: string) => {
-  stored = { ...(stored as ConfigMap), metadata: { ...stored?.metadata, annotations: { [RemovalLimit.release]: value } } };
+  stored = {
+    ...(stored as ConfigMap),
+    metadata: { namespace: 'purser-system', ...stored?.metadata, annotations: { [RemovalLimit.release]: value } },
+  };
   clock.advance(10_000);
 };
 
@@ -123,7 +126,7 @@ describe('the global removal limit', () => {
   });
 
   it('is not released by a value from before the limit was reached', async () => {
-    stored = { metadata: { name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
+    stored = { metadata: { namespace: 'purser-system', name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(10_000);

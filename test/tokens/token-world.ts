@@ -16,6 +16,7 @@ import {
   Events,
   ManagedTokens,
   Namespaces,
+  type Role,
   type RoleBinding,
   RoleBindings,
   Roles,
@@ -243,7 +244,7 @@ export class TokenWorld {
     const outcomes: Outcome<string>[] = [];
     const stopping = new AbortController();
     const defects: unknown[] = [];
-    const metrics = { ran: () => {} };
+    const metrics = { recordRun: () => {} };
     const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics, clock: this.clock }));
     const subscription: Subscription = outcomes$.subscribe({
       next: (outcome) => outcomes.push(outcome),
@@ -478,7 +479,7 @@ async function hubAccess() {
 /** The same for Purser's own namespace. */
 async function grantOwnNamespace(admin: KubeClient): Promise<void> {
   for (const manifest of await shipped()) {
-    if (manifest.kind === 'Role') await admin.apply(Roles, manifest, { force: true });
+    if (manifest.kind === 'Role') await admin.apply(Roles, manifest as Role, { force: true });
     if (manifest.kind === 'RoleBinding')
       await admin.apply(RoleBindings, { ...(manifest as RoleBinding), subjects: SUBJECTS }, { force: true });
   }

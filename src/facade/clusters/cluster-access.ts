@@ -3,7 +3,7 @@
 
 import { map, merge, type OperatorFunction, type Subscription } from 'rxjs';
 import { subjectsOf, Visibility, VisibilityIndex } from '../../access/visibility.ts';
-import type { ClusterRole, ClusterRoleBinding } from '../../api/resources.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -20,7 +20,7 @@ export interface AccessOptions extends ListReviewsOptions {
 }
 
 /** What is needed of an informer to follow its collection. */
-export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
 
 export class ClusterAccess {
   readonly #options: AccessOptions;
@@ -116,6 +116,8 @@ function rbacUser({ username, groups }: User): { readonly name: string; readonly
 }
 
 /** Takes each batch in whole and passes on whom it may concern. */
-function changesBy<T>(set: (name: string, object: T | undefined) => readonly string[]): OperatorFunction<Batch<T>, ReadonlySet<string>> {
+function changesBy<T extends ApiObject>(
+  set: (name: string, object: T | undefined) => readonly string[],
+): OperatorFunction<Batch<T>, ReadonlySet<string>> {
   return map(({ changes }) => new Set(changes.flatMap((change) => set(change.key, change.type === 'deleted' ? undefined : change.object))));
 }

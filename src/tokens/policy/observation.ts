@@ -2,13 +2,13 @@
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import type { ObjectMeta } from '../../api/wire.ts';
+import type { NamespacedMeta } from '../../api/wire.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { TokenFailure } from './plan.ts';
 
 /** A Secret without what is secret in it. */
 export interface StoredSecret {
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamespacedMeta;
   /** Present if the metadata was too large to be kept; labels, annotations and owners of others are missing then. */
   readonly isTooLarge?: true;
   readonly type: string;

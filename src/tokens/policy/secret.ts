@@ -21,7 +21,7 @@ export interface WantedSecret {
 export function desiredSecret({ token, record, target, existing }: WantedSecret): (tokenText: string) => Secret {
   const metadata = {
     name: secretNameOf(token),
-    ...(token.metadata.namespace && { namespace: token.metadata.namespace }),
+    namespace: token.metadata.namespace,
     ...(existing && preconditions(existing)),
     ...desiredMetadata(token, record, existing),
   };

@@ -334,7 +334,7 @@ describe('planToken holds', () => {
     ['M-4: another ManagedToken', 'another-uid'],
   ])('off a Secret that belongs to %s', (_, uid) => {
     const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'other', controller: true };
-    const metadata = { name: 'ci', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
+    const metadata = { namespace: 'team-a', name: 'ci', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
     const plan = planToken(HELD.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('12:20:00'));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, strip: false });
     expect(plan).not.toHaveProperty('until');
@@ -432,7 +432,7 @@ describe('planToken with revocation BoundSecret', () => {
 
   it.each([
     ['nobody has taken its place', asked],
-    ['the Secret belongs to others', asked.with({ secret: { ...secretOfHeld(), metadata: { name: 'ci' } } })],
+    ['the Secret belongs to others', asked.with({ secret: { ...secretOfHeld(), metadata: { namespace: 'team-a', name: 'ci' } } })],
     ['the spec is invalid', asked.changing((each) => each.with({ audiences: [] }))],
     ['the Cluster is gone', asked.with({ cluster: undefined })],
   ])('revokes without a Secret of its own, too: %s', (_, scene) => {
@@ -519,7 +519,7 @@ describe('planToken with revocation BoundSecret', () => {
   });
 
   it('believes no Secret of others that the last token has expired', () => {
-    const metadata = { name: 'ci', annotations: { ...secretOfHeld().metadata.annotations } };
+    const metadata = { namespace: 'team-a', name: 'ci', annotations: { ...secretOfHeld().metadata.annotations } };
     const deleted = bound.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:58:00Z' }));
     expect(planToken(deleted.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('13:00:00'))).toEqual({
       type: 'release',
@@ -594,7 +594,7 @@ function immutable() {
 
 /** The Secret was to be given a name that somebody else's has. */
 function ontoForeign(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
-  const theirs = { ...secretOfHeld(), metadata: { name: 'theirs' } };
+  const theirs = { ...secretOfHeld(), metadata: { namespace: 'team-a', name: 'theirs' } };
   const renamed = HELD.changing((token) => change(token.writing({ name: 'theirs' })));
   return renamed.with({ secret: theirs, former: [secretOfHeld()] });
 }

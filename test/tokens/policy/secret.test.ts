@@ -158,6 +158,6 @@ describe('withoutToken', () => {
   });
 
   it('has nothing to take from a Secret without data', () => {
-    expect(withoutToken({ metadata: { name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
+    expect(withoutToken({ metadata: { namespace: 'team-a', name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
   });
 });
