@@ -8,7 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import { toListenError } from '../../src/config/start-error.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { retried } from '../../src/std/backoff.ts';
+import { retryUntilDone } from '../../src/std/backoff.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
 import { type Place, writeAccessFiles } from './access-files.ts';
@@ -43,7 +43,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
     // A full disk refuses what this start would change; the last run left everything else.
     if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
     log.warn({ error }, 'local clusters not updated, retrying');
-    retried(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+    retryUntilDone(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
   });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;

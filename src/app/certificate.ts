@@ -12,7 +12,7 @@ import {
 import { hubCertificate, serviceNames } from '../facade/serving-certificate.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { retried } from '../std/backoff.ts';
+import { retryUntilDone } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import type { AppOptions } from './options.ts';
 
@@ -31,8 +31,8 @@ type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facad
 /** Resolves once there is a certificate, however long that takes. Rejects only when it is aborted. */
 export async function untilFound(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
   // Once a second, as long as it takes: what is waited for is a person, or the controller.
-  const pauses = { initialMs: LOOK_MS, maxMs: LOOK_MS };
-  await retried(certificate, { clock, random: () => 0, signal, pauses });
+  const delays = { initialMs: LOOK_MS, maxMs: LOOK_MS };
+  await retryUntilDone(certificate, { clock, random: () => 0, signal, delays });
 }
 
 const LOOK_MS = 1_000;

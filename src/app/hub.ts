@@ -9,7 +9,7 @@ import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { retried } from '../std/backoff.ts';
+import { retryUntilDone } from '../std/backoff.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TokenInformers } from '../tokens/hub-view.ts';
 import type { AppOptions, AppSettings } from './options.ts';
@@ -53,7 +53,7 @@ async function install({ clock, random, log }: Means, client: KubeClient, signal
     log.info('the custom resources of Purser are installed');
     return true;
   };
-  return await retried(attempt, { clock, random, signal, onFailure });
+  return await retryUntilDone(attempt, { clock, random, signal, onFailure });
 }
 
 type Means = Pick<AppOptions, 'clock' | 'random' | 'log'>;

@@ -2,7 +2,7 @@
 
 import type { Resource } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { retried } from '../std/backoff.ts';
+import { retryUntilDone } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import type { KubeClient } from './client.ts';
 import { apiVersionOf } from './paths.ts';
@@ -29,7 +29,7 @@ export async function untilServed(
     told.onMissing?.(missing);
     return undefined;
   };
-  await retried(look, { clock, random, signal, onFailure: (error) => told.onProblem?.(error) });
+  await retryUntilDone(look, { clock, random, signal, onFailure: (error) => told.onProblem?.(error) });
 }
 
 async function missingOf(

@@ -3,7 +3,7 @@
 import type { Resource } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { doubledMs } from '../std/backoff.ts';
+import { exponentialMs } from '../std/backoff.ts';
 
 /**
  * - `gone`: the object itself was deleted meanwhile.
@@ -73,12 +73,12 @@ function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boo
 }
 
 function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Failure<string>, random: number): number | undefined {
-  const backoffMs = jittered(doubledMs(failures - 1, BACKOFF), random);
+  const backoffMs = jittered(exponentialMs(failures - 1, BACKOFF), random);
   switch (failureClass) {
     case 'gone':
       return undefined;
     case 'conflict':
-      return jittered(doubledMs(conflicts - 1, CONFLICT), random);
+      return jittered(exponentialMs(conflicts - 1, CONFLICT), random);
     case 'throttled':
       // A server that asks for a second again and again is waited for ever longer; whoever waits for one answer is not.
       return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isPutOff(error) ? 0 : backoffMs);

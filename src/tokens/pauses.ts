@@ -1,7 +1,7 @@
 // Ever longer pauses between attempts that do not last. On the monotonic clock: setting the other one neither ends a pause
 // nor makes it endless.
 
-import { doubledMs } from '../std/backoff.ts';
+import { exponentialMs } from '../std/backoff.ts';
 
 export interface PauseOptions {
   readonly initialMs: number;
@@ -27,7 +27,7 @@ export class Pauses {
     const { free, calmMs } = this.#options;
     if (monotonic - this.#endsAt > calmMs) this.#attempts = 0;
     const paidFor = this.#attempts++ - free;
-    this.#endsAt = monotonic + (paidFor < 0 ? 0 : doubledMs(paidFor, this.#options));
+    this.#endsAt = monotonic + (paidFor < 0 ? 0 : exponentialMs(paidFor, this.#options));
   }
 
   /** How long the next attempt has to wait. */

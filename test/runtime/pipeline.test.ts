@@ -50,7 +50,8 @@ function outcomes(stopping: AbortSignal) {
   });
   const log = createLogger({ level: 'silent', readable: false, write: () => {} });
   const metrics = {
-    recordRun: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) => told.push(`${outcome} ${reason}`),
+    recordRun: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) =>
+      told.push(`${outcome} ${reason}`),
   };
   return whileLeading({ leads$, stopping, work$: work$.pipe(report({ controller: 'managed-token', log, metrics, clock })) });
 }
