@@ -1,4 +1,4 @@
-// The controllers, which run on one replica at a time.
+// The controllers, which run on the elected leader only.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -29,10 +29,10 @@ export interface WorkParts {
   readonly metrics: Metrics;
 }
 
-/** What only the leader does, and what it needs for that. */
+/** Returns the components of the leader: events, election and controllers. */
 export function leaderWork(options: AppOptions, { hub, informers, clients, metrics }: WorkParts): readonly Component[] {
-  const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'a defect of Purser ended its work') } = options;
-  // A name for each life of a process, by which it speaks to the hub.
+  const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'controllers failed') } = options;
+  // Unique for each start of the process.
   const instance = `${hostname()}_${randomUUID()}`;
   const recorder = recorderOf(options, hub, instance);
   const leading = leadership(options, { identity: instance, streams: hub.transport.streams });
@@ -55,43 +55,43 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
 }
 
 function recorderOf({ clock, random, log }: AppOptions, client: KubeClient, instance: string): Recorder {
-  const onProblem = (error: unknown) => log.warn({ error }, 'an event could not be written');
+  const onProblem = (error: unknown) => log.warn({ error }, 'cannot record event');
   return new Recorder({ client, clock, random, component: FieldManager, instance, onProblem });
 }
 
-/** A part of the process that stands for election from its start on, and gives the Lease back when it stops. */
+/** A component that takes part in the leader election and releases the Lease when it stops. */
 export interface Leadership extends Component {
-  /** Campaigns while it is subscribed to. */
+  /** Current and later leadership; the election runs while it has subscribers. */
   readonly leads$: Observable<boolean>;
-  /** Whether the Lease is ours at this very instant. */
+  /** Reports whether this process holds the Lease now. */
   leads(): boolean;
 }
 
 export interface Candidacy {
-  /** A name that no other life of a process has. */
+  /** Unique name of this start of the process. */
   readonly identity: string;
-  /** The watches of the hub: the Lease, which is looked at all the time, is the first to tell when they may be dead. */
+  /** Watches on the hub; the frequent requests for the Lease detect that the connection is dead. */
   readonly streams: OpenStreams;
 }
 
-/** Stands for election. */
+/** Creates the component of the leader election. */
 export function leadership(options: AppOptions, { identity, streams }: Candidacy): Leadership {
-  let standing: { readonly election: Election; readonly lease: Transport } | undefined;
+  let candidacy: { readonly election: Election; readonly lease: Transport } | undefined;
   return {
     name: 'leadership',
-    leads: () => standing?.election.leads ?? false,
-    leads$: defer(() => standing?.election.leads$ ?? NEVER).pipe(tap(leadTeller(options.log))),
+    leads: () => candidacy?.election.leads ?? false,
+    leads$: defer(() => candidacy?.election.leads$ ?? NEVER).pipe(tap(logLeadership(options.log))),
     async start() {
       const { hub, clock, execEnv } = options;
-      // A way to the hub of its own: a Lease that waits behind a thousand other writes is lost.
+      // Its own connection: a Lease request that waits behind other writes would lose the Lease.
       const lease = createTransport(hub, defined({ clock, streams, connections: 1, execEnv }));
-      standing = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
+      candidacy = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
     },
     async stop() {
       try {
-        await standing?.election.release();
+        await candidacy?.election.release();
       } finally {
-        await standing?.lease.close();
+        await candidacy?.lease.close();
       }
     },
   };
@@ -105,18 +105,18 @@ function electionOf({ clock, random, log, settings }: AppOptions, client: KubeCl
     namespace: settings.namespace,
     name: FieldManager,
     identity,
-    onProblem: (error) => log.warn({ error }, 'the Lease could not be read or written'),
+    onProblem: (error) => log.warn({ error }, 'cannot read or write Lease'),
     onHolder: (leader) => {
-      if (leader !== identity) log.info({ leads: false, leader }, 'another process leads, and this one is ready to take over');
+      if (leader !== identity) log.info({ leads: false, leader }, 'standing by');
     },
   });
 }
 
-/** Tells when it turns; that nobody leads before the first attempt goes without saying. */
-function leadTeller(log: Logger): (leads: boolean) => void {
-  let told = false;
+/** Logs changes of leadership; the initial state is not a change. */
+function logLeadership(log: Logger): (leads: boolean) => void {
+  let logged = false;
   return (leads) => {
-    if (leads !== told) log.info({ leads }, leads ? 'this process leads' : 'this process no longer leads');
-    told = leads;
+    if (leads !== logged) log.info({ leads }, leads ? 'acquired leadership' : 'lost leadership');
+    logged = leads;
   };
 }

@@ -1,5 +1,5 @@
-// Names to addresses without the system's resolver as long as name servers are silent: it blocks a thread for each name,
-// of which there are few, so that the names of some dead servers would hold up all others.
+// Address lookups. The system's resolver blocks one of few threads for each name, so that the names of some dead servers would delay all
+// others; it is used only for names that the name servers do not know.
 
 import { createSocket } from 'node:dgram';
 import { type LookupAddress, lookup, promises } from 'node:dns';
@@ -9,31 +9,31 @@ import { isIP, isIPv6 } from 'node:net';
 import { codeOf, TransportError } from './transport-error.ts';
 
 export interface NameLookupOptions {
-  /** Addresses of name servers; those of this machine by default. */
+  /** Addresses of name servers; undefined for those of this machine. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
 }
 
-/** Finds the addresses of a host. Throws a TransportError: ENOTFOUND if it has none, EAI_AGAIN if that is not known. */
+/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND without addresses, EAI_AGAIN without a response. */
 export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * Looks into the hosts file, then asks the name servers. What they do not know at once is asked of the system, which may
- * know of search domains and other directories; what they are silent on is not.
+ * Returns a lookup in the hosts file, then at the name servers, then by the system's resolver, which knows search domains and other
+ * directories. It skips the system's resolver if the name servers do not respond.
  */
-export function nameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
+export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
   return async (hostname) => {
     const listed = await hostsEntries(hostsFile, hostname);
     if (listed.length > 0) return listed;
-    const { addresses, isSilent } = await askNameServers(hostname, servers);
+    const { addresses, isSilent } = await queryNameServers(hostname, servers);
     if (addresses.length > 0) return addresses;
-    if (isSilent) throw new TransportError('EAI_AGAIN', `the name servers do not answer for ${hostname}`);
-    return await askSystem(hostname);
+    if (isSilent) throw new TransportError('EAI_AGAIN', `the name servers did not respond for ${hostname}`);
+    return await querySystem(hostname);
   };
 }
 
 const HOSTS_FILE = '/etc/hosts';
-/** Together with the second try, which waits twice as long, well below what a connection may take. */
+/** Timeout of the first try; with the second try, which takes twice as long, well below the connect timeout. */
 const FIRST_TRY_MS = 800;
 
 async function hostsEntries(file: string, hostname: string): Promise<readonly LookupAddress[]> {
@@ -46,14 +46,14 @@ async function hostsEntries(file: string, hostname: string): Promise<readonly Lo
   });
 }
 
-interface Answer {
+interface Lookup {
   readonly addresses: readonly LookupAddress[];
-  /** Whether some question got no answer at all. */
+  /** True if a query got no response. */
   readonly isSilent: boolean;
 }
 
-/** Every time with a resolver of its own, for which the machine's settings are read anew. */
-async function askNameServers(hostname: string, servers: readonly string[] | undefined): Promise<Answer> {
+/** Creates a resolver for each call, which reads the current settings of the machine. */
+async function queryNameServers(hostname: string, servers: readonly string[] | undefined): Promise<Lookup> {
   const known = servers ?? new promises.Resolver().getServers();
   const resolver = new promises.Resolver({ timeout: Math.floor(FIRST_TRY_MS / Math.max(known.length, 1)), tries: 2 });
   if (servers !== undefined) resolver.setServers(servers);
@@ -64,23 +64,23 @@ async function askNameServers(hostname: string, servers: readonly string[] | und
   return { addresses, isSilent: [four, six].some((result) => result.status === 'rejected' && codeOf(result.reason) === 'ETIMEOUT') };
 }
 
-function askSystem(hostname: string): Promise<readonly LookupAddress[]> {
+function querySystem(hostname: string): Promise<readonly LookupAddress[]> {
   return new Promise((resolve, reject) => {
     lookup(hostname, { all: true }, (error, addresses) => {
       if (error === null && addresses.length > 0) return resolve(addresses);
       const code = error?.code === 'EAI_AGAIN' ? 'EAI_AGAIN' : 'ENOTFOUND';
-      return reject(new TransportError(code, `${hostname} cannot be resolved`));
+      return reject(new TransportError(code, `cannot resolve ${hostname}`));
     });
   });
 }
 
-/** The address of ours from which a server is reached; undefined when there is no way to it. Sends nothing. */
+/** Returns the own IP address on the route to a server; undefined without a route. Sends nothing. */
 export async function ownAddressTowards(server: string): Promise<string | undefined> {
   const { hostname, port } = new URL(server);
   const host = hostname.replace(/^\[|\]$/g, '');
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   try {
-    // Connecting a datagram socket only asks the routing table.
+    // Connecting a datagram socket only consults the routing table.
     socket.connect(Number(port) || DEFAULT_PORT, host);
     await once(socket, 'connect');
     return socket.address().address;

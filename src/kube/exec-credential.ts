@@ -1,15 +1,15 @@
-// Credentials from a plugin of the kubeconfig (client.authentication.k8s.io).
+// Credential plugins of kubeconfigs (client.authentication.k8s.io).
 
 import { execFile } from 'node:child_process';
 import type { Cluster } from '@kubernetes/client-node';
 import { defined } from '../std/defined.ts';
 
-/** What a plugin answered. */
+/** Credential from a plugin. */
 export interface ExecCredential {
   readonly token?: string;
   readonly clientCertificateData?: string;
   readonly clientKeyData?: string;
-  /** Epoch ms; undefined if the credential says nothing of an end. */
+  /** Expiry in epoch milliseconds; undefined without one. */
   readonly expiresAt?: number;
 }
 

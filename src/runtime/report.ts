@@ -63,7 +63,7 @@ export function failureReason(error: unknown): string {
   return ownReason(error) ?? 'Defect';
 }
 
-/** The reason of an error of ours, such as one of issuers. */
+/** Returns the reason of one of Purser's own errors; undefined for other errors. */
 function ownReason(error: unknown): string | undefined {
   const isOurs = error instanceof Error && !(error instanceof StatusError) && 'reason' in error && typeof error.reason === 'string';
   return isOurs ? (error.reason as string) : undefined;
@@ -82,7 +82,7 @@ const LINES = {
 function lineFor(outcome: Outcome<string>): { readonly level: Level; readonly message: string } {
   if (outcome.type === 'reconciled') return LINES.reconciled;
   const line = LINES[outcome.retry.class];
-  // Targets that fail and requests that are refused are no fault of Purser.
+  // A failing target or a rejected request is not a fault of Purser.
   return line.level === 'error' && ownReason(outcome.error) !== undefined ? { ...line, level: 'warn' } : line;
 }
 
@@ -101,7 +101,7 @@ interface Window {
   readonly cancel: () => void;
 }
 
-/** Writes lines about failures, each once and not too many. */
+/** Logs each failure once, within the limits. */
 class FailureLines {
   readonly #controller: string;
   readonly #log: Logger;
@@ -161,7 +161,7 @@ class FailureLines {
   }
 }
 
-/** The namespace in a key; empty for keys at cluster scope. */
+/** Returns the namespace of a key; empty for a cluster-scoped object. */
 function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
@@ -186,10 +186,10 @@ function instant(at: number | undefined): string | undefined {
   return at === undefined || !(at <= LAST_INSTANT) ? undefined : new Date(at).toISOString();
 }
 
-/** The last instant that a Date can hold. */
+/** Latest time of a Date. */
 const LAST_INSTANT = 8.64e15;
 
-/** A thrown value that is no error may be anything, such as a token, so it is not shown. */
+/** Returns an error to log; a thrown value of another type may be a token, so that only its type is logged. */
 function printable(error: unknown): Error {
-  return error instanceof Error ? error : new TypeError(`something was thrown that is no error but of type ${typeof error}`);
+  return error instanceof Error ? error : new TypeError(`thrown value of type ${typeof error}`);
 }

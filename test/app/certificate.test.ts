@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { servingCertificate, untilFound, withoutWaiting } from '../../src/app/certificate.ts';
+import { servingCertificate, untilFound, withFallback } from '../../src/app/certificate.ts';
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -68,7 +68,7 @@ describe('a certificate that is not there yet', () => {
 
   it('has another one in its place for those who cannot wait, never to come back to it', async () => {
     const { clock, certificate } = world(1);
-    const source = withoutWaiting(certificate, clock.now());
+    const source = withFallback(certificate, clock.now());
 
     expect((await source()).cert).toContain('BEGIN CERTIFICATE');
     await expect(source()).rejects.toThrow('there is none yet');

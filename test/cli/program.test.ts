@@ -29,7 +29,7 @@ class FakeHost implements Host {
 function run(start: (stopped: AbortSignal) => Promise<Running | undefined>) {
   const host = new FakeHost();
   const clock = new FakeClock();
-  return { host, clock, ended: runProgram({ host, clock, patienceMs: 1_800 }, start) };
+  return { host, clock, ended: runProgram({ host, clock, stopMs: 1_800 }, start) };
 }
 
 const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
@@ -95,7 +95,7 @@ describe('runProgram', () => {
     const imports = ['cli/program', 'std/clock'].map((name) => `await import(${JSON.stringify(sourceUrl(name))})`);
     const script = `const [{ runProgram }, { systemClock: clock }] = [${imports.join(', ')}];
       setInterval(() => {}, 1_000);
-      void runProgram({ host: process, clock, patienceMs: 1_000 }, async () => { ${defect}; return { stop: async () => {} }; });`;
+      void runProgram({ host: process, clock, stopMs: 1_000 }, async () => { ${defect}; return { stop: async () => {} }; });`;
     const { code, output, complaints } = await runToEnd(process.execPath, ['--input-type=module', '-e', script], { NODE_OPTIONS: '' });
 
     expect([code, output]).toEqual([1, '']);

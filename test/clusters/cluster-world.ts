@@ -161,8 +161,8 @@ export class ClusterWorld {
   }
 
   /** Waits until a Cluster says this of itself; the test's time goes on meanwhile, faster than any other. */
-  async shows(name: string, condition: string, patienceMs = PATIENCE_MS): Promise<void> {
-    const end = performance.now() + patienceMs;
+  async shows(name: string, condition: string, stopMs = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + stopMs;
     while (!(await this.conditions(name)).includes(condition)) {
       if (performance.now() > end) throw new Error(`${name} shows ${String(await this.conditions(name))}`);
       await delay(POLL_MS);

@@ -288,6 +288,6 @@ describe('npm start with KUBECONFIG', () => {
     const file = join(await newFolder(), 'missing');
     const { code, stderr } = await runToEnd([], { KUBECONFIG: file });
 
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: KUBECONFIG=.+ cannot be used: ENOENT.+\n$/) });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: cannot use KUBECONFIG=.+: ENOENT.+\n$/) });
   });
 });

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { nameLookup } from '../../src/kube/addresses.ts';
+import { createNameLookup } from '../../src/kube/addresses.ts';
 import { eventually } from '../contract/eventually.ts';
 import { type DnsServer, startDnsServer, type Zone } from '../support/dns-server.ts';
 import { newFolder } from '../support/folders.ts';
 
 let server: DnsServer;
 
-async function lookupIn(zone: Zone, hosts = ''): Promise<ReturnType<typeof nameLookup>> {
+async function lookupIn(zone: Zone, hosts = ''): Promise<ReturnType<typeof createNameLookup>> {
   server = await startDnsServer(zone);
   const hostsFile = join(await newFolder(), 'hosts');
   await writeFile(hostsFile, hosts);
-  return nameLookup({ servers: [server.address], hostsFile });
+  return createNameLookup({ servers: [server.address], hostsFile });
 }
 
 afterEach(() => server.close());

@@ -144,7 +144,7 @@ describe('Recorder', () => {
     await recorder.flush();
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events were dropped: too many waited to be written']);
+    expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events dropped: too many were pending']);
   });
 
   it('forgets what was said the longest ago, so that its memory is bounded', async () => {

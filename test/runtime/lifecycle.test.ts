@@ -81,7 +81,7 @@ describe('Lifecycle', () => {
     const problem = lifecycle.start().catch(String);
     await turn();
     expect(await lifecycle.stop()).toEqual([]);
-    expect(await problem).toBe('Error: stopped before everything was started');
+    expect(await problem).toBe('Error: stopped during startup');
     expect(story).toEqual(['probes starts', 'probes stops']);
   });
 

@@ -12,7 +12,7 @@ const dueAt = renewAt(previous, token.spec.rotation.renewBefore, token.metadata.
 
 function counted(reason: IssuePlan['reason']): number | undefined {
   const told: Issuance[] = [];
-  const metrics = { issued: (issuance: Issuance) => void told.push(issuance) };
+  const metrics = { recordIssuance: (issuance: Issuance) => void told.push(issuance) };
   const deps = { metrics, clock: new FakeClock(dueAt + 90_000) } as unknown as Parameters<typeof countIssuance>[0];
   const step = { observation: { token }, isDone: false, issued: reason } as unknown as Parameters<typeof countIssuance>[2];
   countIssuance(deps, { reason, previous } as unknown as IssuePlan, step, 20);

@@ -33,7 +33,7 @@ const hub = {
 function lead(): void {
   memory = new TokenMemory();
   const view = { tokens: { list: () => [] } } as unknown as HubView;
-  const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
+  const metrics = { setRemovalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,
     view,

@@ -426,8 +426,8 @@ export class TokenWorld {
   }
 
   /** Waits for something to become true; the test's time goes on meanwhile, about as fast as any other. */
-  async until(isSo: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
-    const end = performance.now() + patienceMs;
+  async until(isSo: () => Promise<boolean>, stopMs = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + stopMs;
     while (!(await isSo().catch(ignoreGone))) {
       if (performance.now() > end) throw new Error(`it did not happen; ${await this.#situation()}`);
       await delay(POLL_MS);
