@@ -9,7 +9,12 @@ const MAIN = join(import.meta.dirname, '../src/main.ts');
 
 describe('purser run', () => {
   it.each([
-    ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], /^purser: NODE_TLS_REJECT_UNAUTHORIZED=0 disables .*\n$/m],
+    [
+      'NODE_TLS_REJECT_UNAUTHORIZED=0',
+      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+      [],
+      /^purser: NODE_TLS_REJECT_UNAUTHORIZED=0 disables .*\n$/m,
+    ],
     ['a debugger in NODE_OPTIONS', { NODE_OPTIONS: '--inspect=127.0.0.1:0' }, [], /^purser: NODE_OPTIONS with --inspect exposes .*\n$/m],
     [
       'a missing certificate file',
