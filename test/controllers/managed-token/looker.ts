@@ -5,12 +5,15 @@ import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../../src/api/resources.ts';
 import { StatusError } from '../../../src/api/status.ts';
 import { Authority } from '../../../src/controllers/managed-token/authority.ts';
+import type { NamespaceBudgets } from '../../../src/controllers/managed-token/budgets.ts';
+import type { TokenDeps } from '../../../src/controllers/managed-token/deps.ts';
 import { HubView, type TokenInformers } from '../../../src/controllers/managed-token/hub-view.ts';
 import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
 import { createReconcile } from '../../../src/controllers/managed-token/reconcile.ts';
 import { reduceSecret } from '../../../src/controllers/managed-token/reduce-secret.ts';
 import { RemovalLimits } from '../../../src/controllers/managed-token/removal-limits.ts';
 import { wakes } from '../../../src/controllers/managed-token/triggers.ts';
+import { withinBudget } from '../../../src/controllers/managed-token/within-budget.ts';
 import { PROTECTED_NAMESPACES } from '../../../src/domain/issue-names.ts';
 import type { StoredSecret } from '../../../src/domain/token-observation.ts';
 import { ClusterClients } from '../../../src/issuers/cluster-clients.ts';
@@ -38,6 +41,8 @@ export interface LookerOptions {
   readonly timers?: Clock;
   /** How often tokens are put to it; never by default. */
   readonly verifyIntervalMs?: number;
+  /** Budgets that put reconciles off; none by default. */
+  readonly budgets?: NamespaceBudgets;
 }
 
 export class Looker {
@@ -51,7 +56,7 @@ export class Looker {
   readonly #reconcile: ReturnType<typeof createReconcile>;
 
   constructor(options: LookerOptions) {
-    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
+    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock), budgets } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
     const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers;
@@ -61,7 +66,7 @@ export class Looker {
     const protectedNamespaces = PROTECTED_NAMESPACES;
     const namespace = 'purser-system';
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });
-    this.#reconcile = createReconcile({
+    const deps: TokenDeps = {
       hub,
       clients: this.#clients,
       clock,
@@ -74,7 +79,8 @@ export class Looker {
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
-    });
+    };
+    this.#reconcile = budgets === undefined ? createReconcile(deps) : withinBudget(deps, budgets);
     this.sync();
   }
 
