@@ -109,6 +109,11 @@ export class Looker {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
   }
 
+  /** Namespace in which the removal limits count the refused token; undefined if they ignore it. */
+  get countedIn(): string | undefined {
+    return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').countedIn;
+  }
+
   close(): Promise<void> {
     return this.#clients.close();
   }

@@ -1,6 +1,7 @@
 // The removal limits, with a hub that keeps one ConfigMap.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import { RemovalLimit } from '../../../src/api/names.ts';
 import type { ConfigMap } from '../../../src/api/resources.ts';
 import { StatusError } from '../../../src/api/status.ts';
@@ -19,6 +20,7 @@ let stored: ConfigMap | undefined;
 let isPaused: boolean;
 let memory: TokenMemory;
 let limits: RemovalLimits;
+let existing: readonly ManagedToken[];
 
 const hub = {
   get: async () => {
@@ -32,7 +34,7 @@ const hub = {
 /** A controller that begins to lead. */
 function lead(): void {
   memory = new TokenMemory();
-  const view = { tokens: { list: () => [] } } as unknown as HubView;
+  const view = { tokens: { list: () => existing } } as unknown as HubView;
   const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,
@@ -49,6 +51,7 @@ beforeEach(() => {
   clock = new FakeClock();
   stored = undefined;
   isPaused = false;
+  existing = [];
   lead();
 });
 
@@ -88,6 +91,20 @@ describe('the global removal limit', () => {
     for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refused(clock.now());
     const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
     expect(await check(first)).toBe('allowed');
+  });
+
+  it.each([
+    ['250 tokens that Purser issued', 'sha256:issued', 'allowed'],
+    ['250 ManagedTokens without a token in their status', undefined, 'paused'],
+  ])('compares the tokens that lost permission with %s', async (_, tokenDigest, expected) => {
+    existing = Array.from({ length: 250 }, (_each, index) =>
+      aToken()
+        .withMetadata({ namespace: `team-${index}` })
+        .withStatus({ issuedAt: '2026-03-01T12:00:00Z', ...(tokenDigest && { tokenDigest }) })
+        .build(),
+    );
+    const [first] = lose(FIVE);
+    expect(await check(first)).toBe(expected);
   });
 
   it('never holds a token with revocation BoundSecret', async () => {
