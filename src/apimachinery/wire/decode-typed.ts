@@ -57,7 +57,10 @@ class TypedDecoder {
       else {
         if (seen.has(key)) this.strict('duplicate field', path);
         seen.add(key);
-        const decoded = this.value(value, field, { path, fields: fieldPath(place.fields, key), struct: go.struct ?? '' }, result[key]);
+        const before = result[key];
+        const decoded = this.value(value, field, { path, fields: fieldPath(place.fields, key), struct: go.struct ?? '' }, before);
+        // A map keeps its entries, and counting them for every repetition of the field would take quadratic time.
+        if (decoded !== undefined && decoded === before && field.properties === undefined) continue;
         if (isZero(decoded, field)) delete result[key];
         else result[key] = decoded;
       }
