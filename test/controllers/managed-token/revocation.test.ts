@@ -1,7 +1,8 @@
 // Tokens that can be taken back: bound to an anchor on the target, which goes first.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Clusters, ManagedTokens, Secrets, ServiceAccounts } from '../../../src/api/resources.ts';
+import { Annotation } from '../../../src/api/names.ts';
+import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../../src/api/resources.ts';
 import { hasReason } from '../../../src/api/status.ts';
 import { TokenWorld } from './token-world.ts';
 
@@ -421,6 +422,41 @@ describe('anchors that a tenant forges', () => {
 
     expect(world.sent().target).toEqual([]);
     await world.target.admin.delete(Secrets, { namespace: 'deploy', name: `purser-${metadata.uid}` });
+  });
+});
+
+describe('a revocation', () => {
+  const revoke = () => world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
+  const isDone = async () => (await world.get()).status?.lastRevokeRequest === 'leaked';
+
+  it('waits for the anchor that the spec requires although a tenant wrote another place into the Secret', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    const { metadata } = (await world.secret()) as Secret;
+    const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
+    const forged = JSON.stringify({ ...record, subject: 'system:serviceaccount:elsewhere:deployer' });
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: forged } } });
+    await world.looked();
+    await world.target.stop();
+    await revoke();
+    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+    expect(await isDone()).toBe(false);
+    await world.target.restart();
+    await world.pass(MINUTE, 5_000);
+    await world.until(isDone);
+
+    expect(await isRejected(token)).toBe(true);
+  });
+
+  it('deletes the anchor that the spec requires although status.anchors was lost', async () => {
+    await world.run();
+    const token = await issued();
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
+    await revoke();
+    await world.until(() => isRejected(token));
+    await world.renewed(token);
+    await world.until(isDone);
   });
 });
 
