@@ -2,7 +2,7 @@
 
 import { fieldErrorText } from '../api/field-error.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { anchorsOf, formerAnchors, hasAnchorFinalizer, recordedAnchor, without, withWantedAnchor } from './anchors.ts';
+import { anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom, recordedAnchor, without } from './anchors.ts';
 import { instantOf } from './instant.ts';
 import { conflictOf } from './secret-claim.ts';
 import { invalidSpecFailure, secretConflictFailure, tokenFailure } from './tenant-messages.ts';
@@ -129,7 +129,7 @@ const formerSecrets: Decision = ({ observation }) => {
 
 /** Makes room in status.anchors for the place of the next token; the anchor of the present token goes last. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
-  if (token.spec.revocation !== 'BoundSecret' || withWantedAnchor(token) !== undefined || anchorsAt > now) return undefined;
+  if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   const recorded = recordedAnchor(token, record);
   return { type: 'leave', places: without(formerAnchors(token), recorded ? [recorded] : []) };
 };

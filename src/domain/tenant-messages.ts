@@ -5,7 +5,7 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { RegistryGroup } from '../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../api/reasons.ts';
-import type { AnchorPlace } from './anchors.ts';
+import type { AnchorLocation } from './anchors.ts';
 import { cleanedMessage } from './cleaned-message.ts';
 import type { SecretConflict } from './secret-claim.ts';
 import { sentence } from './sentence.ts';
@@ -54,7 +54,7 @@ export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', 
   return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
 }
 
-export function orphanedAnchorMessage({ cluster, namespace }: AnchorPlace, name: string): string {
+export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
   return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Until it is deleted, tokens bound to it are valid to their expiry.`;
 }
 

@@ -49,6 +49,8 @@ export class Recollection {
   #refusedAt: readonly number[] = [];
   #doubts = 0;
   #countedIn: string | undefined;
+  /** Locations of anchors that were deleted although their Cluster had been replaced: there is nothing left to find. */
+  readonly deletedAnchors = new Set<string>();
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
 

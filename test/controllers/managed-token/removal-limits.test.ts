@@ -115,7 +115,7 @@ describe('the global removal limit', () => {
       await check(
         first,
         aToken()
-          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b' }] })
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', clusterUID: '', credential: '' }] })
           .build(),
       ),
     ).toBe('allowed');
