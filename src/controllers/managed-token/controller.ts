@@ -82,7 +82,12 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
       if (options.metrics)
         options.metrics.overBudget = () => [...namespaces.over(), ...overSlots(held()), ...overBytes(view.tokens.list())];
     },
-  }).pipe(finalize(() => options.metrics?.removalPaused(false)));
+  }).pipe(
+    finalize(() => {
+      deps.removals.close();
+      options.metrics?.removalPaused(false);
+    }),
+  );
 }
 
 function depsOf(options: TokenControllerOptions, view: HubView, namespaces: NamespaceBudgets): TokenDeps {

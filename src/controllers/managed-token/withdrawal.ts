@@ -8,7 +8,6 @@ import type { TokenObservation } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
 import { isIssued, ownedNames, tokenState } from '../../domain/token-state.ts';
 import { withdrawalAfter } from '../../domain/withdrawal.ts';
-import { objectKey } from '../../kube/paths.ts';
 import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
 import type { TokenDeps } from './deps.ts';
@@ -60,7 +59,7 @@ const HELD_MS = 60_000;
 function held(deps: TokenDeps, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
   const now = deps.clock.now();
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
-  deps.log.warn({ key: objectKey(observation.token), reason }, 'removal held');
+  deps.removals.logHeld(observation.token, reason);
   deps.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
   const failure = heldRemovalFailure(reason, message);
   const requeueAt = Math.min(now + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);

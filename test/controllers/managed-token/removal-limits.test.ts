@@ -10,9 +10,9 @@ import type { HubView } from '../../../src/controllers/managed-token/hub-view.ts
 import { TokenMemory } from '../../../src/controllers/managed-token/memory.ts';
 import type { Recollection } from '../../../src/controllers/managed-token/recollection.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../../src/controllers/managed-token/removal-limits.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
 import { aToken } from '../../support/builders.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { silentLog } from '../../support/silent-log.ts';
 import { refused } from './scripted-hub.ts';
 
 let clock: FakeClock;
@@ -21,6 +21,7 @@ let isPaused: boolean;
 let memory: TokenMemory;
 let limits: RemovalLimits;
 let existing: readonly ManagedToken[];
+let lines: { readonly msg: string; readonly namespace?: string; readonly suppressed?: number }[];
 
 const hub = {
   get: async () => {
@@ -41,7 +42,7 @@ function lead(): void {
     view,
     memory,
     clock,
-    log: silentLog,
+    log: createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) }),
     metrics,
     namespace: 'purser-system',
   } as unknown as RemovalLimitsOptions);
@@ -52,6 +53,7 @@ beforeEach(() => {
   stored = undefined;
   isPaused = false;
   existing = [];
+  lines = [];
   lead();
 });
 
@@ -156,5 +158,18 @@ describe('the global removal limit', () => {
     expect([await check(single), isPaused]).toEqual(['paused', true]);
     release('bob');
     expect(await check(single)).toBe('allowed');
+  });
+});
+
+describe('log lines about held removals', () => {
+  it('are 10 a minute for a namespace with 500 tokens, then a number, and those of another namespace follow', () => {
+    const hold = (namespace: string) => limits.logHeld(aToken().withMetadata({ namespace }).build(), 'RemovalDelayed');
+    for (let index = 0; index < 500; index++) hold('crowd');
+    hold('team-a');
+    clock.advance(60_000);
+    expect(lines.filter(({ msg }) => msg === 'removal held')).toHaveLength(11);
+    expect(lines.at(-1)).toMatchObject({ msg: 'further held removals suppressed', namespace: 'crowd', suppressed: 490 });
+    limits.close();
+    expect(clock.pending).toBe(0);
   });
 });
