@@ -1,10 +1,10 @@
 // The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
 
 import { defer, finalize, type Observable, takeUntil } from 'rxjs';
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ManagedTokens } from '../../api/resources.ts';
 import { giveUpAt } from '../../domain/plan-token.ts';
 import { latestRetryAt } from '../../domain/rotation.ts';
+import type { StoredToken } from '../../domain/token-spec.ts';
 import type { ClusterClients } from '../../issuers/cluster-clients.ts';
 import { CONNECTIONS } from '../../issuers/target.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -25,6 +25,7 @@ import { TokenMemory } from './memory.ts';
 import { expiresAt, laneOf, namespaceOf, placeOf } from './place.ts';
 import { bytesOf } from './reduce-token.ts';
 import { RemovalLimits } from './removal-limits.ts';
+import { BYTES_PER_NAMESPACE } from './token-bytes.ts';
 import { wakes } from './triggers.ts';
 import { withinBudget } from './within-budget.ts';
 
@@ -53,9 +54,8 @@ const CONCURRENCY = 512;
 /** One slot per connection for a single namespace, and two more that it leaves to others. A cluster that hangs holds no more slots. */
 const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
 const TENANT_SHARE = 8;
-/** Shares that are reported when they are exceeded: an eighth of the slots, and of the memory about thirty thousand ManagedTokens. */
+/** Slots of a namespace that are reported when they are exceeded; `TENANT_SHARE` is what limits them. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
-const BYTES_PER_NAMESPACE = 64 << 20;
 /** Retries that one namespace may make at a cluster; a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 
@@ -115,11 +115,12 @@ function overSlots(held: Iterable<readonly [tenant: string, slots: number]>): re
   return [...held].filter(([, slots]) => slots > SLOTS_PER_NAMESPACE).map(([namespace]) => [namespace, 'slots']);
 }
 
-function overBytes(tokens: readonly ManagedToken[]): readonly Excess[] {
+/** Returns the namespaces of which only stubs are kept, or that are over their share with small ManagedTokens alone. */
+function overBytes(tokens: readonly StoredToken[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const token of tokens) {
     const { namespace = '' } = token.metadata;
-    bytes.set(namespace, (bytes.get(namespace) ?? 0) + bytesOf(token));
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (token.isOverBudget ? Infinity : bytesOf(token)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
 }

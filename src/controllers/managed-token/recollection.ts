@@ -4,6 +4,7 @@ import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.g
 import { MAX_ANCHORS } from '../../domain/anchors.ts';
 import type { StoredSecret, Verdict } from '../../domain/token-observation.ts';
 import type { TokenFailure } from '../../domain/token-plan.ts';
+import type { StoredToken } from '../../domain/token-spec.ts';
 import type { Clock } from '../../std/clock.ts';
 import { OwnWrite } from './own-write.ts';
 import { Pauses } from './pauses.ts';
@@ -124,9 +125,9 @@ export class Recollection {
   }
 
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
-  wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
+  wroteToken(answer: ManagedToken, before: StoredToken, now: number): ManagedToken {
     if (answer.metadata.uid !== before.metadata.uid) return before;
-    const token = reduceToken(answer);
+    const token = reduceToken(answer, before);
     this.token.wrote(token, before, now);
     return token;
   }
