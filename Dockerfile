@@ -13,7 +13,6 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build \
- && rm -r dist/apiserver dist/dev dist/dev.js \
  && mv node_modules/@kubernetes/client-node client-node \
  && npm pkg delete 'dependencies.@kubernetes/client-node' \
  && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \

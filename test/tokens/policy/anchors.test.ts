@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { Annotation } from '../../../src/api/names.ts';
+import { anchorsOf, formerAnchors, hasRoom, replacedAnchor, unlistedAnchor, withWantedAnchor } from '../../../src/tokens/policy/anchors.ts';
+import { parseRecord } from '../../../src/tokens/policy/record.ts';
+import { aCluster, aToken } from '../../support/builders.ts';
+
+const REGISTRATION = { clusterUID: aCluster().metadata.uid ?? '', credential: '' };
+const HERE = { cluster: 'prod-eu', namespace: 'deploy', ...REGISTRATION };
+const THERE = { cluster: 'prod-us', namespace: 'other', ...REGISTRATION };
+const revocable = aToken().with({ revocation: 'BoundSecret' });
+const listed = (...anchors: readonly unknown[]) => revocable.withStatus({ anchors: anchors as (typeof HERE)[] }).build();
+const many = Array.from({ length: 40 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}`, ...REGISTRATION }));
+
+describe('anchorsOf', () => {
+  it('ignores annotations and finalizers, which tenants write', () => {
+    const forged = revocable
+      .withMetadata({ finalizers: ['tokens.purser.dev/anchor'] })
+      .annotated('tokens.purser.dev/anchors', 'prod-us/other');
+    expect(anchorsOf(forged.build())).toEqual([]);
+  });
+
+  it('returns each valid place once', () => {
+    expect(anchorsOf(listed(THERE, HERE, THERE))).toEqual([THERE, HERE]);
+  });
+
+  it.each(['', '..', 'A', 'a/b', 'x'.repeat(64)])('skips a place with the namespace %j', (namespace) => {
+    expect(anchorsOf(listed({ ...THERE, namespace }, HERE))).toEqual([HERE]);
+  });
+
+  it('returns at most 16 places', () => {
+    expect(anchorsOf(listed(...many))).toHaveLength(16);
+  });
+});
+
+describe('formerAnchors', () => {
+  it('returns the listed places other than that of the spec', () => {
+    expect(formerAnchors(listed(THERE, HERE))).toEqual([THERE]);
+  });
+
+  it('returns every listed place of a token without revocation', () => {
+    expect(
+      formerAnchors(
+        aToken()
+          .withStatus({ anchors: [THERE, HERE] })
+          .build(),
+      ),
+    ).toEqual([THERE, HERE]);
+  });
+});
+
+describe('withWantedAnchor', () => {
+  it('keeps the list once it has the place of the spec', () => {
+    expect(withWantedAnchor(listed(THERE, HERE), aCluster())).toEqual([THERE, HERE]);
+  });
+
+  it('adds the place of the spec to the listed ones', () => {
+    expect(withWantedAnchor(listed(THERE), aCluster())).toEqual([THERE, HERE]);
+  });
+
+  it('lists the place of the spec with the Cluster that replaced another one', () => {
+    expect(withWantedAnchor(listed(HERE, THERE), aCluster('another'))).toEqual([THERE, { ...HERE, clusterUID: 'another' }]);
+  });
+});
+
+describe('hasRoom', () => {
+  it.each([
+    ['15 other places', many.slice(0, 15), true],
+    ['15 other places and that of the spec', [...many.slice(0, 15), HERE], true],
+    ['16 other places', many.slice(0, 16), false],
+  ])('is decided for a list with %s', (_, places, expected) => {
+    expect(hasRoom(listed(...places))).toBe(expected);
+  });
+});
+
+describe('replacedAnchor', () => {
+  const { spec, ...cluster } = aCluster();
+  const otherCredential = {
+    ...cluster,
+    spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace: 'a', name: 'b' } } },
+  };
+
+  it.each([
+    ['the Cluster of the list', aCluster(), undefined],
+    ['a Cluster that was re-created', aCluster('another'), HERE],
+    ['a Cluster that refers to another credential', otherCredential, HERE],
+  ])('compares the place of the spec with %s', (_, each, expected) => {
+    expect(replacedAnchor(listed(THERE, HERE), each)).toEqual(expected);
+  });
+});
+
+describe('unlistedAnchor', () => {
+  const uid = aToken().build().metadata.uid ?? '';
+  const record = (cluster: string, name = `purser-${uid}`) =>
+    parseRecord({
+      [Annotation.issuedAt]: '2026-01-01T00:00:00Z',
+      [Annotation.expiresAt]: '2026-01-01T01:00:00Z',
+      [Annotation.issuedFor]: JSON.stringify({
+        cluster,
+        clusterUID: '',
+        credential: '',
+        subject: 'system:serviceaccount:deploy:deployer',
+        accountUID: '',
+        audiences: ['api'],
+        boundTo: `Secret/${name}/anchor-uid`,
+      }),
+    });
+
+  it('returns the place that only the record of the Secret names', () => {
+    expect(unlistedAnchor(listed(THERE), record('prod-eu'))).toEqual({ cluster: 'prod-eu', namespace: 'deploy' });
+  });
+
+  it.each([
+    ['a listed place', record('prod-eu')],
+    ['the anchor of another object', record('prod-us', 'purser-other')],
+    ['a cluster whose name is invalid', record('../x')],
+    ['no record', undefined],
+  ])('returns undefined for %s', (_, each) => {
+    expect(unlistedAnchor(listed(HERE), each)).toBeUndefined();
+  });
+});
