@@ -13,7 +13,7 @@ export default {
     {
       ...common,
       displayName: 'unit',
-      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
       testPathIgnorePatterns: ['<rootDir>/test/real/'],
       globals: { testServer: 'embedded' },
     },

@@ -4,8 +4,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../src/api/managed-token.gen.ts';
 import { Annotation, Label, LabelValue, TokenSecretKey } from '../src/api/names.ts';
-import { outputTexts, TOKEN_KEYS } from '../src/domain/token-outputs.ts';
-import { openApi } from '../src/http/openapi.ts';
+import { openApi } from '../src/facade/openapi.ts';
+import { outputTexts, TOKEN_KEYS } from '../src/tokens/outputs/outputs.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
 const REFERENCE = new URL('api.md', import.meta.url);

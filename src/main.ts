@@ -1,6 +1,9 @@
 // The process of Purser on a cluster: the one that KUBECONFIG names, or the one that its pod runs in.
 
-import { type App, startApp } from './app.ts';
+import { type App, startApp } from './app/app.ts';
+import { printedText } from './cli/print.ts';
+import { type Running, runProgram } from './cli/program.ts';
+import { prepareReadyFile } from './cli/ready-file.ts';
 import { checkCertificateFiles } from './config/certificate-files.ts';
 import { type Config, parseConfig } from './config/config.ts';
 import { checkEnvironment } from './config/environment.ts';
@@ -9,9 +12,6 @@ import { explainedPort } from './config/ports.ts';
 import { StartError } from './config/start-error.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { ownAddressTowards } from './kube/own-address.ts';
-import { printedText } from './print.ts';
-import { type Running, runProgram } from './program.ts';
-import { prepareReadyFile } from './ready-file.ts';
 import { systemClock } from './std/clock.ts';
 import { versionText } from './telemetry/build.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';

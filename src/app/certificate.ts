@@ -8,8 +8,8 @@ import {
   type ServingCertificate,
   selfMadeCertificate,
   toldOnce,
-} from '../http/certificate.ts';
-import { hubCertificate, serviceNames } from '../http/serving-certificate.ts';
+} from '../facade/certificate.ts';
+import { hubCertificate, serviceNames } from '../facade/serving-certificate.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Clock } from '../std/clock.ts';

@@ -1,17 +1,17 @@
 // What every replica serves to callers, whether it leads or not.
 
 import { Subscription } from 'rxjs';
-import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
-import type { ReviewLimit } from '../http/admission/review-limit.ts';
-import { watchLimits } from '../http/admission/watch-limits.ts';
-import type { CertificateSource } from '../http/certificate.ts';
-import { clusterRoutes, createClusterEndpoints } from '../http/clusters/endpoints.ts';
-import { createFacade } from '../http/facade.ts';
-import type { ClusterClients } from '../issuers/cluster-clients.ts';
-import { registeredCluster } from '../issuers/registered-cluster.ts';
+import type { ReviewLimit } from '../facade/admission/review-limit.ts';
+import { watchLimits } from '../facade/admission/watch-limits.ts';
+import type { CertificateSource } from '../facade/certificate.ts';
+import { clusterRoutes, createClusterEndpoints } from '../facade/clusters/endpoints.ts';
+import { createFacade } from '../facade/facade.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
+import { registeredCluster } from '../targets/registered-cluster.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { TokenInformers } from '../tokens/hub-view.ts';
 import { untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 

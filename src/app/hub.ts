@@ -2,16 +2,16 @@
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { Clusters, ManagedTokens } from '../api/resources.ts';
-import { hasReason } from '../api/status.ts';
-import type { TokenInformers } from '../controllers/managed-token/hub-view.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { untilServed } from '../kube/served.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retried } from '../std/retried.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { TokenInformers } from '../tokens/hub-view.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
 /** Without its custom resources Purser has nothing to do; they may come at any time. */

@@ -1,11 +1,11 @@
 // How the process is looked at from outside: its health, and its metrics.
 
-import type { ReviewLimit } from '../http/admission/review-limit.ts';
-import { Authenticator } from '../http/authenticate.ts';
-import type { CertificateSource } from '../http/certificate.ts';
-import type { Check, Health } from '../http/operations/health.ts';
-import { listenForOperations, type Operations } from '../http/operations/listener.ts';
-import { metricsAccess } from '../http/operations/metrics-access.ts';
+import type { ReviewLimit } from '../facade/admission/review-limit.ts';
+import { Authenticator } from '../facade/authenticate.ts';
+import type { CertificateSource } from '../facade/certificate.ts';
+import type { Check, Health } from '../facade/operations/health.ts';
+import { listenForOperations, type Operations } from '../facade/operations/listener.ts';
+import { metricsAccess } from '../facade/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -1,7 +1,7 @@
 // What Purser is told when it is put together.
 
 import type { Config } from '../config/config.ts';
-import type { ServingCertificate } from '../http/certificate.ts';
+import type { ServingCertificate } from '../facade/certificate.ts';
 import type { Env } from '../kube/exec-credential.ts';
 import type { KubeConfigSource } from '../kube/kube-config.ts';
 import type { Clock } from '../std/clock.ts';

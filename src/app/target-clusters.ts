@@ -2,9 +2,9 @@
 
 import { Subscription } from 'rxjs';
 import type { Cluster } from '../api/cluster.gen.ts';
-import type { ClusterClients } from '../issuers/cluster-clients.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Component } from '../runtime/lifecycle.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
 
 /** Ends the connections to Clusters that are deleted, whether this process leads or not, and to all of them at the end. */
 export function targetClusters(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {

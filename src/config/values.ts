@@ -1,6 +1,6 @@
 // How the text of an option becomes a value. Each reader throws a ValueError that says what the text must be.
 
-import { dns1123LabelProblems, dns1123SubdomainProblems } from '../domain/names.ts';
+import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
 
 /** Reads the text of an option. */

@@ -2,7 +2,7 @@
 // refuses and TransportError when there is no answer; never retries a write.
 
 import { type ApiObject, type Resource, ServiceAccounts } from '../api/resources.ts';
-import { StatusError } from '../api/status.ts';
+import { StatusError } from '../kubernetes/status.ts';
 import type { CallOptions, DeleteOptions, ListOptions, Page, Patch, Selection, WatchOptions, WriteOptions } from './calls.ts';
 import { joined, pageOf, typed } from './page.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';

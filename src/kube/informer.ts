@@ -2,7 +2,7 @@
 
 import { BehaviorSubject, defer, distinctUntilChanged, finalize, mergeMap, Observable, retry, Subject, share } from 'rxjs';
 import type { ApiObject, Resource } from '../api/resources.ts';
-import { retryAfterMs } from '../api/retry-after.ts';
+import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';

@@ -1,7 +1,7 @@
 // The Lease object of an election: who holds it, as far as we have seen, and how it is taken, renewed and given back.
 
 import { type Lease, Leases } from '../api/resources.ts';
-import { hasReason } from '../api/status.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { rfc3339Micro } from '../std/timestamp.ts';
 import type { KubeClient } from './client.ts';

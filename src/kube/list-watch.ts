@@ -5,7 +5,7 @@
 //        └──────────────────────── 410 Expired ◀───────────────────────────┘
 
 import type { ApiObject, Resource } from '../api/resources.ts';
-import { StatusError } from '../api/status.ts';
+import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Selection } from './calls.ts';
 import { isExpired, type KubeClient } from './client.ts';

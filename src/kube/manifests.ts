@@ -13,7 +13,7 @@ import {
   type Resource,
   ServiceAccounts,
 } from '../api/resources.ts';
-import { hasReason } from '../api/status.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import type { KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
 

@@ -2,7 +2,7 @@
 // fails. Written as core/v1, whose count and last time `describe` and `get events` both show.
 
 import { type ApiObject, Events } from '../api/resources.ts';
-import { hasReason } from '../api/status.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { Recent } from '../std/recent.ts';
 import { rfc3339 } from '../std/timestamp.ts';

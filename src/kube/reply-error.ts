@@ -1,7 +1,7 @@
 // Failed answers as StatusErrors. What servers write is not trusted: reasons outside the known set, tokens and endless
 // texts do not get through.
 
-import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../api/status.ts';
+import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../kubernetes/status.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import type { Reply, ReplyHeaders } from './reply.ts';
 

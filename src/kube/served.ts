@@ -1,7 +1,7 @@
 // Whether an API server serves the kinds that we need. Asks discovery, which everybody may read.
 
 import type { Resource } from '../api/resources.ts';
-import { hasReason } from '../api/status.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { retried } from '../std/retried.ts';
 import type { KubeClient } from './client.ts';

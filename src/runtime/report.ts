@@ -1,8 +1,8 @@
 // Outcomes as log lines and metrics. Neither shows the contents of objects.
 
 import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
-import { StatusError } from '../api/status.ts';
 import { TransportError } from '../kube/transport-error.ts';
+import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';

@@ -1,8 +1,8 @@
 // What becomes of a failed run: when the key is looked at again, if at all, and how much is made of it.
 
 import type { Resource } from '../api/resources.ts';
-import { retryAfterMs } from '../api/retry-after.ts';
-import { hasReason } from '../api/status.ts';
+import { retryAfterMs } from '../kubernetes/retry-after.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import { doubledMs } from '../std/backoff.ts';
 
 /**

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Reason } from '../api/reasons.ts';
-import type { StatusReason } from '../api/status.ts';
+import type { StatusReason } from '../kubernetes/status.ts';
 import { ClusterCounter, UNREGISTERED } from './cluster-counter.ts';
 import { declareMetrics } from './declared.ts';
 import { exposition, type Family } from './exposition.ts';

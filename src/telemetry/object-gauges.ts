@@ -4,7 +4,7 @@
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ClusterConditionType, TokenConditionType } from '../api/names.ts';
-import { instantOf } from '../domain/instant.ts';
+import { instantOf } from '../std/instant.ts';
 import { UNREGISTERED } from './cluster-counter.ts';
 import { type Family, type Labels, sample } from './exposition.ts';
 

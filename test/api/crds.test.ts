@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Schema } from '../../src/apimachinery/schema/schema.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { definitions, partsOf, rulesOf, schemaOf, violations } from './custom-resource.ts';
 import { type Case, clusters, managedTokens } from './custom-resource-cases.ts';
 

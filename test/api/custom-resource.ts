@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Environment } from '@marcbachmann/cel-js';
 import { parse } from 'yaml';
-import type { Schema, ValidationRule } from '../../src/apimachinery/schema/schema.ts';
+import type { Schema, ValidationRule } from '../../src/kubernetes/schema/schema.ts';
 
 export interface Definition {
   readonly metadata: { readonly name: string };

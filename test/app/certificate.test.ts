@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { servingCertificate, untilFound, withoutWaiting } from '../../src/app/certificate.ts';
-import type { CertificateSource } from '../../src/http/certificate.ts';
+import type { CertificateSource } from '../../src/facade/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';

@@ -1,13 +1,13 @@
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect, it } from '@jest/globals';
 import { Leases, Secrets } from '../../src/api/resources.ts';
-import { startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app/app.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { ClusterWorld, healthy } from '../controllers/cluster-status/cluster-world.ts';
-import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts';
+import { ClusterWorld, healthy } from '../clusters/cluster-world.ts';
 import { appSettings } from '../support/app-settings.ts';
+import { base64, CREDENTIALS } from '../tokens/token-world.ts';
 
 const SETTINGS = appSettings({ namespace: CREDENTIALS, components: ['controller'] });
 

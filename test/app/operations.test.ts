@@ -2,15 +2,15 @@
 
 import { expect, it } from '@jest/globals';
 import { CustomResourceDefinitions, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { type App, startApp } from '../../src/app.ts';
+import { type App, startApp } from '../../src/app/app.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { eventually } from '../contract/eventually.ts';
-import { base64, CREDENTIALS, TestServer } from '../controllers/managed-token/token-world.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { freePorts } from '../support/ports.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { base64, CREDENTIALS, TestServer } from '../tokens/token-world.ts';
 
 const CERTIFICATE = 'facade-tls';
 

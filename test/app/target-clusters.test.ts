@@ -5,21 +5,21 @@ import { afterEach, expect, it } from '@jest/globals';
 import { Subject } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters } from '../../src/api/resources.ts';
+import { startApp } from '../../src/app/app.ts';
 import { targetClusters } from '../../src/app/target-clusters.ts';
-import { startApp } from '../../src/app.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { ClusterWorld } from '../controllers/cluster-status/cluster-world.ts';
-import { base64, CREDENTIALS } from '../controllers/managed-token/token-world.ts';
-import { IssuerWorld } from '../issuers/issuer-world.ts';
-import { registered } from '../issuers/registration.ts';
-import { authority, grants, withIdentity } from '../issuers/wire-target.ts';
+import { ClusterWorld } from '../clusters/cluster-world.ts';
 import { eventually } from '../kube/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { silentLog } from '../support/silent-log.ts';
 import type { WireReply } from '../support/wire-server.ts';
+import { IssuerWorld } from '../targets/issuer-world.ts';
+import { registered } from '../targets/registration.ts';
+import { authority, grants, withIdentity } from '../targets/wire-target.ts';
+import { base64, CREDENTIALS } from '../tokens/token-world.ts';
 
 const SETTINGS = appSettings({ namespace: CREDENTIALS, components: ['facade'] });
 

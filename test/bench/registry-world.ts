@@ -1,8 +1,8 @@
 // A real hub with many Clusters, Alice, who sees some of them, and a façade before it.
 
+import type { User } from '../../apiserver/access/user.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import type { User } from '../../src/apiserver/access/user.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { TEST_USERS } from '../support/users.ts';

@@ -4,9 +4,8 @@ import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
 import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import { clusterRoutes, createClusterEndpoints } from '../../src/http/clusters/endpoints.ts';
-import { createFacade } from '../../src/http/facade.ts';
-import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import { clusterRoutes, createClusterEndpoints } from '../../src/facade/clusters/endpoints.ts';
+import { createFacade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
@@ -15,9 +14,10 @@ import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
-import { settings as targetSettings } from '../issuers/registration.ts';
+import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { settings as targetSettings } from '../targets/registration.ts';
 import type { ContractServer } from './server.ts';
 
 /** A façade as its tests see it: a server like any other, and a client of the hub behind it. */

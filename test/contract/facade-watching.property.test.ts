@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import { hasReason } from '../../src/api/status.ts';
+import { hasReason } from '../../src/kubernetes/status.ts';
 import { type ClusterFacade, clusterFacade } from './cluster-facade.ts';
 import { eventually } from './eventually.ts';
 import { contractServer } from './server.ts';

@@ -2,16 +2,16 @@
 
 import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
-import { createFacade, type Facade } from '../../src/http/facade.ts';
-import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import { createFacade, type Facade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { aCredential, base64, registered, settings } from '../issuers/registration.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { aCredential, base64, registered, settings } from '../targets/registration.ts';
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
 import { create, isAllowed } from './world.ts';

@@ -81,7 +81,7 @@ async function startReal(options: ContractServerOptions): Promise<Started> {
 
 async function startEmbedded(issuer: string): Promise<Started> {
   // Loaded here, so that a fault of the embedded server cannot hide what the real one does.
-  const { startApiServer } = await import('../../src/apiserver/server.ts');
+  const { startApiServer } = await import('../../apiserver/server.ts');
   const folder = await mkdtemp(join(tmpdir(), 'purser-embedded-'));
   const faults: unknown[] = [];
   const start = (port: number) => startApiServer({ folder, port, issuer, tokens: TEST_USERS, report: (error) => faults.push(error) });

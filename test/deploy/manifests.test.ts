@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { schemaWithOptions } from '../../deploy/generate-schema.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { METADATA } from '../../src/issuers/dial-policy.ts';
+import { METADATA } from '../../src/targets/dial-policy.ts';
 import { readText } from '../support/repository.ts';
 
 interface Role {

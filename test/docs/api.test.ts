@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiReference } from '../../docs/generate-api.ts';
-import { clusterRoutes } from '../../src/http/clusters/endpoints.ts';
-import { openApi } from '../../src/http/openapi.ts';
+import { clusterRoutes } from '../../src/facade/clusters/endpoints.ts';
+import { openApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
 describe('docs/api.md', () => {

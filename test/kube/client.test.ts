@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ConfigMaps, Namespaces } from '../../src/api/resources.ts';
-import { StatusError } from '../../src/api/status.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
+import { StatusError } from '../../src/kubernetes/status.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler } from '../support/wire-server.ts';
 import { ScriptedCollection } from './scripted-collection.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
-import { notFound, serviceUnavailable } from '../../src/api/status.ts';
 import { untilServed } from '../../src/kube/served.ts';
+import { notFound, serviceUnavailable } from '../../src/kubernetes/status.ts';
 import { FakeClock } from '../support/clock.ts';
 import { turn } from './eventually.ts';
 

@@ -3,22 +3,22 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { signToken } from '../../apiserver/access/json-web-token.ts';
+import { parseSigningKey } from '../../apiserver/access/signing-key.ts';
 import { Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
-import { signToken } from '../../src/apiserver/access/json-web-token.ts';
-import { parseSigningKey } from '../../src/apiserver/access/signing-key.ts';
-import { createFacade, type Facade } from '../../src/http/facade.ts';
-import { ClusterClients } from '../../src/issuers/cluster-clients.ts';
+import { createFacade, type Facade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { aCredential, registered, settings } from '../issuers/registration.ts';
 import { newFolder } from '../support/folders.ts';
 import { createTokenBinary, kubeBinaries } from '../support/kube-binaries.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { run } from '../support/run.ts';
+import { aCredential, registered, settings } from '../targets/registration.ts';
 
 const ISSUER = 'https://hub.test';
 const authority = createAuthority(Date.now());

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startApiServer } from '../../src/apiserver/server.ts';
+import { startApiServer } from '../../apiserver/server.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { type RunResult, run } from '../support/run.ts';

@@ -15,14 +15,14 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../../src/api/resources.ts';
-import { hasReason } from '../../src/api/status.ts';
-import { type App, startApp } from '../../src/app.ts';
+import { type App, startApp } from '../../src/app/app.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
 import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
+import { hasReason } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';

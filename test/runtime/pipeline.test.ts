@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BehaviorSubject, filter, merge, mergeMap, takeUntil } from 'rxjs';
 import { type ApiObject, ManagedTokens } from '../../src/api/resources.ts';
-import { latestRetryAt } from '../../src/domain/rotation.ts';
 import { runController } from '../../src/runtime/controller.ts';
 import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
 import { Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
@@ -12,6 +11,7 @@ import { report } from '../../src/runtime/report.ts';
 import { planRetry } from '../../src/runtime/retry-policy.ts';
 import { dueNow, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { latestRetryAt } from '../../src/tokens/policy/rotation.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { HandInformer } from './hand-informer.ts';

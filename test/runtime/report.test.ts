@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { from, Subject } from 'rxjs';
-import { conflict, statusError, unclassified } from '../../src/api/status.ts';
-import { IssueError } from '../../src/issuers/issue-error.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { conflict, statusError, unclassified } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { failureReason, type RunReport, report } from '../../src/runtime/report.ts';
 import type { FailureClass } from '../../src/runtime/retry-policy.ts';
+import { IssueError } from '../../src/targets/issue-error.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { FakeClock } from '../support/clock.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ManagedTokens } from '../../src/api/resources.ts';
-import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/api/status.ts';
-import { IssueError } from '../../src/issuers/issue-error.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
 import { type Failure, planRetry, type RetryTerms } from '../../src/runtime/retry-policy.ts';
+import { IssueError } from '../../src/targets/issue-error.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const tokens = { group: 'tokens.purser.dev', name: 'managedtokens' };

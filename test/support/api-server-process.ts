@@ -1,7 +1,7 @@
 // The embedded API server as a process of its own, for tests that kill it: `node api-server-process.ts FOLDER`.
 // Tells its parent where it listens, and lives as long as its standard input.
 
-import { startApiServer } from '../../src/apiserver/server.ts';
+import { startApiServer } from '../../apiserver/server.ts';
 import { TEST_USERS } from './users.ts';
 
 const [folder = ''] = process.argv.slice(2);

@@ -1,20 +1,20 @@
 // The API server's inside without its socket: a store in memory, a clock in the test's hand, and all upkeep running.
 
-import type { KubeObject } from '../../src/apimachinery/object.ts';
-import type { DeleteOptions } from '../../src/apimachinery/wire/options.ts';
-import { bootstrapPolicy } from '../../src/apiserver/access/bootstrap-policy.ts';
-import { generateSigningKey, parseSigningKey } from '../../src/apiserver/access/signing-key.ts';
-import { createApi } from '../../src/apiserver/api.ts';
-import type { AccessApi } from '../../src/apiserver/endpoints/review.ts';
-import { bootstrapNamespaces } from '../../src/apiserver/kinds/built-in.ts';
-import type { Journal, JournalEntry } from '../../src/apiserver/storage/journal.ts';
-import { ObjectStore } from '../../src/apiserver/storage/object-store.ts';
-import { startUpkeep } from '../../src/apiserver/upkeep/start.ts';
-import { systemWriter } from '../../src/apiserver/upkeep/upkeep.ts';
-import type { Target } from '../../src/apiserver/verbs/api.ts';
-import { createObject } from '../../src/apiserver/verbs/create.ts';
-import { deleteObject } from '../../src/apiserver/verbs/delete.ts';
-import { updateObject } from '../../src/apiserver/verbs/update.ts';
+import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
+import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
+import { createApi } from '../../apiserver/api.ts';
+import type { AccessApi } from '../../apiserver/endpoints/review.ts';
+import { bootstrapNamespaces } from '../../apiserver/kinds/built-in.ts';
+import type { Journal, JournalEntry } from '../../apiserver/storage/journal.ts';
+import { ObjectStore } from '../../apiserver/storage/object-store.ts';
+import { startUpkeep } from '../../apiserver/upkeep/start.ts';
+import { systemWriter } from '../../apiserver/upkeep/upkeep.ts';
+import type { Target } from '../../apiserver/verbs/api.ts';
+import { createObject } from '../../apiserver/verbs/create.ts';
+import { deleteObject } from '../../apiserver/verbs/delete.ts';
+import { updateObject } from '../../apiserver/verbs/update.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
 import { FakeClock } from './clock.ts';
 import { TEST_USERS } from './users.ts';
 

@@ -5,14 +5,14 @@ import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Secret } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
-import type { Grant } from '../../src/domain/grant.ts';
-import { tokenClaims } from '../../src/domain/token-claims.ts';
-import type { StoredSecret, TokenObservation } from '../../src/domain/token-observation.ts';
-import { type OutputTarget, outputsText, outputTarget, outputTexts } from '../../src/domain/token-outputs.ts';
-import { parseRecord, recordOf, type TokenRecord } from '../../src/domain/token-record.ts';
-import { desiredSecret } from '../../src/domain/token-secret.ts';
 import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
+import type { Grant } from '../../src/targets/policy/grant.ts';
+import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
+import { type OutputTarget, outputsText, outputTarget, outputTexts } from '../../src/tokens/outputs/outputs.ts';
+import type { StoredSecret, TokenObservation } from '../../src/tokens/policy/observation.ts';
+import { parseRecord, recordOf, type TokenRecord } from '../../src/tokens/policy/record.ts';
+import { desiredSecret } from '../../src/tokens/policy/secret.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
 

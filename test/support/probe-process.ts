@@ -1,10 +1,10 @@
 // Probes clusters all at once, as a process of its own that tests give little room: `node probe-process.ts`.
 // Its parent tells where they are; it answers with what went wrong at each of them.
 
-import { probe } from '../../src/controllers/cluster-status/probe.ts';
-import { createTarget } from '../../src/issuers/create-target.ts';
+import { probe } from '../../src/clusters/probe.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { registered, settings } from '../issuers/registration.ts';
+import { createTarget } from '../../src/targets/create-target.ts';
+import { registered, settings } from '../targets/registration.ts';
 
 interface Clusters {
   readonly urls: readonly string[];

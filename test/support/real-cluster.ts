@@ -6,8 +6,8 @@ import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateSigningKey } from '../../src/apiserver/access/signing-key.ts';
-import type { User } from '../../src/apiserver/access/user.ts';
+import { generateSigningKey } from '../../apiserver/access/signing-key.ts';
+import type { User } from '../../apiserver/access/user.ts';
 import {
   type Certificate,
   createAuthority,

@@ -1,6 +1,6 @@
 // The people of the tests, and the static tokens by which a server knows them.
 
-import type { User } from '../../src/apiserver/access/user.ts';
+import type { User } from '../../apiserver/access/user.ts';
 
 /** An administrator, and two users without rights of their own. */
 export const TEST_USERS: ReadonlyMap<string, User> = new Map([

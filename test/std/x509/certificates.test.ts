@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect as connectSocket } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
-import { type ClientCertificate, clientCertificateOf } from '../../../src/apiserver/access/client-certificate.ts';
+import { type ClientCertificate, clientCertificateOf } from '../../../apiserver/access/client-certificate.ts';
 import {
   type Certificate,
   createAuthority,

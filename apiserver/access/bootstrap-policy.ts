@@ -1,0 +1,113 @@
+// The roles and bindings that a new cluster starts with, as far as they are about what this server serves.
+
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { PolicyRule } from '../../src/kubernetes/rbac.ts';
+import { RBAC_GROUP } from './policy.ts';
+
+const API_VERSION = `${RBAC_GROUP}/v1`;
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
+const READ_AND_WRITE = [...WRITE, ...READ].sort();
+const HEALTH = ['/healthz', '/livez', '/readyz'];
+const VERSION = ['/version', '/version/'];
+
+/** ClusterRoles and ClusterRoleBindings to create where they are missing. The rules of aggregated roles are for upkeep to fill in. */
+export function bootstrapPolicy(): readonly KubeObject[] {
+  return [
+    clusterRole('cluster-admin', [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+    ]),
+    aggregatedRole('admin'),
+    aggregatedRole('edit', 'admin'),
+    aggregatedRole('view', 'edit'),
+    clusterRole('system:aggregate-to-admin', ADMIN_RULES, 'admin'),
+    clusterRole('system:aggregate-to-edit', EDIT_RULES, 'edit'),
+    clusterRole('system:aggregate-to-view', VIEW_RULES, 'view'),
+    clusterRole('system:auth-delegator', [
+      { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'] },
+      { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'] },
+    ]),
+    clusterRole('system:basic-user', [
+      { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] },
+      { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+    ]),
+    clusterRole('system:discovery', [
+      readPaths('/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', ...VERSION),
+    ]),
+    clusterRole('system:monitoring', [readPaths(...[...HEALTH, ...HEALTH.map((path) => `${path}/*`), '/metrics'].sort())]),
+    clusterRole('system:public-info-viewer', [readPaths(...HEALTH, ...VERSION)]),
+    clusterRole('system:service-account-issuer-discovery', [
+      readPaths('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks', '/openid/v1/jwks/'),
+    ]),
+    clusterRoleBinding('cluster-admin', 'system:masters'),
+    clusterRoleBinding('system:basic-user', 'system:authenticated'),
+    clusterRoleBinding('system:discovery', 'system:authenticated'),
+    clusterRoleBinding('system:monitoring', 'system:monitoring'),
+    clusterRoleBinding('system:public-info-viewer', 'system:authenticated', 'system:unauthenticated'),
+    clusterRoleBinding('system:service-account-issuer-discovery', 'system:serviceaccounts'),
+  ];
+}
+
+const ADMIN_RULES: readonly PolicyRule[] = [
+  { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['localsubjectaccessreviews'] },
+  { verbs: READ_AND_WRITE, apiGroups: [RBAC_GROUP], resources: ['rolebindings', 'roles'] },
+];
+
+const EDIT_RULES: readonly PolicyRule[] = [
+  { verbs: READ, apiGroups: [''], resources: ['secrets'] },
+  { verbs: ['impersonate'], apiGroups: [''], resources: ['serviceaccounts'] },
+  { verbs: WRITE, apiGroups: [''], resources: ['configmaps', 'pods', 'secrets', 'serviceaccounts'] },
+  { verbs: ['create'], apiGroups: [''], resources: ['serviceaccounts/token'] },
+  { verbs: WRITE, apiGroups: ['', 'events.k8s.io'], resources: ['events'] },
+  { verbs: READ_AND_WRITE, apiGroups: ['coordination.k8s.io'], resources: ['leases'] },
+];
+
+const VIEW_RULES: readonly PolicyRule[] = [
+  { verbs: READ, apiGroups: [''], resources: ['configmaps', 'pods', 'serviceaccounts'] },
+  { verbs: READ, apiGroups: [''], resources: ['namespaces/status', 'pods/status'] },
+  { verbs: READ, apiGroups: [''], resources: ['namespaces'] },
+  { verbs: READ, apiGroups: ['', 'events.k8s.io'], resources: ['events'] },
+];
+
+function readPaths(...nonResourceURLs: readonly string[]): PolicyRule {
+  return { verbs: ['get'], nonResourceURLs };
+}
+
+/** A role; with `part`, one whose rules go into that aggregated role. */
+function clusterRole(name: string, rules: readonly PolicyRule[], part?: string): KubeObject {
+  return { apiVersion: API_VERSION, kind: 'ClusterRole', metadata: metadata(name, part), rules };
+}
+
+function aggregatedRole(name: string, part?: string): KubeObject {
+  const selector = { matchLabels: { [aggregationLabel(name)]: 'true' } };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'ClusterRole',
+    metadata: metadata(name, part),
+    aggregationRule: { clusterRoleSelectors: [selector] },
+  };
+}
+
+/** Binds the role of the same name to groups. */
+function clusterRoleBinding(name: string, ...groups: readonly string[]): KubeObject {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'ClusterRoleBinding',
+    metadata: metadata(name),
+    subjects: groups.map((group) => ({ kind: 'Group', apiGroup: RBAC_GROUP, name: group })),
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name },
+  };
+}
+
+function metadata(name: string, part?: string): KubeObject['metadata'] {
+  return {
+    name,
+    labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...(part !== undefined && { [aggregationLabel(part)]: 'true' }) },
+    annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
+  };
+}
+
+function aggregationLabel(role: string): string {
+  return `${RBAC_GROUP}/aggregate-to-${role}`;
+}

@@ -1,0 +1,84 @@
+// The world that all endpoints share.
+
+import { randomInt } from 'node:crypto';
+import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
+import { type Clock, sleep } from '../src/std/clock.ts';
+import { createEscalationCheck } from './access/escalation.ts';
+import { storedPolicy } from './access/policy.ts';
+import type { SigningKey } from './access/signing-key.ts';
+import type { User } from './access/user.ts';
+import type { AccessApi } from './endpoints/review.ts';
+import { builtInKinds } from './kinds/built-in.ts';
+import { customResourceDefinitionKind } from './kinds/definition/definition.ts';
+import { Registry } from './kinds/registry.ts';
+import { resourceOf } from './storage/kind-store.ts';
+import { EVERY, type ObjectStore } from './storage/object-store.ts';
+import { storedObjects } from './storage/stored-objects.ts';
+
+export interface ApiOptions {
+  readonly issuer: string;
+  readonly signingKey: SigningKey;
+  readonly tokens: ReadonlyMap<string, User>;
+  readonly clock: Clock;
+  /** Told of errors that nobody expected. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Characters of generated names: no vowels and nothing that looks like another, so that no words come out. */
+const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
+/** How long a list or watch waits for a revision that has not happened yet. */
+const REVISION_WAIT_MS = 3_000;
+
+export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock, report }: ApiOptions): AccessApi {
+  const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
+  const objects = storedObjects(store);
+  const policy = storedPolicy(objects);
+  const audiences = [issuer];
+  const startedAt = store.revision;
+  const servedSince = new Map<string, number>();
+  const attempt = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      report(error);
+    }
+  };
+  return {
+    now: () => clock.now(),
+    // What a timer throws would end the process.
+    wakeAt: (at, wake) => clock.wakeAt(at, () => attempt(wake)),
+    attempt,
+    store,
+    registry,
+    policy,
+    authenticators: {
+      staticTokens: tokens,
+      serviceAccounts: { issuers: [issuer], keys: [signingKey], audiences, objects },
+      audiences,
+      anonymous: true,
+    },
+    issuance: { issuer, key: signingKey, audiences, objects },
+    random: Math.random,
+    nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),
+    reached: (revision) => reached(store, clock, revision),
+    serve(group, plural, kinds) {
+      if (registry.versionsOf(group, plural).length === 0) servedSince.set(`${group}/${plural}`, store.revision);
+      registry.set(group, plural, kinds);
+    },
+    watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
+    checkEscalation: createEscalationCheck(policy),
+  };
+}
+
+async function reached(store: ObjectStore, clock: Clock, revision: number): Promise<void> {
+  const done = new AbortController();
+  const unsubscribe = store.subscribe(EVERY, (change) => {
+    if (change.revision >= revision) done.abort();
+  });
+  try {
+    await sleep(clock, REVISION_WAIT_MS, done.signal).catch(() => {});
+  } finally {
+    unsubscribe();
+  }
+  if (!done.signal.aborted) throw versionTooLarge(revision, store.revision);
+}

@@ -1,0 +1,134 @@
+// The folder of a local run: what one run leaves for the next, and files for people.
+// Each API server keeps what it stores in a folder of its own inside.
+
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { StartError } from '../../src/config/start-error.ts';
+import { isDraft, writePrivate } from '../../src/std/private-file.ts';
+
+/** What a run leaves for the next one. */
+export interface Memory {
+  /** Bearer tokens by server and user; made once. */
+  readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The last port of each target cluster. */
+  readonly ports: Readonly<Record<string, number>>;
+  /** Servers that have got their samples: what a person deletes of them stays deleted. */
+  readonly sampled: readonly string[];
+}
+
+/** A data folder of ours. */
+export class DataFolder {
+  readonly path: string;
+  #memory: Memory | undefined;
+
+  constructor(path: string, memory: Memory | undefined) {
+    this.path = path;
+    this.#memory = memory;
+  }
+
+  /** Whether nobody has marked the folder as ours yet. */
+  get isNew(): boolean {
+    return this.#memory === undefined;
+  }
+
+  get memory(): Memory {
+    return this.#memory ?? { tokens: {}, ports: {}, sampled: [] };
+  }
+
+  /** The path of a file or folder inside. */
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  /** Changes what is remembered; writes only if that is something new. */
+  async remember(change: Partial<Memory>): Promise<void> {
+    const memory = { ...this.memory, ...change };
+    if (isDeepStrictEqual(memory, this.#memory)) return;
+    await this.write(MEMORY, `${JSON.stringify({ format: FORMAT, ...memory }, null, 2)}\n`);
+    this.#memory = memory;
+  }
+
+  /** Writes a private file. */
+  async write(name: string, text: string): Promise<void> {
+    try {
+      await writePrivate(this.file(name), text);
+    } catch (error) {
+      throw unusable(this.path, error);
+    }
+  }
+}
+
+/** Opens a data folder and makes a missing one. Throws a StartError for a folder that is not ours, and leaves it untouched. */
+export async function openDataFolder(path: string): Promise<DataFolder> {
+  const folder = resolve(path);
+  try {
+    await makeFolder(folder);
+    const entries = (await readdir(folder)).filter((name) => !isDraft(name));
+    if (entries.includes(MEMORY))
+      return new DataFolder(folder, parseMemory(join(folder, MEMORY), await readFile(join(folder, MEMORY), 'utf8')));
+    if (entries.length > 0)
+      throw new StartError(`${folder} is not a data folder of Purser (it holds ${entries[0]}); choose another --data-dir`);
+    await chmod(folder, 0o700);
+    return new DataFolder(folder, undefined);
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+/** Node's own recursive mkdir never ends where a folder exists and takes no others, such as /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const make = () => mkdir(path, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await make();
+  }
+}
+
+const MEMORY = 'purser.json';
+const FORMAT = 1;
+
+function unusable(folder: string, error: unknown): StartError {
+  if (error instanceof StartError) return error;
+  return new StartError(`cannot use ${folder} (${(error as Error).message}); choose another --data-dir`, { cause: error });
+}
+
+function parseMemory(file: string, text: string): Memory {
+  const { format, ...memory } = parseRecord(text);
+  if (typeof format === 'number' && format !== FORMAT) {
+    throw new StartError(`${file} has format ${format}, and this version of Purser reads ${FORMAT}; choose another --data-dir`);
+  }
+  if (!isMemory(memory)) throw new StartError(`${file} is damaged and was left as it is; choose another --data-dir`);
+  return memory;
+}
+
+function parseRecord(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isMemory(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, unknown>> & Memory {
+  const { tokens, ports, sampled } = value;
+  const isText = (text: unknown) => typeof text === 'string' && text !== '';
+  return (
+    isRecord(tokens) &&
+    Object.values(tokens).every((users) => isRecord(users) && Object.values(users).every(isText)) &&
+    isRecord(ports) &&
+    Object.values(ports).every(Number.isInteger) &&
+    Array.isArray(sampled) &&
+    sampled.every(isText)
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,112 @@
+// A local run from start to stop: API servers for the hub and the targets, and Purser on the hub, talking over the wire.
+
+import { randomBytes } from 'node:crypto';
+import { startApp } from '../../src/app/app.ts';
+import type { Running } from '../../src/cli/program.ts';
+import { prepareReadyFile } from '../../src/cli/ready-file.ts';
+import { checkCertificateFiles } from '../../src/config/certificate-files.ts';
+import type { Config } from '../../src/config/config.ts';
+import { explainedPort } from '../../src/config/ports.ts';
+import { hasReason } from '../../src/kubernetes/status.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { retried } from '../../src/std/retried.ts';
+import type { Logger } from '../../src/telemetry/logger.ts';
+import { type Place, writeAccessFiles } from './access-files.ts';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './furnish.ts';
+import { adminClient, type LocalServer, startServers } from './servers.ts';
+import { HUB, tokensFor } from './users.ts';
+import { welcomeText } from './welcome.ts';
+
+export interface LocalRunOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Where the person is. */
+  readonly cwd: string;
+  readonly print: (text: string) => unknown;
+  readonly stopped: AbortSignal;
+}
+
+/** Starts everything, says when it serves, and returns how to stop it. When something fails, nothing is left running. */
+export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
+  await using closing = new AsyncDisposableStack();
+  await checkCertificateFiles(config);
+  const readyFile = await prepareReadyFile(config.readyFile);
+  const folder = await openDataFolder(config.dataDir);
+  const isFirstRun = folder.isNew;
+  const servers = await startRememberedServers(folder, config, log, closing);
+  stopped.throwIfAborted();
+  const hub = await writeAccessFiles(folder, servers.hub);
+  const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
+  const furnished = () => furnish(servers, folder, config, stopped);
+  await furnished().catch((error: unknown) => {
+    // A full disk refuses what this start would change; the last run left everything else.
+    if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
+    log.warn({ error }, 'local clusters not updated, retrying');
+    retried(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+  });
+
+  const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
+  const here = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };
+  const settings = { ...config, ...here, metricsAuth };
+  const { certificate: cert, key } = servers.hub.issueServing();
+  const facadeCertificate = { cert, key };
+  const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings, facadeCertificate });
+  closing.defer(() => app.stop());
+  stopped.addEventListener('abort', () => void app.stop());
+  const served = await app.ready.catch((error: unknown) => {
+    throw explainedPort(error, config);
+  });
+  closing.defer(() => readyFile.remove());
+  await readyFile.write({
+    ...summary(hub),
+    ...served,
+    clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])),
+  });
+  print(welcomeText({ hub, targets, facade: `${served.facade}/${config.facadePath}`, folder: folder.path, samples: config.samples, cwd }));
+  const running = closing.move();
+  return { stop: () => running.disposeAsync() };
+}
+
+interface Servers {
+  readonly hub: LocalServer;
+  readonly targets: readonly LocalServer[];
+}
+
+const LOOPBACK = '127.0.0.1';
+/** There is no other process that could do the rest. */
+const ALL: Config['components'] = ['controller', 'facade'];
+/** Ctrl-C ends a local run within two seconds. */
+const DRAIN_MS = 800;
+/** Owns the fields that a local run sets for itself. */
+const LOCAL_RUN = 'purser-local-run';
+/** Owns the fields of the samples, so that a person can go on with them as if they had been applied by hand. */
+const KUBECTL = 'kubectl';
+
+/** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
+async function startRememberedServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
+  const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
+  const tokens = tokensFor([HUB, ...targetNames], folder.memory.tokens, () => randomBytes(32).toString('base64url'));
+  // Marks a new folder as ours. One that is there may be in use by another run: that is known once our servers hold it.
+  if (folder.isNew) await folder.remember({ tokens });
+  const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
+  const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
+  await folder.remember({ tokens, ports: { ...folder.memory.ports, ...ports } });
+  return servers;
+}
+
+async function furnish({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
+  await using closing = new AsyncDisposableStack();
+  const hubClient = adminClient(hub, LOCAL_RUN, closing);
+  await installOnHub(hubClient, stopped);
+  await Promise.all(targets.map((target) => registerTarget(hubClient, adminClient(target, LOCAL_RUN, closing), target)));
+  stopped.throwIfAborted();
+  const { sampled } = folder.memory;
+  const bare = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
+  await Promise.all(bare.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
+  await folder.remember({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
+}
+
+function summary({ kubeconfig, ca, url, tokens }: Place): object {
+  return { kubeconfig, ca, api: url, tokens };
+}

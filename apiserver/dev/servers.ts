@@ -1,0 +1,96 @@
+// The API servers of a local run: the hub, and those that play target clusters.
+
+import { explainedPort, isListenError } from '../../src/config/ports.ts';
+import { StartError } from '../../src/config/start-error.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed, type KubeConfigSource } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import type { Logger } from '../../src/telemetry/logger.ts';
+import { type ApiServer, startApiServer } from '../server.ts';
+import { DataFolderError } from '../storage/journal.ts';
+import type { DataFolder } from './data-folder.ts';
+import { HUB, type Tokens, usersByToken } from './users.ts';
+
+/** An API server that serves, and how its administrator reaches it. */
+export interface LocalServer {
+  readonly name: string;
+  readonly url: string;
+  readonly port: number;
+  /** The certificate authority, as PEM. */
+  readonly ca: string;
+  readonly tokens: Tokens;
+  readonly admin: KubeConfigSource;
+  /** A certificate for another server on this machine, by the same authority. */
+  readonly issueServing: ApiServer['issueServing'];
+}
+
+export interface ServersOptions {
+  readonly folder: DataFolder;
+  readonly apiPort: number;
+  readonly targets: readonly string[];
+  /** The tokens of every server's users. */
+  readonly tokens: Readonly<Record<string, Tokens>>;
+  readonly log: Logger;
+  /** Takes what must be closed in the end. */
+  readonly closing: AsyncDisposableStack;
+}
+
+/** Starts the hub and all targets. Throws a StartError for a port or a folder that cannot be used. */
+export async function startServers(options: ServersOptions): Promise<{ hub: LocalServer; targets: readonly LocalServer[] }> {
+  const attempts = await Promise.allSettled([HUB, ...options.targets].map((name) => startServer(name, options)));
+  const started = attempts.filter((attempt) => attempt.status === 'fulfilled').map(({ value }) => value);
+  // All at once: each may take a moment to let its requests finish.
+  options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
+  const failed = attempts.find((attempt) => attempt.status === 'rejected');
+  if (failed !== undefined) throw explained(failed.reason, options.apiPort);
+  const [hub, ...targets] = started.map(({ server }) => server);
+  if (hub === undefined) throw new Error('there is no hub');
+  return { hub, targets };
+}
+
+/** Makes a client for a server's administrator; `manager` is to own the fields that it sets. */
+export function adminClient(server: LocalServer, manager: string, closing: AsyncDisposableStack): KubeClient {
+  const transport = createTransport(server.admin, { clock: systemClock });
+  closing.defer(() => transport.close());
+  return new KubeClient(transport, manager);
+}
+
+/** The audience of the samples: their tokens are accepted by the cluster that they are for. */
+const ISSUER = 'https://kubernetes.default.svc';
+
+interface Started {
+  readonly server: LocalServer;
+  readonly close: () => Promise<void>;
+}
+
+async function startServer(name: string, options: ServersOptions): Promise<Started> {
+  const tokens = options.tokens[name] ?? {};
+  const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenAgain(name, options);
+  const { url, port, ca } = server;
+  const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
+  const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
+  const { issueServing } = server;
+  return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
+}
+
+/** A target keeps its port from run to run, as long as nobody else takes it. */
+async function listenAgain(name: string, options: ServersOptions): Promise<ApiServer> {
+  try {
+    return await listenOn(options.folder.memory.ports[name] ?? 0, name, options);
+  } catch (error) {
+    if (!isListenError(error)) throw error;
+    return await listenOn(0, name, options);
+  }
+}
+
+function listenOn(port: number, name: string, { folder, tokens, log }: ServersOptions): Promise<ApiServer> {
+  const report = (error: unknown) => log.error({ server: name, error }, 'an API server met an error that it did not expect');
+  return startApiServer({ folder: folder.file(name), port, issuer: ISSUER, tokens: usersByToken(tokens[name] ?? {}), report });
+}
+
+/** What a person can put right, said so; anything else as it is. */
+function explained(error: unknown, apiPort: number): unknown {
+  if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
+  return explainedPort(error, { apiPort, facadePort: 0, metricsPort: 0 });
+}

@@ -1,0 +1,41 @@
+// Everything that is not a resource: discovery, schemas, version, health, and the keys that verify tokens.
+
+import { noMethod } from '../../src/kubernetes/refusals.ts';
+import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { checkRoutable } from '../../src/kubernetes/wire/negotiate.ts';
+import { keySet, type OidcDocument, openIdConfiguration } from '../access/oidc.ts';
+import { discoveryRoute } from '../discovery/route.ts';
+import type { ApiRequest } from '../request.ts';
+import type { AccessApi } from './review.ts';
+
+export interface ServerFacts {
+  /** Host and port under which clients reach the server. */
+  readonly address: string;
+}
+
+export async function pathEndpoint(api: AccessApi, request: ApiRequest, facts: ServerFacts): Promise<Reply> {
+  const { path, query, method } = request;
+  const oidc = oidcDocument(api, path.replace(/\/+$/, ''), facts.address);
+  if (oidc !== undefined) return oidcReply(request, oidc);
+  const { accept, userAgent } = request.preferences;
+  const discovery = { method, path, query, accept, userAgent, ifNoneMatch: request.header('if-none-match') };
+  const state = {
+    kinds: api.registry.all(),
+    serverAddress: facts.address,
+    now: api.now(),
+  };
+  return discoveryRoute(discovery, state) ?? plainText(404, '404 page not found\n');
+}
+
+function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheControl, body }: OidcDocument): Reply {
+  if (method !== 'GET') throw noMethod();
+  checkRoutable(preferences.accept, [contentType]);
+  return { status: 200, headers: { 'content-type': contentType, 'cache-control': cacheControl }, body };
+}
+
+function oidcDocument({ issuance }: AccessApi, path: string, address: string): OidcDocument | undefined {
+  if (path === '/.well-known/openid-configuration') {
+    return openIdConfiguration(issuance.issuer, `https://${address}/openid/v1/jwks`, [issuance.key]);
+  }
+  return path === '/openid/v1/jwks' ? keySet([issuance.key]) : undefined;
+}

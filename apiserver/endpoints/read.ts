@@ -1,0 +1,83 @@
+// GET: one object, a list, or a watch.
+
+import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
+import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
+import { showEvent, showList, type View } from '../../src/kubernetes/representation.ts';
+import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
+import { badRequest, notFound } from '../../src/kubernetes/status.ts';
+import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
+import { listOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
+import { negotiateWatch } from '../../src/kubernetes/wire/negotiate.ts';
+import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
+import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
+import { flag, text } from '../../src/kubernetes/wire/query.ts';
+import { type Api, resourceName, storeOf } from '../verbs/api.ts';
+import { listObjects } from '../verbs/list.ts';
+import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
+import { type KindRequest, objectReply, representationOf, targetOf, viewOf } from './endpoint.ts';
+
+export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const { kind, namespace, name } = targetOf(request);
+  await reachedRevision(api, request.query);
+  const object = storeOf(api, kind).get(namespace, name);
+  if (object === undefined) throw notFound(resourceName(kind), name);
+  return objectReply(api, request, representation, { status: 200, object });
+}
+
+export async function listEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const representation = representationOf(request);
+  const target = targetOf(request);
+  const { options, selection } = selected(request, target.namespace);
+  const page = await listObjects(api, target, selection, options);
+  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+}
+
+export async function watchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const { kind } = request;
+  const representation = negotiateWatch(request.preferences, { builtIn: kind.builtIn, tables: true });
+  const { options, selection } = selected(request, targetOf(request).namespace);
+  const view = viewOf(api, request, representation.as);
+  const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
+  return { status: 200, headers: { 'content-type': representation.contentType }, body: lines(batches, view) };
+}
+
+/** Waits for the revision that a get asks for at least; 400, 500, 504. */
+async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
+  if (flag(query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
+  if (wanted > api.store.revision) await api.reached(wanted);
+}
+
+/** What the query selects; 400 and 422 in the order in which the API server looks. */
+export function selected({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
+  const parsed = listOptions(query);
+  const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
+  const options = validateListOptions(parsed, { watch: info.verb === 'watch' });
+  return { options, selection: new Selection(kind, selectors, namespace) };
+}
+
+/** So much is written at once: many small events together, and large ones by themselves. */
+const PIECE_LENGTH = 64 * 1024;
+
+async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const events of batches) {
+    // No event holds a list, so a watch that asks for lists ends where the first would stand.
+    if (view.as?.kind === 'PartialObjectMetadataList') return;
+    let piece = '';
+    for (const event of events) {
+      piece += eventLine(event, view, isFirst);
+      isFirst = false;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
+    }
+    if (piece !== '') yield piece;
+  }
+}
+
+function eventLine(event: WatchEvent, view: View, isFirst: boolean): string {
+  if (event.type === 'ERROR') return watchEventText('ERROR', orderedJson(event.status));
+  return watchEventText(event.type, showEvent(event.object, view, isFirst));
+}

@@ -1,0 +1,91 @@
+// From a request for a resource to the endpoint that answers it, or to the right kind of 404 and 405.
+// Built-in kinds have routes that say what is there; custom resources decide step by step. Their refusals differ.
+
+import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
+import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { reviewKinds } from '../../src/kubernetes/reviews.ts';
+import { badRequest, notFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { ApiRequest } from '../request.ts';
+import type { ResourceRequest } from '../request-info.ts';
+import { resourceName } from '../verbs/api.ts';
+import type { KindRequest } from './endpoint.ts';
+import { patchEndpoint } from './patch.ts';
+import { getEndpoint, listEndpoint, watchEndpoint } from './read.ts';
+import { type AccessApi, reviewEndpoint } from './review.ts';
+import { tokenEndpoint } from './token.ts';
+import { createEndpoint, deleteCollectionEndpoint, deleteEndpoint, updateEndpoint } from './write.ts';
+
+type Endpoint = (api: AccessApi, request: KindRequest) => Promise<Reply>;
+type Endpoints = Readonly<Record<string, Endpoint>>;
+
+/** What a path leads to, by verb: everything everywhere, a collection, an object, one of its subresources. */
+const ACROSS_NAMESPACES: Endpoints = { list: listEndpoint, watch: watchEndpoint };
+const COLLECTION: Endpoints = { ...ACROSS_NAMESPACES, create: createEndpoint, deletecollection: deleteCollectionEndpoint };
+const OBJECT: Endpoints = { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint, delete: deleteEndpoint };
+const SUBRESOURCES: Readonly<Record<string, Endpoints>> = {
+  status: { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint },
+  finalize: { update: updateEndpoint },
+  token: { create: tokenEndpoint },
+};
+
+type ResourceApiRequest = ApiRequest & { readonly info: ResourceRequest };
+
+/** Answers a request for a resource. */
+export async function resourceEndpoint(api: AccessApi, request: ResourceApiRequest): Promise<Reply> {
+  const { group, version, resource } = request.info;
+  if (!request.path.startsWith(group === '' ? '/api/' : `/apis/${group}/`)) return pageNotFound();
+  const kind = api.registry.find(group, version, resource);
+  if (kind !== undefined) return kind.builtIn ? builtIn(api, { ...request, kind }) : custom(api, { ...request, kind });
+  const review = reviewKinds.find((each) => each.group === group && each.version === version && each.plural === resource);
+  if (review !== undefined) return reviewEndpoint(api, request, review);
+  const isBuiltInGroup = api.registry.all().some((each) => each.builtIn && each.group === group);
+  if (isBuiltInGroup || reviewKinds.some((each) => each.group === group)) throw noRoute();
+  return pageNotFound();
+}
+
+async function builtIn(api: AccessApi, request: KindRequest): Promise<Reply> {
+  const { kind, info, method } = request;
+  const endpoints = routesOf(kind, info);
+  if (endpoints === undefined) throw noRoute();
+  if (info.parts.length > 1 && info.name === '') throw badRequest('name must be provided');
+  const isServed = info.subresource !== '' || kind.verbs.some((verb) => verb === info.verb);
+  const endpoint = isServed && method !== 'HEAD' ? endpoints[info.verb] : undefined;
+  if (endpoint === undefined) throw noMethod();
+  return endpoint(api, request);
+}
+
+function routesOf(kind: Kind, { isInNamespace, parts, subresource }: ResourceRequest): Endpoints | undefined {
+  const [, ...below] = parts;
+  if (kind.namespaced && !isInNamespace) return below.length === 0 ? ACROSS_NAMESPACES : undefined;
+  if (!kind.namespaced && isInNamespace) return undefined;
+  if (below.length === 0) return COLLECTION;
+  if (below.length === 1) return OBJECT;
+  const isKnown = below.length === 2 && kind.subresources.some(({ name }) => name === subresource);
+  return isKnown ? SUBRESOURCES[subresource] : undefined;
+}
+
+async function custom(api: AccessApi, request: KindRequest): Promise<Reply> {
+  const { kind, info } = request;
+  const { verb, name, subresource } = info;
+  if (isElsewhere(kind, info)) return pageNotFound();
+  if (kind.deprecationWarning !== undefined) request.warn(kind.deprecationWarning);
+  if (subresource !== '' && !kind.subresources.some((each) => each.name === subresource)) throw notFound(resourceName(kind), name);
+  const endpoint = subresource === '' ? (COLLECTION[verb] ?? OBJECT[verb]) : SUBRESOURCES[subresource]?.[verb];
+  if (endpoint === undefined) throw verbNotSupported(kind, verb);
+  return endpoint(api, request);
+}
+
+/** Whether the objects of the kind are not where the path leads: in a namespace, or in none. */
+function isElsewhere({ namespaced }: Kind, { namespace, verb }: ResourceRequest): boolean {
+  return namespaced ? namespace === '' && ACROSS_NAMESPACES[verb] === undefined : namespace !== '';
+}
+
+function verbNotSupported({ group, plural }: Kind, verb: string): Error {
+  const message = `${verb} is not supported on resources of kind "${qualifiedName({ group, name: plural })}"`;
+  return statusError('MethodNotAllowed', message, { group, kind: plural });
+}
+
+function pageNotFound(): Reply {
+  return plainText(404, '404 page not found\n');
+}

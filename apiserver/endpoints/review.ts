@@ -1,0 +1,43 @@
+// Reviews: posted, answered and forgotten.
+
+import type { Policy } from '../../src/kubernetes/rbac.ts';
+import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
+import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
+import { showAnswer } from '../../src/kubernetes/representation.ts';
+import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
+import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
+import { negotiate } from '../../src/kubernetes/wire/negotiate.ts';
+import { fieldManagerName, writeOptions } from '../../src/kubernetes/wire/options.ts';
+import type { Authenticators } from '../access/authenticate.ts';
+import type { ApiRequest } from '../request.ts';
+import type { ResourceRequest } from '../request-info.ts';
+import { answerReview } from '../reviews/review.ts';
+import type { TokenIssuance } from '../reviews/token.ts';
+import type { Api } from '../verbs/api.ts';
+import { decodeBody } from './decode-body.ts';
+
+/** The world as endpoints see it: objects, and who may do what with them. */
+export interface AccessApi extends Api {
+  readonly policy: Policy;
+  readonly authenticators: Authenticators;
+  readonly issuance: TokenIssuance;
+}
+
+export async function reviewEndpoint(
+  api: AccessApi,
+  request: ApiRequest & { readonly info: ResourceRequest },
+  kind: ReviewKind,
+): Promise<Reply> {
+  const { namespace, parts, verb } = request.info;
+  if (parts.length > 1 || kind.namespaced !== (namespace !== '')) throw noRoute();
+  if (verb !== 'create') throw noMethod();
+  const representation = negotiate(request.preferences, { builtIn: true, tables: false });
+  const mediaType = bodyMediaType(request.contentType);
+  const body = await request.body();
+  const options = writeOptions(request.query, 'CreateOptions');
+  const object = decodeBody(api, request, { body, mediaType, kind: { ...kind, builtIn: true }, fieldValidation: options.fieldValidation });
+  const manager = fieldManagerName(options.fieldManager, request.userAgent);
+  const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
+  const answered = answerReview(kind, { object, namespace, manager }, context);
+  return textReply(201, showAnswer(answered, { ...kind, builtIn: true }, representation.as), representation);
+}

@@ -1,0 +1,103 @@
+// The fields in which two objects of one type differ.
+
+import { isFields } from '../../src/kubernetes/object.ts';
+import { fieldOf, sameValue } from '../same-value.ts';
+import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE, union } from './field-set.ts';
+import { entriesByElement } from './list-entry.ts';
+import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
+import { fieldElement, type PathElement } from './path-element.ts';
+
+/** No field is in more than one of the sets. */
+export interface Comparison {
+  readonly removed: FieldSet;
+  readonly modified: FieldSet;
+  readonly added: FieldSet;
+}
+
+/** How `next` differs from `old`. */
+export function compareObjects(type: MergeType, old: unknown, next: unknown): Comparison {
+  const { removed, modified, added } = compare(type, old, next);
+  return { removed: removed.children, modified: modified.children, added: added.children };
+}
+
+interface Difference {
+  readonly removed: FieldNode;
+  readonly modified: FieldNode;
+  readonly added: FieldNode;
+}
+
+const NONE: Difference = { removed: NO_NODE, modified: NO_NODE, added: NO_NODE };
+const REMOVED: Difference = { ...NONE, removed: LEAF };
+const MODIFIED: Difference = { ...NONE, modified: LEAF };
+const ADDED: Difference = { ...NONE, added: LEAF };
+
+function compare(type: MergeType, old: unknown, next: unknown): Difference {
+  const part = partFor(type, next === undefined ? old : next);
+  const difference = comparePart(type, part, old, next);
+  const oldPart = partFor(type, old);
+  if (old === undefined || next === undefined || oldPart === part) return difference;
+  return combined(comparePart(type, oldPart, old, next), difference);
+}
+
+function comparePart(type: MergeType, part: 'scalar' | 'list' | 'map', old: unknown, next: unknown): Difference {
+  if (part === 'map' && type.map) return compareMaps(type.map, old, next);
+  if (part === 'list' && type.list) return compareLists(type.list, old, next);
+  return compareLeaves(old, next);
+}
+
+function compareLeaves(old: unknown, next: unknown): Difference {
+  if (old === undefined) return next === undefined ? NONE : ADDED;
+  if (next === undefined) return REMOVED;
+  return sameValue(old, next) ? NONE : MODIFIED;
+}
+
+function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
+  const oldFields = isFields(old) ? old : {};
+  const nextFields = isFields(next) ? next : {};
+  const names = new Set([...Object.keys(oldFields), ...Object.keys(nextFields)]);
+  // What is empty on both sides is a leaf, so that null and empty stay different.
+  if (map.atomic || names.size === 0) return compareLeaves(old, next);
+  const differences = Array.from(names, (name) => {
+    const difference = compare(fieldType(map, name) ?? {}, fieldOf(oldFields, name), fieldOf(nextFields, name));
+    return [fieldElement(name), difference] as const;
+  });
+  return assembled(differences, old, next);
+}
+
+function compareLists(list: ListType, old: unknown, next: unknown): Difference {
+  const oldEntries = Array.isArray(old) ? old : [];
+  const nextEntries = Array.isArray(next) ? next : [];
+  if (list.atomic || (oldEntries.length === 0 && nextEntries.length === 0)) return compareLeaves(old, next);
+  const before = entriesByElement(list, oldEntries);
+  const after = entriesByElement(list, nextEntries);
+  const elements = new Set([...before.keys(), ...after.keys()]);
+  const differences = Array.from(elements, (element) => {
+    return [element, compareEntries(list, before.get(element) ?? [], after.get(element) ?? [])] as const;
+  });
+  return assembled(differences, old, next);
+}
+
+// Entries that look alike count as one leaf.
+function compareEntries(list: ListType, before: readonly unknown[], after: readonly unknown[]): Difference {
+  if (before.length <= 1 && after.length <= 1) return compare(list.items(), before[0], after[0]);
+  if (before.length > 1 && after.length > 1) return sameValue(before, after) ? NONE : MODIFIED;
+  if (before.length > 1) return combined(after.length === 0 ? NONE : compare(list.items(), undefined, after[0]), REMOVED);
+  return combined(before.length === 0 ? NONE : compare(list.items(), before[0], undefined), ADDED);
+}
+
+function assembled(differences: readonly (readonly [PathElement, Difference])[], old: unknown, next: unknown): Difference {
+  const below = (pick: keyof Difference): FieldSet => fieldSet(differences.map(([element, difference]) => [element, difference[pick]]));
+  return {
+    removed: { member: next === undefined, children: below('removed') },
+    modified: { member: false, children: below('modified') },
+    added: { member: old === undefined, children: below('added') },
+  };
+}
+
+function combined(a: Difference, b: Difference): Difference {
+  const both = (pick: keyof Difference): FieldNode => ({
+    member: a[pick].member || b[pick].member,
+    children: union(a[pick].children, b[pick].children),
+  });
+  return { removed: both('removed'), modified: both('modified'), added: both('added') };
+}

@@ -1,0 +1,47 @@
+// Values as Go's fmt package prints them, which some messages of Kubernetes quote.
+
+import { isFields } from '../../src/kubernetes/object.ts';
+import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
+
+/** `%v`: `map[a:1 b:[x y]]`. */
+export function goPrint(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goPrint).join(' ')}]`;
+  if (isFields(value)) {
+    return `map[${entriesOf(value)
+      .map(([name, field]) => `${name}:${goPrint(field)}`)
+      .join(' ')}]`;
+  }
+  return printed(value) ?? '<nil>';
+}
+
+/** `%#v`: `map[string]interface {}{"a":1, "b":[]interface {}{"x"}}`. */
+export function goSyntax(value: unknown): string {
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
+  if (isFields(value)) {
+    return `map[string]interface {}{${entriesOf(value)
+      .map(([name, field]) => `${goQuote(name)}:${goSyntax(field)}`)
+      .join(', ')}}`;
+  }
+  return typeof value === 'string' ? goQuote(value) : (printed(value) ?? 'interface {}(nil)');
+}
+
+/** `%T`: the Go type that a JSON value decodes to. */
+export function goTypeName(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isFields(value)) return 'map[string]interface {}';
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
+  return typeof value === 'number' ? 'float64' : '<nil>';
+}
+
+function entriesOf(value: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => compareUtf8(a, b));
+}
+
+function printed(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? `${value}` : undefined;
+}

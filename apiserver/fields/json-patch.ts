@@ -1,0 +1,221 @@
+// JSON patches (RFC 6902) as Kubernetes applies them: replacing a missing member adds it, indexes may count from the end.
+
+import { type Fields, isFields } from '../../src/kubernetes/object.ts';
+import { badRequest, statusError } from '../../src/kubernetes/status.ts';
+import { duplicateFields, type JsonEntry, type JsonNode } from '../../src/kubernetes/wire/json-node.ts';
+import { goQuote, goStructJson } from '../../src/std/go-text.ts';
+import { type JsonObject, sameValue } from '../same-value.ts';
+import { jsonTypeName } from './json-type.ts';
+
+const MAX_OPERATIONS = 10_000;
+/** The limit of kube-apiserver on the JSON of all values that one patch copies, in bytes. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
+
+/** What the server says of unknown fields: nothing, or it reads the patch strictly and reports them. */
+export type PatchReading = 'lax' | 'strict';
+
+/** The document after the patch. Throws the API error of a patch that is malformed or does not apply. */
+export function jsonPatch(document: unknown, patch: unknown, reading: PatchReading = 'strict'): unknown {
+  const operations = parseOperations(patch, reading);
+  if (operations.length > MAX_OPERATIONS) {
+    const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`;
+    throw statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
+  }
+  const draft = new Draft(document);
+  operations.forEach((operation) => draft.apply(operation));
+  return draft.document;
+}
+
+/** What a strict reading objects to, in the order of the patch: `json patch unknown field "[0].extra"`. */
+export function jsonPatchProblems(patch: JsonNode): readonly string[] {
+  if (patch.type !== 'array') return [];
+  return patch.items.flatMap((operation, index) => {
+    if (operation.type !== 'object') return [];
+    return operationProblems(operation.entries).map(({ problem, path }) => `json patch ${problem} field ${goQuote(`[${index}].${path}`)}`);
+  });
+}
+
+const OPERATION_FIELDS = new Set(['op', 'path', 'from', 'value']);
+
+function operationProblems(entries: readonly JsonEntry[]): readonly { problem: string; path: string }[] {
+  return entries.flatMap(({ key, value }, index) => {
+    const isRepeated = entries.slice(0, index).some((earlier) => earlier.key === key);
+    if (!OPERATION_FIELDS.has(key)) return isRepeated ? [] : [{ problem: 'unknown', path: key }];
+    const within = key === 'value' ? duplicateFields(value).map((path) => `${key}${path.startsWith('[') ? '' : '.'}${path}`) : [];
+    return [...(isRepeated ? [key] : []), ...within].map((path) => ({ problem: 'duplicate', path }));
+  });
+}
+
+function parseOperations(patch: unknown, reading: PatchReading): readonly JsonObject[] {
+  const strict = reading === 'strict';
+  const wrongType = (value: unknown, goType: string): Error =>
+    badRequest(`${strict ? 'error decoding patch: ' : ''}json: cannot unmarshal ${jsonTypeName(value)} into Go ${goType}`);
+  if (patch === null) return [];
+  if (!Array.isArray(patch)) throw wrongType(patch, `value of type ${strict ? '[]handlers.jsonPatchOp' : 'jsonpatch.Patch'}`);
+  return patch.map((operation: unknown) => {
+    if (operation === null) return {};
+    if (!isFields(operation)) throw wrongType(operation, `value of type ${strict ? 'handlers.jsonPatchOp' : 'jsonpatch.Operation'}`);
+    const wrong = ['op', 'path', 'from'].find((name) => strict && typeof (operation[name] ?? '') !== 'string');
+    if (wrong !== undefined) throw wrongType(operation[wrong], `struct field jsonPatchOp.${wrong} of type string`);
+    return operation;
+  });
+}
+
+/** A document under a patch. It copies a container before its first change, and changes its own copies in place. */
+class Draft {
+  #document: unknown;
+  /** The containers made by this patch; no other document refers to them. */
+  readonly #own = new Set<unknown>();
+  /** The JSON of all copied values, in bytes. */
+  #copiedBytes = 0;
+
+  constructor(document: unknown) {
+    this.#document = document;
+  }
+
+  get document(): unknown {
+    return this.#document;
+  }
+
+  apply(operation: JsonObject): void {
+    const { op, path, from, value = null } = operation;
+    switch (op) {
+      case 'add':
+        return this.#edit(pointer(path), add(value));
+      case 'remove':
+        return this.#edit(pointer(path), remove);
+      case 'replace':
+        return path === '' ? this.#replaceAll(value) : this.#edit(pointer(path), replace(value));
+      case 'move':
+        return this.#move(pointer(from), path);
+      case 'copy':
+        return this.#copy(pointer(from), pointer(path));
+      case 'test':
+        return this.#test(path, value);
+      default:
+        throw rejected();
+    }
+  }
+
+  #move(from: readonly string[], path: unknown): void {
+    const value = valueAt(this.#document, from);
+    this.#edit(from, remove);
+    this.#edit(pointer(path), add(value));
+  }
+
+  #copy(from: readonly string[], path: readonly string[]): void {
+    const value = valueAt(this.#document, from) ?? null;
+    this.#copiedBytes += Buffer.byteLength(goStructJson(value));
+    if (this.#copiedBytes > MAX_COPIED_BYTES) throw rejected();
+    this.#edit(path, add(this.#clone(value)));
+  }
+
+  #test(path: unknown, value: unknown): void {
+    const found = path === '' ? this.#document : valueAt(this.#document, pointer(path));
+    if (!sameValue(found ?? null, value)) throw rejected();
+  }
+
+  #replaceAll(value: unknown): void {
+    if (!isContainer(value)) throw rejected();
+    this.#document = value;
+  }
+
+  #edit(steps: readonly string[], change: Change): void {
+    this.#document = this.#ownCopy(this.#document);
+    let container = this.#document as Container;
+    for (const step of steps.slice(0, -1)) {
+      const inner = this.#ownCopy(member(container, step));
+      replace(inner)(container, step);
+      container = inner;
+    }
+    change(container, steps.at(-1) ?? '');
+  }
+
+  /** The container itself if this patch made it, otherwise a copy that shares its members. */
+  #ownCopy(value: unknown): Container {
+    if (!isContainer(value)) throw rejected();
+    if (this.#own.has(value)) return value;
+    const copy = Array.isArray(value) ? [...value] : { ...value };
+    this.#own.add(copy);
+    return copy;
+  }
+
+  /** A value that later changes of the original do not reach. Containers that never change are shared. */
+  #clone(value: unknown): unknown {
+    if (!this.#own.has(value)) return value;
+    const copy: unknown = Array.isArray(value)
+      ? value.map((item) => this.#clone(item))
+      : Object.fromEntries(Object.entries(value as Fields).map(([name, field]) => [name, this.#clone(field)]));
+    this.#own.add(copy);
+    return copy;
+  }
+}
+
+/** One failure for everything that does not apply; Kubernetes does not say which. */
+function rejected(): Error {
+  return statusError('Invalid', 'the server rejected our request due to an error in our request', {});
+}
+
+/** The steps of a JSON pointer. What stands before its first slash is not looked at. */
+function pointer(path: unknown): readonly string[] {
+  const [, ...steps] = typeof path === 'string' ? path.split('/') : [];
+  if (steps.length === 0) throw rejected();
+  return steps.map((step) => step.replaceAll(/~[01]/g, (escaped) => (escaped === '~1' ? '/' : '~')));
+}
+
+type Container = Record<string, unknown> | unknown[];
+
+/** Changes a member of a container in place. */
+type Change = (container: Container, step: string) => void;
+
+function valueAt(document: unknown, steps: readonly string[]): unknown {
+  return steps.reduce<unknown>((container, step) => {
+    if (!isContainer(container)) throw rejected();
+    return member(container, step);
+  }, document);
+}
+
+function member(container: Container, step: string): unknown {
+  if (!Array.isArray(container)) return Object.hasOwn(container, step) ? container[step] : undefined;
+  return container[position(step, container.length, container.length - 1)];
+}
+
+function add(value: unknown): Change {
+  return (container, step) => {
+    if (!Array.isArray(container)) return setMember(container, step, value);
+    const index = step === '-' ? container.length : position(step, container.length + 1, container.length);
+    container.splice(index, 0, value);
+  };
+}
+
+const remove: Change = (container, step) => {
+  if (Array.isArray(container)) {
+    container.splice(position(step, container.length, container.length - 1), 1);
+  } else if (!Object.hasOwn(container, step) || !Reflect.deleteProperty(container, step)) {
+    throw rejected();
+  }
+};
+
+function replace(value: unknown): Change {
+  return (container, step) => {
+    if (!Array.isArray(container)) return setMember(container, step, value);
+    container[position(step, container.length, container.length - 1)] = value;
+  };
+}
+
+/** Sets a member, also one named `__proto__`. */
+function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** An index up to `last`; a negative one counts from `end`. */
+function position(step: string, end: number, last: number): number {
+  if (!/^[+-]?\d+$/.test(step)) throw rejected();
+  const index = Number(step) < 0 ? Number(step) + end : Number(step);
+  if (index < 0 || index > last) throw rejected();
+  return index;
+}
+
+function isContainer(value: unknown): value is Container {
+  return Array.isArray(value) || isFields(value);
+}

@@ -1,0 +1,144 @@
+// How server-side apply sees a schema: which values are leaves, which are maps and lists whose parts have owners of their own.
+
+import { OBJECT_META, text } from '../../src/kubernetes/schema/go-struct.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
+
+/** What a value may be. A schema without a type allows all three. */
+export interface MergeType {
+  readonly scalar?: 'numeric' | 'string' | 'boolean' | 'untyped';
+  readonly list?: ListType;
+  readonly map?: MapType;
+}
+
+export interface ListType {
+  /** An atomic list has one owner; otherwise each entry has its own. */
+  readonly atomic: boolean;
+  /** The fields that tell entries apart; none for a set. */
+  readonly keys: readonly string[];
+  readonly items: () => MergeType;
+  readonly keyDefault: (key: string) => unknown;
+}
+
+export interface MapType {
+  readonly atomic: boolean;
+  /** The type of a declared field. */
+  readonly field: (name: string) => MergeType | undefined;
+  /** The type of any other field; absent if there may be none. */
+  readonly values?: () => MergeType;
+  /** Whether nothing at all is known of the fields. */
+  readonly deduced: boolean;
+}
+
+/** The type of whole objects with this schema. Type and metadata are the same for every kind. */
+export function objectType(schema: Schema): MergeType {
+  return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema, false) : mergeType(withObjectMeta(schema), false)));
+}
+
+/** Which part of a type a value is taken for. */
+export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'map' {
+  if (Array.isArray(value)) {
+    if (type.list) return 'list';
+  } else if (typeof value === 'object' && value !== null) {
+    if (type.map) return 'map';
+  } else if (value !== null && value !== undefined && type.scalar) {
+    return 'scalar';
+  }
+  if (type.map) return 'map';
+  return type.scalar ? 'scalar' : 'list';
+}
+
+/** The type of the field `name`; undefined if the map must not have it. */
+export function fieldType(map: MapType, name: string): MergeType | undefined {
+  return map.field(name) ?? map.values?.();
+}
+
+const OBJECTS = new WeakMap<Schema, MergeType>();
+const STRICT = new WeakMap<Schema, MergeType>();
+const PRESERVING = new WeakMap<Schema, MergeType>();
+const EMBEDDED = new WeakMap<Schema, Schema>();
+
+const UNTYPED: MergeType = {
+  scalar: 'untyped',
+  list: { atomic: true, keys: [], items: () => UNTYPED, keyDefault: () => undefined },
+  map: { atomic: true, field: () => undefined, values: () => UNTYPED, deduced: false },
+};
+
+const DEDUCED: MergeType = {
+  scalar: 'untyped',
+  list: { atomic: true, keys: [], items: () => UNTYPED, keyDefault: () => undefined },
+  map: { atomic: false, field: () => undefined, values: () => DEDUCED, deduced: true },
+};
+
+function mergeType(declared: Schema, inherited: boolean): MergeType {
+  const preserving = inherited || declared['x-kubernetes-preserve-unknown-fields'] === true;
+  return remembered(preserving ? PRESERVING : STRICT, declared, () => {
+    if (declared.go?.codec === 'raw') return UNTYPED;
+    const schema = declared['x-kubernetes-embedded-resource'] ? remembered(EMBEDDED, declared, () => withObjectMeta(declared)) : declared;
+    switch (schema.type) {
+      case 'object':
+        return { map: mapType(schema, preserving) };
+      case 'array':
+        return { list: listType(schema, preserving) };
+      case undefined:
+        return { scalar: 'untyped', list: listType(schema, preserving), map: mapType(schema, preserving) };
+      case 'boolean':
+      case 'integer':
+      case 'number':
+      case 'string':
+      default:
+        return { scalar: scalarType(schema) };
+    }
+  });
+}
+
+function mapType(schema: Schema, preserving: boolean): MapType {
+  const { properties = {}, additionalProperties } = schema;
+  const closed =
+    additionalProperties === false || (additionalProperties === undefined && !preserving && Object.keys(properties).length > 0);
+  const values = typeof additionalProperties === 'object' ? () => mergeType(additionalProperties, preserving) : () => DEDUCED;
+  return {
+    atomic: schema['x-kubernetes-map-type'] === 'atomic',
+    field: (name) => {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (property === undefined) return undefined;
+      return mergeType(property, preserving && property !== OBJECT_META);
+    },
+    ...(!closed && { values }),
+    deduced: typeof additionalProperties !== 'object' && Object.keys(properties).length === 0,
+  };
+}
+
+function listType(schema: Schema, preserving: boolean): ListType {
+  const { items } = schema;
+  const merged = schema['x-kubernetes-patch-strategy']?.split(',').includes('merge');
+  const declared =
+    schema['x-kubernetes-list-type'] ?? (merged ? (schema['x-kubernetes-patch-merge-key'] === undefined ? 'set' : 'map') : 'atomic');
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [schema['x-kubernetes-patch-merge-key'] ?? ''];
+  return {
+    atomic: declared === 'atomic',
+    keys: declared === 'map' ? keys : [],
+    items: () => (items === undefined ? UNTYPED : mergeType(items, preserving)),
+    keyDefault: (key) => {
+      const property = items?.properties?.[key];
+      return property?.default ?? property?.go?.zero ?? undefined;
+    },
+  };
+}
+
+function scalarType({ type, format }: Schema): NonNullable<MergeType['scalar']> {
+  if (type === 'boolean') return 'boolean';
+  if (type === 'integer' || type === 'number') return 'numeric';
+  return format === undefined || format === '' || format === 'byte' ? 'string' : 'untyped';
+}
+
+function withObjectMeta(schema: Schema): Schema {
+  return { ...schema, properties: { ...schema.properties, apiVersion: text(), kind: text(), metadata: OBJECT_META } };
+}
+
+function remembered<T>(known: WeakMap<Schema, T>, schema: Schema, make: () => T): T {
+  const found = known.get(schema);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(schema, made);
+  return made;
+}

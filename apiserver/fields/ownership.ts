@@ -1,0 +1,100 @@
+// metadata.managedFields as the server works with it: who owns which fields, and since when.
+
+import { isFields, type ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
+import { compareUtf8, goJsonString } from '../../src/std/go-text.ts';
+import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
+
+/** Someone who writes an object, and in which way. */
+export interface Owner {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+}
+
+export interface Ownership extends Owner {
+  readonly fields: FieldSet;
+  /** RFC 3339 text; absent if nobody knows. */
+  readonly time?: string;
+}
+
+/** Ownerships by what `ownerKey` says of their owner. */
+export type Ownerships = ReadonlyMap<string, Ownership>;
+
+/** What tells owners apart. Who applies is the same owner whatever version it applies. */
+export function ownerKey({ manager, operation, apiVersion, subresource }: Owner): string {
+  const parts = { manager, operation, apiVersion: operation === 'Apply' ? '' : apiVersion, subresource };
+  const present = Object.entries(parts).filter(([, text]) => text !== '');
+  return `{${present.map(([name, text]) => `"${name}":${goJsonString(text)}`).join(',')}}`;
+}
+
+/** Reads managedFields. Throws when an entry is malformed, saying why. */
+export function decodeManagedFields(entries: unknown): Ownerships {
+  const decoded = new Map<string, Ownership>();
+  for (const [index, entry] of (isEntries(entries) ? entries : []).entries()) {
+    const ownership = decodeEntry(entry, index);
+    decoded.set(ownerKey(ownership), ownership);
+  }
+  return decoded;
+}
+
+/** Whether a client asks to forget all owners: with no entries, or with one that says nothing. */
+export function isReset(entries: unknown): boolean {
+  if (!isEntries(entries)) return false;
+  const [first, ...rest] = entries;
+  if (first === undefined) return true;
+  return rest.length === 0 && Object.values(first).every((value) => value === undefined || value === null || value === '');
+}
+
+/** Writes managedFields in the order of Kubernetes: by operation, time, manager, version and subresource. */
+export function encodeManagedFields(ownerships: Ownerships): readonly ManagedFieldsEntry[] {
+  const ordered = [...ownerships.values()].sort(
+    (a, b) =>
+      compareUtf8(a.operation, b.operation) ||
+      compareUtf8(a.time ?? '', b.time ?? '') ||
+      compareUtf8(a.manager, b.manager) ||
+      compareUtf8(a.apiVersion, b.apiVersion) ||
+      compareUtf8(a.subresource, b.subresource),
+  );
+  return ordered.map(({ manager, operation, apiVersion, time, fields, subresource }) => ({
+    ...(manager !== '' && { manager }),
+    operation,
+    apiVersion,
+    ...(time !== undefined && { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: toFieldsV1(fields),
+    ...(subresource !== '' && { subresource }),
+  }));
+}
+
+function isEntries(entries: unknown): entries is readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(entries) && entries.every(isFields);
+}
+
+function decodeEntry(entry: Readonly<Record<string, unknown>>, index: number): Ownership {
+  const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry;
+  if (operation !== 'Apply' && operation !== 'Update') throw new Error('operation must be `Apply` or `Update`');
+  if (typeof apiVersion !== 'string' || apiVersion === '') throw new Error('apiVersion must not be empty');
+  if (fieldsType !== 'FieldsV1') {
+    throw new Error(
+      typeof fieldsType === 'string' && fieldsType !== ''
+        ? `invalid fieldsType "${fieldsType}" in managed fields entry ${index}`
+        : `missing fieldsType in managed fields entry ${index}`,
+    );
+  }
+  return {
+    manager: typeof manager === 'string' ? manager : '',
+    operation,
+    apiVersion,
+    subresource: typeof subresource === 'string' ? subresource : '',
+    ...(typeof time === 'string' && { time: inWholeSeconds(time) }),
+    fields: fromFieldsV1(fieldsV1),
+  };
+}
+
+function inWholeSeconds(time: string): string {
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(time)) return time;
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? time : new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,83 @@
+// Whether an object has the types that its schema declares, as far as server-side apply asks.
+
+import { isFields } from '../../src/kubernetes/object.ts';
+import { compareUtf8 } from '../../src/std/go-text.ts';
+import { goPrint, goSyntax, goTypeName } from './go-print.ts';
+import { entryElement, entryProblem } from './list-entry.ts';
+import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
+import { fieldElement, type PathElement, printPathElement } from './path-element.ts';
+
+/** Every problem of `value` in the words of Kubernetes, as one text; undefined if there is none. */
+export function typeProblems(type: MergeType, value: unknown, options: { readonly duplicates: 'allowed' | 'refused' }): string | undefined {
+  const problems = problemsOf(type, value, options.duplicates === 'refused').map(({ path, text }) =>
+    path === '' ? text : `${path}: ${text}`,
+  );
+  if (problems.length <= 1) return problems[0];
+  return ['errors:', ...problems.map((text) => `  ${text}`)].join('\n');
+}
+
+interface Problem {
+  readonly path: string;
+  readonly text: string;
+}
+
+function problemsOf(type: MergeType, value: unknown, unique: boolean): readonly Problem[] {
+  if (value === null) return [];
+  const part = partFor(type, value);
+  if (part === 'map' && type.map) {
+    return isFields(value) ? problemsOfMap(type.map, value, unique) : problem(`expected map, got &{${goPrint(value)}}`);
+  }
+  if (part === 'list' && type.list) {
+    return Array.isArray(value) ? problemsOfList(type.list, value, unique) : problem(`expected list, got &{${goPrint(value)}}`);
+  }
+  return problemsOfScalar(type.scalar ?? 'untyped', value);
+}
+
+function problemsOfScalar(scalar: NonNullable<MergeType['scalar']>, value: unknown): readonly Problem[] {
+  switch (scalar) {
+    case 'numeric':
+      return typeof value === 'number' || typeof value === 'bigint'
+        ? []
+        : problem(`expected numeric (int or float), got ${goTypeName(value)}`);
+    case 'string':
+      return typeof value === 'string' ? [] : problem(`expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`);
+    case 'boolean':
+      return typeof value === 'boolean' ? [] : problem(`expected boolean, got &{${goPrint(value)}}`);
+    case 'untyped':
+    default:
+      return typeof value === 'object' ? problem(`expected any scalar, got &{${goPrint(value)}}`) : [];
+  }
+}
+
+function problemsOfMap(map: MapType, fields: object, unique: boolean): readonly Problem[] {
+  const problems: Problem[] = [];
+  for (const [name, value] of Object.entries(fields).sort(([a], [b]) => compareUtf8(a, b))) {
+    const type = fieldType(map, name);
+    // Kubernetes looks no further in a map once it meets a field that it does not know.
+    if (type === undefined) return [...problems, ...below(fieldElement(name), problem('field not declared in schema'))];
+    if (value !== undefined) problems.push(...below(fieldElement(name), problemsOf(type, value, unique)));
+  }
+  return problems;
+}
+
+function problemsOfList(list: ListType, entries: readonly unknown[], unique: boolean): readonly Problem[] {
+  const problems: Problem[] = [];
+  const seen = new Set<PathElement>();
+  for (const [index, entry] of entries.entries()) {
+    const unidentified = list.atomic ? undefined : entryProblem(list, entry);
+    if (unidentified !== undefined) return [...problems, ...problem(`element ${index}: ${unidentified}`)];
+    const element = list.atomic ? `i:${index}` : entryElement(list, entry);
+    if (unique && seen.has(element)) problems.push(...problem(`duplicate entries for key ${printPathElement(element)}`));
+    seen.add(element);
+    problems.push(...below(element, problemsOf(list.items(), entry, unique)));
+  }
+  return problems;
+}
+
+function problem(text: string): readonly Problem[] {
+  return [{ path: '', text }];
+}
+
+function below(element: PathElement, problems: readonly Problem[]): readonly Problem[] {
+  return problems.map(({ path, text }) => ({ path: printPathElement(element) + path, text }));
+}

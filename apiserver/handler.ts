@@ -1,0 +1,130 @@
+// The way of every request: who, as whom, allowed?, then the endpoint; and of every answer: durable first, then out.
+
+import { randomUUID } from 'node:crypto';
+import type { AccessAttributes, Policy } from '../src/kubernetes/rbac.ts';
+import { errorReply, type Reply } from '../src/kubernetes/reply.ts';
+import { parseUrl, type RequestUrl } from '../src/kubernetes/request-url.ts';
+import { internalError, StatusError, unauthorized } from '../src/kubernetes/status.ts';
+import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
+import { requestTimeoutMs } from '../src/kubernetes/wire/options.ts';
+import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
+import { type Authenticators, authenticate } from './access/authenticate.ts';
+import { authorize } from './access/authorize.ts';
+import type { Impersonation } from './access/impersonate.ts';
+import type { ApiRequest, Incoming } from './request.ts';
+import { type RequestInfo, requestInfo } from './request-info.ts';
+
+export interface HandlerDeps {
+  readonly authenticators: Authenticators;
+  readonly policy: Policy;
+  readonly impersonate: Impersonation;
+  now(): number;
+  /** Resolves when everything that an answer may show is on disk. */
+  durable(): Promise<void>;
+  /** Answers a request that may proceed. */
+  endpoint(request: ApiRequest): Promise<Reply>;
+  /** Told of errors that nobody expected. */
+  report(error: unknown): void;
+}
+
+const BAD_URL: Reply = { status: 400, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: '400 Bad Request' };
+
+/** Answers one request; never rejects. */
+export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Reply> {
+  const warnings: string[] = [];
+  const url = parseUrl(incoming.url);
+  if (url === undefined) return BAD_URL;
+  const preferences = preferencesOf(incoming, url.query);
+  const reply = await answer(deps, incoming, url, { preferences, warn: (text) => void warnings.push(text) });
+  return {
+    ...reply,
+    headers: {
+      'audit-id': headerOf(incoming, 'audit-id') || randomUUID(),
+      'cache-control': 'no-cache, private',
+      ...reply.headers,
+      ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),
+    },
+  };
+}
+
+type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
+
+async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
+  try {
+    return await durableAnswer(deps, () => deps.endpoint(admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
+  } catch (error) {
+    if (error instanceof StatusError) return errorReply(error, caller.preferences);
+    // Whatever breaks when the caller leaves, nobody is there to be told, and nothing is to be mended.
+    if (!incoming.signal.aborted) deps.report(error);
+    return errorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
+  }
+}
+
+/** Attempts of a read that saw writes which were undone before they were on disk. */
+const READ_ATTEMPTS = 5;
+
+/** Refusals tell what is stored, too: what exists already, or is gone. */
+async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
+  for (let attempt = 1; ; attempt++) {
+    const [outcome] = await Promise.allSettled([act()]);
+    try {
+      await deps.durable();
+    } catch (error) {
+      if (isRepeatable && attempt < READ_ATTEMPTS) continue;
+      throw error;
+    }
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  }
+}
+
+/** Whether a request reads without opening a watch, so that it can be made again. */
+function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean {
+  return (method === 'GET' || method === 'HEAD') && requestInfo(method, path, query).verb !== 'watch';
+}
+
+/** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
+function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): ApiRequest {
+  const info = requestInfo(incoming.method, path, query);
+  if (info.verb !== 'watch') requestTimeoutMs(query);
+  const credentials = { authorization: headerOf(incoming, 'authorization'), certificate: incoming.certificate };
+  const { authenticators, policy } = deps;
+  const authentication = authenticate(credentials, authenticators.audiences, authenticators, deps.now());
+  authentication.warnings.forEach(caller.warn);
+  if (authentication.type === 'refused') throw unauthorized();
+  const attributes = attributesOf(info);
+  const user = deps.impersonate(authentication.user, incoming.headers, attributes);
+  authorize(user, attributes, policy);
+  return {
+    ...caller,
+    method: incoming.method,
+    info,
+    path,
+    query,
+    user,
+    contentType: headerOf(incoming, 'content-type'),
+    userAgent: headerOf(incoming, 'user-agent'),
+    header: (name) => headerOf(incoming, name),
+    authorize: (verb) => authorize(user, { ...attributes, verb }, policy),
+    body: incoming.body,
+    signal: incoming.signal,
+  };
+}
+
+function attributesOf(info: RequestInfo): AccessAttributes {
+  if (info.type === 'path') return info;
+  const { type, verb, group, namespace, resource, subresource, name } = info;
+  return { type, verb, group, namespace, resource, subresource, name };
+}
+
+function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences {
+  return {
+    accept: headerOf(incoming, 'accept'),
+    userAgent: headerOf(incoming, 'user-agent'),
+    pretty: query.get('pretty') ?? undefined,
+  };
+}
+
+function headerOf({ headers }: Incoming, name: string): string | undefined {
+  return headers[name]?.[0];
+}

@@ -1,0 +1,74 @@
+// Leases: what leader election is made of.
+
+import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { int32, microTime, named, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { builtInKind } from './built-in-kind.ts';
+import type { Kind } from './kind.ts';
+import { validateMetadata, validateMetadataUpdate } from './metadata.ts';
+import { subdomainName } from './name-rules.ts';
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly leaseTransitions?: number;
+  readonly strategy?: string;
+  readonly preferredHolder?: string;
+}
+
+interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec;
+}
+
+const SCHEMA = objectStruct('v1.Lease', {
+  spec: struct('v1.LeaseSpec', {
+    holderIdentity: pointer(text()),
+    leaseDurationSeconds: pointer(int32()),
+    acquireTime: pointer(microTime()),
+    renewTime: pointer(microTime()),
+    leaseTransitions: pointer(int32()),
+    strategy: pointer(named('v1.CoordinatedLeaseStrategy')),
+    preferredHolder: pointer(text()),
+  }),
+});
+
+/** Coordinated leader election is off: its fields are dropped. */
+function withoutCoordination(lease: Lease): KubeObject {
+  const { strategy: _strategy, preferredHolder: _holder, ...spec } = lease.spec ?? {};
+  return { ...lease, spec };
+}
+
+function specErrors({ spec }: Lease): readonly FieldError[] {
+  const { leaseDurationSeconds: seconds = 1, leaseTransitions: transitions = 0 } = spec ?? {};
+  return [
+    ...(seconds <= 0 ? [invalidValue('spec.leaseDurationSeconds', seconds, 'must be greater than 0')] : []),
+    ...(transitions < 0 ? [invalidValue('spec.leaseTransitions', transitions, 'must be greater than or equal to 0')] : []),
+  ];
+}
+
+export const leaseKind: Kind = builtInKind({
+  group: 'coordination.k8s.io',
+  kind: 'Lease',
+  namespaced: true,
+  schema: SCHEMA,
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column(
+        'Holder',
+        'holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field.',
+      ),
+      AGE_COLUMN,
+    ],
+    cells: (lease: Lease, now) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', age(lease, now)],
+  },
+  strategy: {
+    unconditionalUpdate: false,
+    createOnUpdate: true,
+    prepareForCreate: withoutCoordination,
+    prepareForUpdate: withoutCoordination,
+    validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainName }), ...specErrors(lease)],
+    validateUpdate: (next, old) => [...validateMetadataUpdate(next, old), ...specErrors(next)],
+  },
+});

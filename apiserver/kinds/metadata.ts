@@ -1,0 +1,198 @@
+// ObjectMeta: what Kubernetes demands of the metadata of every object, on create and on update.
+// That an update names a resourceVersion is left to the verbs, which know when it may be missing.
+
+import { type FieldError, forbiddenValue, invalidStruct, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../../src/kubernetes/names.ts';
+import type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
+import { compareUtf8, goQuote, isGoPrintable } from '../../src/std/go-text.ts';
+import { labelName, type NameProblems, pathSegmentName } from './name-rules.ts';
+
+export interface MetadataRules {
+  readonly namespaced: boolean;
+  readonly nameProblems: NameProblems;
+}
+
+const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+const MAX_MANAGER_BYTES = 128;
+const MAX_SUBRESOURCE_BYTES = 256;
+const IMMUTABLE = 'field is immutable';
+
+/** What is wrong with the metadata of an object that is complete: its name has been generated. */
+export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
+  const meta = object.metadata;
+  return [
+    ...nameErrors(meta, rules.nameProblems),
+    ...namespaceErrors(meta, rules.namespaced),
+    ...((meta.generation ?? 0) < 0 ? [invalidValue('metadata.generation', meta.generation, 'must be greater than or equal to 0')] : []),
+    ...labelErrors(meta.labels, 'metadata.labels'),
+    ...annotationErrors(meta.annotations),
+    ...ownerErrors(meta.ownerReferences ?? []),
+    ...finalizerErrors(meta.finalizers ?? []),
+    ...managedFieldsErrors(meta.managedFields ?? []),
+  ];
+}
+
+/** What is wrong with a change of metadata. */
+export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
+  const meta = next.metadata;
+  return [
+    ...(old.metadata.deletionTimestamp === undefined ? [] : newFinalizerErrors(meta.finalizers, old.metadata.finalizers)),
+    ...((meta.generation ?? 0) < (old.metadata.generation ?? 0)
+      ? [invalidValue('metadata.generation', meta.generation ?? 0, 'must not be decremented')]
+      : []),
+    ...immutableErrors(meta, old.metadata),
+    ...labelErrors(meta.labels, 'metadata.labels'),
+    ...annotationErrors(meta.annotations),
+    ...ownerErrors(meta.ownerReferences ?? []),
+    ...managedFieldsErrors(meta.managedFields ?? []),
+  ];
+}
+
+/** The checks of every create, made once those of the kind itself have found nothing. */
+export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
+  return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
+}
+
+/** The checks of every update, reported before those of the kind itself: an error that both find is told twice. */
+export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
+  return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
+}
+
+/** What is wrong with a set of labels, wherever it stands. */
+export function labelErrors(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
+  return Object.entries(labels ?? {}).flatMap(([key, value]) => [
+    ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
+    ...labelValueProblems(value).map((problem) => invalidValue(field, value, problem)),
+  ]);
+}
+
+function nameErrors({ name = '', generateName = '' }: ObjectMeta, problems: NameProblems): readonly FieldError[] {
+  const ofPrefix = generateName === '' ? [] : problems(generateName, true);
+  return [
+    ...ofPrefix.map((problem) => invalidValue('metadata.generateName', generateName, problem)),
+    ...(name === ''
+      ? [requiredValue('metadata.name', 'name or generateName is required')]
+      : problems(name, false).map((problem) => invalidValue('metadata.name', name, problem))),
+  ];
+}
+
+function namespaceErrors({ namespace = '' }: ObjectMeta, namespaced: boolean): readonly FieldError[] {
+  if (!namespaced) return namespace === '' ? [] : [forbiddenValue('metadata.namespace', 'not allowed on this type')];
+  if (namespace === '') return [requiredValue('metadata.namespace')];
+  return labelName(namespace, false).map((problem) => invalidValue('metadata.namespace', namespace, problem));
+}
+
+function annotationErrors(annotations: Readonly<Record<string, string>> = {}): readonly FieldError[] {
+  const field = 'metadata.annotations';
+  const bytes = Object.entries(annotations).reduce((sum, entry) => sum + Buffer.byteLength(entry[0]) + Buffer.byteLength(entry[1]), 0);
+  return [
+    ...Object.keys(annotations).flatMap((key) =>
+      qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue(field, key, problem)),
+    ),
+    ...(bytes > MAX_ANNOTATIONS_BYTES ? [tooLong(field, MAX_ANNOTATIONS_BYTES)] : []),
+  ];
+}
+
+/** An owner as it came: in objects of any kind, fields may be missing. */
+type Owner = Partial<OwnerReference>;
+
+function ownerErrors(owners: readonly Owner[]): readonly FieldError[] {
+  const field = 'metadata.ownerReferences';
+  const first = owners.find((owner) => owner.controller === true);
+  return owners.flatMap((owner) => [
+    ...ownerFieldErrors(owner, field),
+    ...(owner.controller === true && first !== undefined && owner !== first
+      ? [
+          invalidStruct(
+            field,
+            owners.map(ownerStruct),
+            `Only one reference can have Controller set to true. Found "true" in references for ${ownerName(first)} and ${ownerName(owner)}`,
+          ),
+        ]
+      : []),
+  ]);
+}
+
+function ownerFieldErrors(owner: Owner, field: string): readonly FieldError[] {
+  const { apiVersion = '', kind = '', name = '', uid = '' } = owner;
+  const slashes = apiVersion.split('/').length - 1;
+  const versionless = apiVersion === '' || apiVersion === '/' || apiVersion.endsWith('/') || slashes > 1;
+  return [
+    ...(versionless ? [invalidValue(`${field}.apiVersion`, apiVersion, 'version must not be empty')] : []),
+    ...Object.entries({ kind, name, uid }).flatMap(([part, value]) =>
+      value === '' ? [invalidValue(`${field}.${part}`, '', 'must not be empty')] : [],
+    ),
+    ...(apiVersion === 'v1' && kind === 'Event'
+      ? [invalidStruct(field, ownerStruct(owner), '/v1, Kind=Event is disallowed from being an owner')]
+      : []),
+  ];
+}
+
+function ownerName({ kind = '', name = '' }: Owner): string {
+  return `${kind}/${name}`;
+}
+
+/** An owner with its keys in the order of metav1.OwnerReference. */
+function ownerStruct({ apiVersion = '', kind = '', name = '', uid = '', controller, blockOwnerDeletion }: Owner): object {
+  return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
+}
+
+function finalizerErrors(finalizers: readonly string[]): readonly FieldError[] {
+  const field = 'metadata.finalizers';
+  const contradict = finalizers.includes('orphan') && finalizers.includes('foregroundDeletion');
+  return [
+    ...finalizers.flatMap((name) => qualifiedNameProblems(name).map((problem) => invalidValue(field, name, problem))),
+    ...(contradict ? [invalidValue(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set')] : []),
+  ];
+}
+
+function newFinalizerErrors(next: readonly string[] = [], old: readonly string[] = []): readonly FieldError[] {
+  const added = [...new Set(next)].filter((name) => !old.includes(name)).sort(compareUtf8);
+  if (added.length === 0) return [];
+  const list = `[]string{${added.map(goQuote).join(', ')}}`;
+  return [
+    forbiddenValue('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`),
+  ];
+}
+
+function immutableErrors(next: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
+  const changed = (field: keyof ObjectMeta, empty: '' | null) =>
+    (next[field] ?? empty) === (old[field] ?? empty) ? [] : [invalidValue(`metadata.${field}`, next[field] ?? empty, IMMUTABLE)];
+  return [
+    ...changed('name', ''),
+    ...changed('namespace', ''),
+    ...changed('uid', ''),
+    ...changed('creationTimestamp', null),
+    ...changed('deletionTimestamp', null),
+    ...changed('deletionGracePeriodSeconds', null),
+  ];
+}
+
+function managedFieldsErrors(entries: readonly ManagedFieldsEntry[]): readonly FieldError[] {
+  return entries.flatMap(({ operation = '', fieldsType = '', manager = '', subresource = '' }, index) => {
+    const field = `metadata.managedFields[${index}]`;
+    return [
+      ...(operation === 'Apply' || operation === 'Update'
+        ? []
+        : [invalidValue(`${field}.operation`, operation, 'must be `Apply` or `Update`')]),
+      ...(fieldsType === '' || fieldsType === 'FieldsV1' ? [] : [invalidValue(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`')]),
+      ...managerErrors(manager, `${field}.manager`),
+      ...(Buffer.byteLength(subresource) > MAX_SUBRESOURCE_BYTES ? [tooLong(`${field}.subresource`, MAX_SUBRESOURCE_BYTES)] : []),
+    ];
+  });
+}
+
+function managerErrors(manager: string, field: string): readonly FieldError[] {
+  const errors = Buffer.byteLength(manager) > MAX_MANAGER_BYTES ? [tooLong(field, MAX_MANAGER_BYTES)] : [];
+  let position = 0;
+  for (const char of manager) {
+    if (!isGoPrintable(char)) errors.push(invalidValue(field, manager, `invalid character ${codePoint(char)} (at position ${position})`));
+    position += Buffer.byteLength(char);
+  }
+  return errors;
+}
+
+/** Go's %#U of a character that does not print. */
+function codePoint(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

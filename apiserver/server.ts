@@ -1,0 +1,99 @@
+// The embedded API server: one folder, one port, and everything in between put together.
+
+import { internalError } from '../src/kubernetes/status.ts';
+import { systemClock } from '../src/std/clock.ts';
+import { type Certificate, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
+import { bootstrapPolicy } from './access/bootstrap-policy.ts';
+import { createImpersonation } from './access/impersonate.ts';
+import type { User } from './access/user.ts';
+import { createApi } from './api.ts';
+import { pathEndpoint } from './endpoints/path.ts';
+import { resourceEndpoint } from './endpoints/resource.ts';
+import { handle } from './handler.ts';
+import { identityOf } from './identity.ts';
+import { bootstrapNamespaces } from './kinds/built-in.ts';
+import { listenForRequests } from './listener.ts';
+import type { ApiRequest } from './request.ts';
+import { openJournal } from './storage/journal.ts';
+import { ObjectStore } from './storage/object-store.ts';
+import { startUpkeep } from './upkeep/start.ts';
+
+export interface ApiServerOptions {
+  /** Where everything is kept; private to one server at a time. */
+  readonly folder: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** The issuer of service-account tokens, and their audience unless a request names others. */
+  readonly issuer: string;
+  /** Users by their bearer tokens. */
+  readonly tokens: ReadonlyMap<string, User>;
+  /** Told of errors that nobody expected. */
+  readonly report: (error: unknown) => void;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  /** The certificate authority, as PEM. */
+  readonly ca: string;
+  /** Has the certificate authority vouch for another server on this machine. */
+  readonly issueServing: () => Certificate;
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+
+/** Serves what the folder holds. Throws a DataFolderError for folders that cannot be used, and the socket's error for a port that is taken. */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const journal = openJournal(options.folder);
+  let closeStorage = async () => journal.close();
+  try {
+    const identity = await identityOf(journal, systemClock.now());
+    const store = new ObjectStore(journal, options.report);
+    const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
+    const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    // Upkeep writes of its own accord: what it has begun must be on disk before the folder is closed.
+    closeStorage = async () => {
+      stopUpkeep();
+      await store.close();
+    };
+    let address = '';
+    const endpoint = (request: ApiRequest) => {
+      const { info } = request;
+      return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address });
+    };
+    const deps = {
+      ...api,
+      impersonate: createImpersonation(api.policy),
+      endpoint,
+      report: options.report,
+      durable: () => store.durable().catch(unavailable),
+    };
+    const { serving, authority } = identity;
+    const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
+    // Upkeep tries again what a full disk does not take now.
+    await store.durable().catch(() => {});
+    const where = { ...options, host: HOST, clock: systemClock };
+    const listener = await listenForRequests({ ...where, tls, handle: (request) => handle(deps, request) });
+    address = `${HOST}:${listener.port}`;
+    return {
+      url: `https://${address}`,
+      port: listener.port,
+      ca: authority.certificate,
+      issueServing: () => issueServerCertificate(authority, LOOPBACK_NAMES, systemClock.now()),
+      async close() {
+        await listener.close();
+        await closeStorage();
+      },
+    };
+  } catch (error) {
+    await closeStorage();
+    throw error;
+  }
+}
+
+/** Refuses a write that is not on disk; it was undone. */
+function unavailable(cause: unknown): never {
+  const why = (cause as Error).message;
+  throw internalError(`the data folder cannot be written (${why}); nothing was changed. Free disk space and try again`, { cause });
+}

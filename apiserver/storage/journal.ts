@@ -1,0 +1,208 @@
+// The durable side of the store: one SQLite file in a private folder that one process holds at a time.
+// Memory is what requests read; this file is what a restart reads.
+
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { goJson } from '../../src/std/go-text.ts';
+
+/** A data folder that cannot be used, with a message for the person who chose it. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/** One object to be written, or to be removed where `object` is absent. */
+export interface JournalEntry {
+  readonly resource: string;
+  readonly key: string;
+  readonly object?: KubeObject;
+}
+
+export interface Journal {
+  /** The revision of the last commit. */
+  readonly revision: number;
+  /** Every object, once, at start-up. */
+  load(): Iterable<Required<JournalEntry>>;
+  /** Writes all entries and the revision, or nothing. Returns once they would survive a power failure: how long their text is. */
+  commit(revision: number, entries: readonly JournalEntry[]): number;
+  /** A value that belongs to the folder, such as a signing key, if there is one. */
+  kept(name: string): string | undefined;
+  /** Keeps such a value, and returns it. */
+  keep(name: string, value: string): string;
+  close(): void;
+}
+
+const FILE = 'state.db';
+/** Marks the file as ours ("PRSR"), where SQLite keeps the application id. */
+const APPLICATION_ID = 0x50525352;
+const FORMAT = 1;
+/** Follows the name of a file that is not finished. */
+const DRAFT = '.draft';
+
+/** Opens the folder's journal, making both if the folder is missing or empty. A folder of somebody else is left untouched. */
+export function openJournal(folder: string): Journal {
+  const file = join(folder, FILE);
+  const isPresent = prepareFolder(folder);
+  try {
+    if (isPresent) inspect(file);
+    else create(file);
+    return open(file);
+  } catch (error) {
+    throw error instanceof DataFolderError ? error : unusable(file, error);
+  }
+}
+
+/** Makes the file under another name first: whoever finds it finds it whole, mark and all. */
+function create(file: string): void {
+  const draft = `${file}${DRAFT}`;
+  rmSync(draft, { force: true });
+  const database = new DatabaseSync(draft);
+  database.exec(`
+    PRAGMA application_id = ${APPLICATION_ID};
+    PRAGMA user_version = ${FORMAT};
+    CREATE TABLE objects (resource TEXT, key TEXT, body TEXT NOT NULL, PRIMARY KEY (resource, key)) WITHOUT ROWID;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO facts VALUES ('revision', '1');
+  `);
+  database.close();
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+function journalOver(database: DatabaseSync): Journal {
+  const put = database.prepare('INSERT INTO objects VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+  const remove = database.prepare('DELETE FROM objects WHERE resource = ? AND key = ?');
+  const setFact = database.prepare('INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
+  const fact = database.prepare('SELECT value FROM facts WHERE name = ?');
+  const all = database.prepare('SELECT resource, key, body FROM objects');
+  return {
+    revision: Number(valueOf(fact, 'revision')),
+    *load() {
+      for (const row of all.iterate())
+        yield { resource: text(row['resource']), key: text(row['key']), object: parseStored(text(row['body'])) };
+    },
+    commit(revision, entries) {
+      let length = 0;
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        for (const { resource, key, object } of entries) {
+          const body = object === undefined ? undefined : goJson(object);
+          if (body === undefined) remove.run(resource, key);
+          else put.run(resource, key, body);
+          length += body?.length ?? 0;
+        }
+        setFact.run('revision', String(revision));
+        database.exec('COMMIT');
+        return length;
+      } catch (error) {
+        if (database.isTransaction) database.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    kept: (name) => valueOf(fact, name),
+    keep(name, value) {
+      setFact.run(name, value);
+      return value;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Makes the folder if need be; whether it holds a journal already. */
+function prepareFolder(folder: string): boolean {
+  let entries: readonly string[];
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    entries = readdirSync(folder);
+    if (entries.length === 0) chmodSync(folder, 0o700);
+  } catch (error) {
+    throw new DataFolderError(`cannot use ${folder} as a data folder: ${messageOf(error)}`, { cause: error });
+  }
+  if (entries.includes(FILE)) return true;
+  const foreign = entries.find((name) => !name.startsWith(`${FILE}${DRAFT}`));
+  if (foreign === undefined) return false;
+  throw new DataFolderError(`${folder} is not a data folder of Purser (it holds ${foreign}); choose another one`);
+}
+
+/** Looks at an existing file without writing to it. */
+function inspect(file: string): void {
+  const header = Buffer.alloc(100);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, header, 0, header.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  const isOurs = header.toString('latin1', 0, 15) === 'SQLite format 3' && header.readUInt32BE(68) === APPLICATION_ID;
+  if (!isOurs) throw new DataFolderError(`${file} was not written by Purser; choose another data folder`);
+  const format = header.readUInt32BE(60);
+  if (format !== FORMAT) throw new DataFolderError(`${file} has format ${format}, and this version of Purser reads format ${FORMAT}`);
+  const reader = new DatabaseSync(file, { readOnly: true });
+  try {
+    const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+    if (verdict !== 'ok') throw damaged(file, String(verdict));
+  } catch (error) {
+    // A reader needs a little space for memory that processes share; the exclusive connection needs none.
+    if (!isLackOfSpace(error)) throw error;
+  } finally {
+    reader.close();
+  }
+}
+
+/** SQLite's primary codes for a write that the disk refused: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+const LACK_OF_SPACE: ReadonlySet<number> = new Set([10, 13, 14]);
+
+function isLackOfSpace(error: unknown): boolean {
+  const { errcode = 0 } = error as Error & { readonly errcode?: number };
+  return LACK_OF_SPACE.has(errcode & 0xff);
+}
+
+function open(file: string): Journal {
+  const database = new DatabaseSync(file);
+  try {
+    // Exclusive: the lock belongs to the process and goes with it, however it ends.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT;');
+    return journalOver(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** SQLite's codes for a file that is malformed, or no database at all. */
+const DAMAGE: ReadonlySet<unknown> = new Set([11, 26]);
+
+function unusable(file: string, error: unknown): DataFolderError {
+  const message = messageOf(error);
+  if (message.includes('locked')) return new DataFolderError(`${file} is in use by another process`, { cause: error });
+  const { errcode } = error as Error & { readonly errcode?: number };
+  if (DAMAGE.has(errcode)) return damaged(file, message, error);
+  return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
+}
+
+function damaged(file: string, why: string, cause?: unknown): DataFolderError {
+  return new DataFolderError(`${file} is damaged and was left as it is (${why}); choose another data folder`, { cause });
+}
+
+/** Integers beyond what a double holds come back as the bigints they were. */
+function parseStored(body: string): KubeObject {
+  return JSON.parse(body, /\d{16}/.test(body) ? bigIntegers : undefined) as KubeObject;
+}
+
+function bigIntegers(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+function valueOf(fact: StatementSync, name: string): string | undefined {
+  const value = fact.get(name)?.['value'];
+  return value === undefined ? undefined : text(value);
+}
+
+function text(value: SQLOutputValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function messageOf(error: unknown): string {
+  return (error as Error).message;
+}

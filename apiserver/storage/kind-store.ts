@@ -1,0 +1,94 @@
+// The object store as one kind sees it: keys from names, and stored objects in the version that was asked for.
+
+import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
+import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
+import { badRequest } from '../../src/kubernetes/status.ts';
+import { goQuote } from '../../src/std/go-text.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Change, ObjectStore } from './object-store.ts';
+
+/** Where the objects of a kind are kept: `secrets`, or `coordination.k8s.io/leases`. */
+export function resourceOf(kind: Pick<Kind, 'group' | 'plural' | 'conversion'>): string {
+  const { group, plural } = kind.conversion?.storedAs ?? kind;
+  return group === '' ? plural : `${group}/${plural}`;
+}
+
+/** The key of an object; 400 for names that could not be a path segment. */
+export function keyOf(kind: Kind, namespace: string, name: string): string {
+  if (name === '') throw badRequest('Name parameter required.');
+  const [problem] = pathSegmentProblems(name);
+  if (problem !== undefined) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${problem}`);
+  return kind.namespaced ? `${namespace}/${name}` : name;
+}
+
+/** The key of an object in hand. */
+export function keyOfObject(kind: Kind, { metadata }: KubeObject): string {
+  return keyOf(kind, metadata.namespace ?? '', metadata.name ?? '');
+}
+
+export class KindStore {
+  readonly kind: Kind;
+  readonly #store: ObjectStore;
+  readonly #resource: string;
+
+  constructor(store: ObjectStore, kind: Kind) {
+    this.kind = kind;
+    this.#store = store;
+    this.#resource = resourceOf(kind);
+  }
+
+  get(namespace: string, name: string): KubeObject | undefined {
+    const stored = this.#store.get(this.#resource, keyOf(this.kind, namespace, name));
+    return stored && this.#served(stored);
+  }
+
+  /** Objects in the order of their keys, now or at an earlier revision; undefined when that is forgotten. */
+  list(namespace: string, revision?: number): readonly KubeObject[] | undefined {
+    const within = namespace === '' ? undefined : namespace;
+    const objects =
+      revision === undefined ? this.#store.list(this.#resource, within) : this.#store.listAt(this.#resource, revision, within);
+    return objects?.map((object) => this.#served(object));
+  }
+
+  put(object: KubeObject): KubeObject {
+    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), this.#toStored(object)));
+  }
+
+  /** The object as it would be read if it were put. */
+  preview(object: KubeObject): KubeObject {
+    return this.#served(this.#toStored(object));
+  }
+
+  remove(object: KubeObject): KubeObject | undefined {
+    const removed = this.#store.remove(this.#resource, keyOfObject(this.kind, object));
+    return removed && this.#served(removed);
+  }
+
+  /** Changes after `revision`; undefined when they are forgotten. */
+  since(revision: number): readonly Change[] | undefined {
+    return this.#store.since(this.#resource, revision)?.map((change) => this.#servedChange(change));
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    return this.#store.subscribe(this.#resource, (change) => listener(this.#servedChange(change)));
+  }
+
+  #servedChange(change: Change): Change {
+    return {
+      ...change,
+      object: this.#served(change.object),
+      ...(change.previous && { previous: this.#served(change.previous) }),
+    };
+  }
+
+  #toStored(object: KubeObject): KubeObject {
+    return this.kind.conversion?.toStored(object) ?? object;
+  }
+
+  /** Versions of a custom resource differ in nothing but their name: there is no conversion webhook here. */
+  #served(stored: KubeObject): KubeObject {
+    if (this.kind.conversion !== undefined) return this.kind.conversion.fromStored(stored);
+    const apiVersion = apiVersionOf(this.kind);
+    return stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
+  }
+}

@@ -1,0 +1,248 @@
+// All objects with one revision counter, their recent history, and the news of every change.
+// Reads and writes are synchronous; an answer that shows them must wait for `durable`.
+
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { Collection } from './collection.ts';
+import { EventLog } from './event-log.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+
+/** One write, as watchers and old lists see it. */
+export interface Change {
+  readonly revision: number;
+  readonly resource: string;
+  readonly key: string;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** The new state; of a deletion the last one, at the revision of the deletion. */
+  readonly object: KubeObject;
+  /** The state before the change. */
+  readonly previous?: KubeObject;
+}
+
+type Listener = (change: Change) => void;
+type Report = (error: unknown) => void;
+
+/** Stands for all resources at once. */
+export const EVERY = '*';
+
+/** How many changes old lists and resumed watches can look back. */
+const HISTORY = 20_000;
+/** How much text, at most, those changes hold: large objects are not remembered as long. */
+const HISTORY_LENGTH = 64 * 1024 * 1024;
+
+export class ObjectStore {
+  readonly #journal: Journal;
+  readonly #report: Report;
+  readonly #collections = new Map<string, Collection>();
+  readonly #history: EventLog<Change>;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #revision: number;
+  #durableRevision: number;
+  /** Writes of this turn that are not on disk yet. */
+  #batch: Change[] = [];
+  /** How much text has been written since the revision of the mark. */
+  #written = 0;
+  #mark: number;
+  #commit: Promise<void> | undefined;
+  /** Whether the last commit failed. */
+  #isFailing = false;
+  readonly #undoListeners = new Set<() => void>();
+
+  /** `report` gets the first error of failing commits in a row, and what listeners throw. */
+  constructor(journal: Journal, report: Report) {
+    this.#journal = journal;
+    this.#report = report;
+    this.#revision = journal.revision;
+    this.#durableRevision = journal.revision;
+    this.#mark = journal.revision;
+    this.#history = new EventLog<Change>({ start: journal.revision, capacity: HISTORY });
+    for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object);
+  }
+
+  /** The revision of the last write. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The revision of the last write that is on disk and that listeners have been told of. */
+  get durableRevision(): number {
+    return this.#durableRevision;
+  }
+
+  /** The oldest revision that `listAt` and `since` can go back to. */
+  get oldest(): number {
+    return this.#history.start;
+  }
+
+  get(resource: string, key: string): KubeObject | undefined {
+    return this.#collection(resource).get(key);
+  }
+
+  /** Objects in the order of their keys. */
+  list(resource: string, namespace?: string): readonly KubeObject[] {
+    const collection = this.#collection(resource);
+    return collection.keys(namespace).map((key) => collection.get(key) as KubeObject);
+  }
+
+  /** The list as it was at `revision`; undefined when history does not reach back that far. */
+  listAt(resource: string, revision: number, namespace?: string): readonly KubeObject[] | undefined {
+    const changes = this.since(resource, revision);
+    if (changes === undefined) return undefined;
+    if (changes.length === 0) return this.list(resource, namespace);
+    const past = new Collection();
+    for (const [key, object] of this.#collection(resource).entries()) past.set(key, object);
+    for (const { key, previous } of changes.toReversed()) {
+      if (previous === undefined) past.delete(key);
+      else past.set(key, previous);
+    }
+    return past.keys(namespace).map((key) => past.get(key) as KubeObject);
+  }
+
+  /** The resources that hold, or have held, objects. */
+  resources(): readonly string[] {
+    return [...this.#collections.keys()];
+  }
+
+  /** Changes of a resource after `revision`; undefined when history does not reach back that far. */
+  since(resource: string, revision: number): readonly Change[] | undefined {
+    const changes = this.#history.since(revision);
+    return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
+  }
+
+  /** Creates or replaces an object; returns it with its new resourceVersion. */
+  put(resource: string, key: string, object: KubeObject): KubeObject {
+    const previous = this.get(resource, key);
+    const stored = this.#next(object);
+    this.#collection(resource).set(key, stored);
+    this.#record({
+      revision: this.#revision,
+      resource,
+      key,
+      type: previous ? 'MODIFIED' : 'ADDED',
+      object: stored,
+      ...(previous && { previous }),
+    });
+    return stored;
+  }
+
+  /** Removes an object; returns its last state at the revision of the removal. */
+  remove(resource: string, key: string): KubeObject | undefined {
+    const previous = this.get(resource, key);
+    if (previous === undefined) return undefined;
+    const last = this.#next(previous);
+    this.#collection(resource).delete(key);
+    this.#record({ revision: this.#revision, resource, key, type: 'DELETED', object: last, previous });
+    return last;
+  }
+
+  /** Whether everything that can be read is on disk. */
+  get isDurable(): boolean {
+    return this.#commit === undefined;
+  }
+
+  /** Resolves when everything written so far is on disk. Rejects when that failed: the writes of this turn are then undone. */
+  async durable(): Promise<void> {
+    await this.#commit;
+  }
+
+  /** Calls `listener` after writes were undone because their commit failed. */
+  onUndone(listener: () => void): () => void {
+    this.#undoListeners.add(listener);
+    return () => void this.#undoListeners.delete(listener);
+  }
+
+  /** Calls `listener` for every change of a resource, or of EVERY one, after it is on disk, in order. */
+  subscribe(resource: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(resource) ?? new Set();
+    this.#listeners.set(resource, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  /** Closes the journal once everything is on disk, also what listeners write when they hear of it. */
+  async close(): Promise<void> {
+    while (this.#commit !== undefined) await this.#commit.catch(() => {});
+    this.#journal.close();
+  }
+
+  #collection(resource: string): Collection {
+    let collection = this.#collections.get(resource);
+    if (collection === undefined) this.#collections.set(resource, (collection = new Collection()));
+    return collection;
+  }
+
+  #next(object: KubeObject): KubeObject {
+    this.#revision += 1;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
+  }
+
+  #record(change: Change): void {
+    this.#batch.push(change);
+    this.#history.append(change.revision, change);
+    this.#commit ??= new Promise((resolve, reject) => {
+      setImmediate(() => {
+        this.#commit = undefined;
+        try {
+          this.#flush();
+          resolve();
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    // Whoever needs to know awaits `durable`; a failed commit must not count as unhandled besides.
+    this.#commit.catch(() => {});
+  }
+
+  /** One transaction for all writes of a turn, then the news of them. */
+  #flush(): void {
+    const batch = this.#batch;
+    this.#batch = [];
+    try {
+      this.#written += this.#journal.commit(this.#revision, batch.map(journalEntry));
+    } catch (error) {
+      this.#undo(batch);
+      if (!this.#isFailing) this.#report(error);
+      this.#isFailing = true;
+      throw error;
+    }
+    this.#isFailing = false;
+    for (const change of batch) {
+      this.#durableRevision = change.revision;
+      this.#tell(change.resource, change);
+      this.#tell(EVERY, change);
+    }
+    if (this.#written > HISTORY_LENGTH / 2) this.#forget();
+  }
+
+  /** Takes back what is not on disk. No answer and no event has shown it. */
+  #undo(batch: readonly Change[]): void {
+    for (const { resource, key, previous } of batch.toReversed()) {
+      if (previous === undefined) this.#collection(resource).delete(key);
+      else this.#collection(resource).set(key, previous);
+    }
+    this.#revision = this.#durableRevision;
+    this.#history.undo(this.#durableRevision);
+    this.#undoListeners.forEach((listener) => listener());
+  }
+
+  /** Keeps what was written since the last time: no less than half of what may be kept. */
+  #forget(): void {
+    this.#history.forget(this.#mark);
+    this.#mark = this.#durableRevision;
+    this.#written = 0;
+  }
+
+  /** One listener's mistake must keep the news neither from the others nor from whoever waits for the commit. */
+  #tell(resource: string, change: Change): void {
+    for (const listener of this.#listeners.get(resource) ?? []) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#report(error);
+      }
+    }
+  }
+}
+
+function journalEntry({ resource, key, type, object }: Change): JournalEntry {
+  return type === 'DELETED' ? { resource, key } : { resource, key, object };
+}

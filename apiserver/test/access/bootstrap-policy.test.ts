@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { type AccessAttributes, decide } from '../../../src/kubernetes/rbac.ts';
+import { bootstrapPolicy } from '../../access/bootstrap-policy.ts';
+import { storedPolicy } from '../../access/policy.ts';
+import { storedObjects } from './stored-objects.ts';
+
+const policy = storedPolicy(storedObjects(...bootstrapPolicy()));
+const path = (text: string, verb = 'get'): AccessAttributes => ({ type: 'path', verb, path: text });
+const create = (group: string, resource: string): AccessAttributes => ({
+  type: 'resource',
+  verb: 'create',
+  group,
+  resource,
+  subresource: '',
+  name: '',
+  namespace: '',
+});
+
+describe('the bootstrap policy', () => {
+  it.each([
+    ['system:unauthenticated', path('/version'), true],
+    ['system:unauthenticated', path('/readyz'), true],
+    ['system:unauthenticated', path('/apis'), false],
+    ['system:unauthenticated', create('authorization.k8s.io', 'selfsubjectaccessreviews'), false],
+    ['system:authenticated', path('/apis/rbac.authorization.k8s.io'), true],
+    ['system:authenticated', path('/openapi/v3'), true],
+    ['system:authenticated', path('/openapi/v3', 'post'), false],
+    ['system:authenticated', path('/openid/v1/jwks'), false],
+    ['system:authenticated', create('authentication.k8s.io', 'selfsubjectreviews'), true],
+    ['system:authenticated', create('authentication.k8s.io', 'tokenreviews'), false],
+    ['system:serviceaccounts', path('/.well-known/openid-configuration'), true],
+    ['system:monitoring', path('/metrics'), true],
+  ])('decides for group %s: %j', (group, attributes, allowed) => {
+    expect(decide({ name: 'x', groups: [group] }, attributes, policy).allowed).toBe(allowed);
+  });
+
+  it('marks everything as its own', () => {
+    for (const { metadata } of bootstrapPolicy()) expect(metadata.labels).toMatchObject({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });
+  });
+
+  it('chains view into edit, and edit into admin', () => {
+    const labelled = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
+    expect(labelled('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
+    expect(labelled('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
+  });
+});

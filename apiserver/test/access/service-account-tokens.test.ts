@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { signToken } from '../../access/json-web-token.ts';
+import { type BoundClaims, claimsFor, type TokenGrant } from '../../access/service-account-claims.ts';
+import { type ServiceAccountTrust, verifyServiceAccountToken } from '../../access/service-account-tokens.ts';
+import { generateSigningKey, parseSigningKey, type SigningKey } from '../../access/signing-key.ts';
+import { core, storedObjects } from './stored-objects.ts';
+
+const now = Date.UTC(2026, 10, 15, 12);
+const seconds = now / 1000;
+const account = core('ServiceAccount', { name: 'robot', namespace: 'lab', uid: 'sa-1' });
+const objects = [
+  account,
+  core('Pod', { name: 'web', namespace: 'lab', uid: 'pod-1' }),
+  core('Secret', { name: 's', namespace: 'lab', uid: 'secret-1' }),
+  core('Node', { name: 'n', uid: 'node-1' }),
+];
+const bound = {
+  pod: { pod: { name: 'web', uid: 'pod-1' }, node: { name: 'n', uid: 'node-1' } },
+  secret: { secret: { name: 's', uid: 'secret-1' } },
+  node: { node: { name: 'n', uid: 'node-1' } },
+} satisfies Record<string, BoundClaims>;
+
+const CRYPTO_FAILURE = 'go-jose/go-jose: error in cryptographic primitive';
+
+let key: SigningKey;
+let ellipticKey: SigningKey;
+let trust: ServiceAccountTrust;
+
+beforeAll(async () => {
+  key = parseSigningKey(await generateSigningKey());
+  ellipticKey = parseSigningKey(await generateSigningKey('ES256'));
+  trust = { issuers: ['https://hub.test'], keys: [key, ellipticKey], audiences: ['https://hub.test'], objects: storedObjects(...objects) };
+});
+
+function token(grant: Partial<TokenGrant> = {}, signer = key): Promise<string> {
+  const defaults = {
+    issuer: 'https://hub.test',
+    id: 'j-1',
+    serviceAccount: account,
+    audiences: ['https://hub.test'],
+    lifetimeSeconds: 3600,
+  };
+  return signToken({ ...claimsFor({ ...defaults, ...grant }, now) }, signer);
+}
+
+function decoded(part: string | undefined): unknown {
+  return JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
+}
+
+describe('a service-account token', () => {
+  it('has the claims of Kubernetes, with sorted keys', async () => {
+    const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 })).split('.');
+    expect(decoded(header)).toEqual({ alg: 'RS256', kid: key.id });
+    expect(Buffer.from(claims ?? '', 'base64url').toString()).toBe(
+      `{"aud":["https://hub.test"],"exp":${seconds + 31_536_000},"iat":${seconds},"iss":"https://hub.test","jti":"j-1",` +
+        '"kubernetes.io":{"namespace":"lab","node":{"name":"n","uid":"node-1"},"pod":{"name":"web","uid":"pod-1"},' +
+        `"serviceaccount":{"name":"robot","uid":"sa-1"},"warnafter":${seconds + 3607}},"nbf":${seconds},"sub":"system:serviceaccount:lab:robot"}`,
+    );
+  });
+
+  it.each([
+    ['nothing', {}, {}],
+    ['a secret', bound.secret, {}],
+    ['a node', bound.node, { 'node-name': ['n'], 'node-uid': ['node-1'] }],
+    ['a pod', bound.pod, { 'node-name': ['n'], 'node-uid': ['node-1'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] }],
+    [
+      'a pod on an unknown node',
+      { pod: bound.pod.pod, node: { name: 'x' } },
+      { 'node-name': ['x'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] },
+    ],
+  ])('bound to %s speaks for its account', async (_, claims, told) => {
+    const extra = Object.fromEntries(
+      Object.entries({ 'credential-id': ['JTI=j-1'], ...told }).map(([name, value]) => [`authentication.kubernetes.io/${name}`, value]),
+    );
+    const groups = ['system:serviceaccounts', 'system:serviceaccounts:lab'];
+    const user = { name: 'system:serviceaccount:lab:robot', uid: 'sa-1', groups, extra };
+    const verdict = verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], trust, now);
+    expect(verdict).toEqual({ type: 'accepted', user, audiences: ['https://hub.test'] });
+  });
+
+  it.each([
+    ['has expired', 3600 + 61, 'service account token has expired'],
+    ['is from the future', -61, 'service account token is not valid yet'],
+  ])('is refused when it %s', async (_, ageSeconds, reason) => {
+    expect(verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toEqual({
+      type: 'refused',
+      reason,
+    });
+  });
+
+  it.each([3600 + 60, -60])('is accepted within the leeway, at %d seconds', async (ageSeconds) => {
+    expect(verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000).type).toBe('accepted');
+  });
+
+  it('is refused for other audiences', async () => {
+    expect(verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], trust, now)).toEqual({
+      type: 'refused',
+      reason: 'token audiences ["a" "b"] is invalid for the target audiences ["c" "d"]',
+    });
+  });
+
+  const longDeleted = new Date(now - 61_000).toISOString();
+  const justDeleted = new Date(now - 59_000).toISOString();
+  it.each([
+    ['the account is gone', {}, { robot: undefined }, 'serviceaccounts "robot" not found'],
+    ['the account is another one', {}, { robot: { uid: 'sa-2' } }, 'service account UID (sa-2) does not match claim (sa-1)'],
+    ['the account was deleted', {}, { robot: { deletionTimestamp: longDeleted } }, 'service account lab/robot has been deleted'],
+    ['its secret is gone', bound.secret, { s: undefined }, 'service account token has been invalidated'],
+    ['its secret was deleted', bound.secret, { s: { deletionTimestamp: longDeleted } }, 'service account token has been invalidated'],
+    [
+      'its secret is another one',
+      bound.secret,
+      { s: { uid: 'secret-2' } },
+      'secret UID (secret-2) does not match service account secret ref claim (secret-1)',
+    ],
+    ['its pod is gone', bound.pod, { web: undefined }, 'service account token has been invalidated'],
+    [
+      'its pod is another one',
+      bound.pod,
+      { web: { uid: 'pod-2' } },
+      'pod UID (pod-2) does not match service account pod ref claim (pod-1)',
+    ],
+    ['its node is gone', bound.node, { n: undefined }, 'service account token has been invalidated'],
+    ['its node is another one', bound.node, { n: { uid: 'x' } }, 'node UID (x) does not match service account node ref claim (node-1)'],
+    ['the node of its pod is gone', bound.pod, { n: undefined }, undefined],
+    ['its pod is being deleted', bound.pod, { web: { deletionTimestamp: justDeleted } }, undefined],
+  ])('is judged when %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
+    const changed = objects.flatMap((object) => {
+      const name = object.metadata.name ?? '';
+      if (!(name in changes)) return [object];
+      return changes[name] === undefined ? [] : [{ ...object, metadata: { ...object.metadata, ...changes[name] } }];
+    });
+    const verdict = verifyServiceAccountToken(
+      await token({ bound: claims }),
+      ['https://hub.test'],
+      { ...trust, objects: storedObjects(...changed) },
+      now,
+    );
+    expect(verdict).toMatchObject(reason === undefined ? { type: 'accepted' } : { type: 'refused', reason });
+  });
+
+  it.each([
+    ['garbage', () => 'garbage', 'unknown'],
+    ['from another issuer', () => token({ issuer: 'https://else.test' }), 'unknown'],
+    ['with a header that is no JSON', async () => `e.${(await token()).split('.').slice(1).join('.')}`, 'unknown'],
+    ['with a key id that is no text', async () => `${base64({ kid: 5 })}.${(await token()).split('.').slice(1).join('.')}`, 'unknown'],
+    [
+      'with an unknown key',
+      async () => `${base64({ kid: 'zz' })}.${(await token()).split('.').slice(1).join('.')}`,
+      'invalid signature, no keys found',
+    ],
+    ['without an algorithm', async () => `${base64({ alg: 'none' })}.${(await token()).split('.')[1]}.`, CRYPTO_FAILURE],
+    [
+      'with a secret for an algorithm',
+      async () => `${base64({ alg: 'HS256' })}.${(await token()).split('.').slice(1).join('.')}`,
+      CRYPTO_FAILURE,
+    ],
+    ['without a header', async () => `.${(await token()).split('.').slice(1).join('.')}`, CRYPTO_FAILURE],
+    ['without a signature', async () => `${(await token()).split('.').slice(0, 2).join('.')}.`, CRYPTO_FAILURE],
+  ])('%s does not verify', async (_, make, outcome) => {
+    const verdict = verifyServiceAccountToken(await make(), ['https://hub.test'], trust, now);
+    expect(verdict).toEqual(outcome === 'unknown' ? { type: 'unknown' } : { type: 'refused', reason: outcome });
+  });
+
+  it('verifies if it was signed with any of the keys, with or without a key id', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.boolean(), fc.array(fc.string(), { minLength: 1 }), fc.uuid(), async (isElliptic, audiences, id) => {
+        const signer = isElliptic ? ellipticKey : key;
+        const verdict = verifyServiceAccountToken(await token({ audiences, id }, signer), audiences, trust, now);
+        expect(verdict).toMatchObject({ type: 'accepted', audiences });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('never verifies after a change, and is never quoted', async () => {
+    const [rsa, elliptic] = await Promise.all([token(), token({}, ellipticKey)]);
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.= \n';
+    fc.assert(
+      fc.property(
+        fc.constantFrom(rsa, elliptic),
+        fc.nat(),
+        fc.constantFrom(...alphabet.split('')),
+        fc.integer({ min: 0, max: 1 }),
+        (whole, place, char, removed) => {
+          const at = place % whole.length;
+          const changed = whole.slice(0, at) + char + whole.slice(at + removed);
+          fc.pre(!isSameToken(changed, whole));
+          const verdict = verifyServiceAccountToken(changed, ['https://hub.test'], trust, now);
+          expect(verdict.type).not.toBe('accepted');
+          for (const part of changed.split('.').filter(({ length }) => length > 8)) expect(JSON.stringify(verdict)).not.toContain(part);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});
+
+/** Signatures have several spellings: the bits that are left over at the end, and line breaks, mean nothing. */
+function isSameToken(a: string, b: string): boolean {
+  const parts = (text: string) => text.split(/\.(?=[^.]*$)/);
+  const [aSigned, aSignature = ''] = parts(a);
+  const [bSigned, bSignature = ''] = parts(b);
+  return aSigned === bSigned && Buffer.from(aSignature, 'base64url').equals(Buffer.from(bSignature, 'base64url'));
+}
+
+function base64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

@@ -1,0 +1,96 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { fixed, parseKubeConfig } from '../../../src/kube/kube-config.ts';
+import { newFolder } from '../../../test/support/folders.ts';
+import { kubeconfigOf, writeAccessFiles } from '../../dev/access-files.ts';
+import { openDataFolder } from '../../dev/data-folder.ts';
+import type { LocalServer } from '../../dev/servers.ts';
+
+const hub: Omit<LocalServer, 'issueServing'> = {
+  name: 'hub',
+  url: 'https://127.0.0.1:7443',
+  port: 7443,
+  ca: 'PEM\n',
+  tokens: { admin: 'opaque-a', alice: 'opaque-b' },
+  admin: fixed({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
+};
+const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
+
+describe('kubeconfigOf', () => {
+  it('has a context for each user of the hub, and starts as the administrator', () => {
+    const config = kubeconfigOf(hub);
+
+    expect(config.contexts).toEqual([
+      { name: 'admin', context: { cluster: 'hub', user: 'admin' } },
+      { name: 'alice', context: { cluster: 'hub', user: 'alice' } },
+    ]);
+    expect(config['current-context']).toBe('admin');
+  });
+
+  it("shares no name with the hub's in that of a target", () => {
+    const names = ({ clusters, users, contexts }: ReturnType<typeof kubeconfigOf>) =>
+      [...clusters, ...users, ...contexts].map(({ name }) => name);
+
+    expect(names(kubeconfigOf(target))).toEqual(['target-1', 'target-1-admin', 'target-1']);
+    expect(names(kubeconfigOf(hub)).filter((name) => names(kubeconfigOf(target)).includes(name))).toEqual([]);
+  });
+
+  it('can be read by our own client', () => {
+    const config = parseKubeConfig(JSON.stringify(kubeconfigOf(hub)), '/');
+
+    expect(config.getCurrentCluster()).toMatchObject({
+      server: hub.url,
+      caData: Buffer.from(hub.ca).toString('base64'),
+      skipTLSVerify: false,
+    });
+    expect(config.getCurrentUser()).toMatchObject({ name: 'admin', token: 'opaque-a' });
+  });
+});
+
+describe('writeAccessFiles', () => {
+  it('writes private files and tells where they are', async () => {
+    const folder = await openDataFolder(await newFolder());
+    const place = await writeAccessFiles(folder, target);
+
+    expect(place).toMatchObject({
+      name: 'target-1',
+      kubeconfig: folder.file('target-1.kubeconfig'),
+      ca: folder.file('target-1.ca.crt'),
+    });
+    expect(parse(await readFile(place.kubeconfig, 'utf8'))).toEqual(kubeconfigOf(target));
+    expect(await readFile(place.ca, 'utf8')).toBe('PEM\n');
+    expect((await stat(place.kubeconfig)).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps the choices of a person while the server stays the same', async () => {
+    const folder = await openDataFolder(await newFolder());
+    const { kubeconfig } = await writeAccessFiles(folder, hub);
+    const changed = (await readFile(kubeconfig, 'utf8')).replace('current-context: admin', 'current-context: alice');
+    await writeFile(kubeconfig, changed);
+    await writeAccessFiles(folder, hub);
+
+    expect(await readFile(kubeconfig, 'utf8')).toBe(changed);
+  });
+
+  it.each([
+    ['at another address', { url: 'https://127.0.0.1:1' }],
+    ['with another authority', { ca: 'other\n' }],
+    ['with other tokens', { tokens: { admin: 'opaque-x', alice: 'opaque-b' } }],
+  ])('follows a server %s', async (_name, change) => {
+    const folder = await openDataFolder(await newFolder());
+    const { kubeconfig, ca } = await writeAccessFiles(folder, hub);
+    await writeAccessFiles(folder, { ...hub, ...change });
+
+    expect(parse(await readFile(kubeconfig, 'utf8'))).toEqual(kubeconfigOf({ ...hub, ...change }));
+    expect(await readFile(ca, 'utf8')).toBe({ ...hub, ...change }.ca);
+  });
+
+  it.each(['', 'not: [yaml', 'null', 'clusters: 7'])('replaces what is no kubeconfig (%s)', async (text) => {
+    const folder = await openDataFolder(await newFolder());
+    await writeFile(folder.file('kubeconfig'), text);
+    await writeAccessFiles(folder, hub);
+
+    expect(parse(await readFile(folder.file('kubeconfig'), 'utf8'))).toEqual(kubeconfigOf(hub));
+  });
+});

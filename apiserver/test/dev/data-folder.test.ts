@@ -1,0 +1,92 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { StartError } from '../../../src/config/start-error.ts';
+import { newFolder } from '../../../test/support/folders.ts';
+import { openDataFolder } from '../../dev/data-folder.ts';
+
+const memory = { tokens: { hub: { admin: 'opaque' } }, ports: { 'target-1': 1234 }, sampled: ['hub'] };
+
+describe('A data folder', () => {
+  it('is made with its parents, private', async () => {
+    const path = join(await newFolder(), 'some', 'where');
+    const folder = await openDataFolder(path);
+
+    expect(folder).toMatchObject({ path, isNew: true, memory: { tokens: {}, ports: {}, sampled: [] } });
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    expect(await readdir(path)).toEqual([]);
+  });
+
+  it('becomes private where it was there and empty', async () => {
+    const path = await newFolder();
+    await mkdir(join(path, 'open'), { mode: 0o755 });
+    await openDataFolder(join(path, 'open'));
+
+    expect((await stat(join(path, 'open'))).mode & 0o777).toBe(0o700);
+  });
+
+  it('remembers from run to run', async () => {
+    const path = await newFolder();
+    const first = await openDataFolder(path);
+    await first.remember(memory);
+    await first.remember({ ports: { 'target-1': 5678 } });
+    const second = await openDataFolder(path);
+
+    expect(second.isNew).toBe(false);
+    expect(second.memory).toEqual({ ...memory, ports: { 'target-1': 5678 } });
+    expect((await stat(join(path, 'purser.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('writes nothing that it knows already', async () => {
+    const path = await newFolder();
+    await (await openDataFolder(path)).remember(memory);
+    const before = await stat(join(path, 'purser.json'));
+    await (await openDataFolder(path)).remember({ ports: { ...memory.ports } });
+
+    expect((await stat(join(path, 'purser.json'))).ino).toBe(before.ino);
+  });
+
+  it('is ours although a write was cut short before', async () => {
+    const path = await newFolder();
+    await writeFile(join(path, 'purser.json.0a1b2c.draft'), '{');
+
+    await expect(openDataFolder(path)).resolves.toMatchObject({ isNew: true });
+  });
+
+  it('of somebody else is refused and stays untouched', async () => {
+    const path = await newFolder();
+    await writeFile(join(path, 'thesis.txt'), 'years of work');
+    const before = await stat(path);
+
+    await expect(openDataFolder(path)).rejects.toThrow(
+      new StartError(`${path} is not a data folder of Purser (it holds thesis.txt); choose another --data-dir`),
+    );
+    expect(await readdir(path)).toEqual(['thesis.txt']);
+    expect(await stat(path)).toMatchObject({ mode: before.mode, mtimeMs: before.mtimeMs });
+  });
+
+  it.each([
+    ['no JSON', '{'],
+    ['no object', '[]'],
+    ['lacking tokens', '{"format":1,"ports":{},"sampled":[]}'],
+    ['with a token that is none', '{"format":1,"tokens":{"hub":{"admin":7}},"ports":{},"sampled":[]}'],
+    ['with a port that is none', '{"format":1,"tokens":{},"ports":{"target-1":"x"},"sampled":[]}'],
+    ['of a later version', '{"format":2,"everything":"different"}'],
+  ])('that is damaged (%s) is refused and stays untouched', async (_name, text) => {
+    const path = await newFolder();
+    await writeFile(join(path, 'purser.json'), text);
+
+    await expect(openDataFolder(path)).rejects.toThrow(/purser\.json (is damaged|has format 2).+; choose another --data-dir$/);
+    expect(await readFile(join(path, 'purser.json'), 'utf8')).toBe(text);
+  });
+
+  it.each([
+    ['is a file', async () => join(await newFolder(), 'file')],
+    ['lies in a file', async () => join(await newFolder(), 'file', 'below', 'it')],
+  ])('that %s is refused', async (_name, place) => {
+    const path = await place();
+    await writeFile(path.replace(/file.*/, 'file'), '');
+
+    await expect(openDataFolder(path)).rejects.toThrow(/^cannot use .+ choose another --data-dir$/);
+  });
+});

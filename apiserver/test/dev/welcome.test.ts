@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { type WelcomeOptions, welcomeText } from '../../dev/welcome.ts';
+
+const run: WelcomeOptions = {
+  hub: {
+    name: 'hub',
+    url: 'https://127.0.0.1:7443',
+    kubeconfig: '/home/me/purser/.purser/kubeconfig',
+    ca: '/home/me/purser/.purser/ca.crt',
+  },
+  targets: [{ name: 'target-1', url: 'https://127.0.0.1:40001', kubeconfig: '/home/me/purser/.purser/target-1.kubeconfig', ca: '' }],
+  facade: 'https://127.0.0.1:7444/orchestrator',
+  folder: '/home/me/purser/.purser',
+  samples: true,
+  cwd: '/home/me/purser',
+};
+
+const commands = (options: WelcomeOptions) => welcomeText(options).match(/^ {2}kubectl .+$/gm) ?? [];
+
+describe('welcomeText', () => {
+  it('tells what runs where', () => {
+    expect(welcomeText(run)).toContain(
+      '\n  hub       https://127.0.0.1:7443   .purser/kubeconfig\n  target-1  https://127.0.0.1:40001  .purser/target-1.kubeconfig\n',
+    );
+  });
+
+  it('names commands', () => {
+    expect(commands(run)).toEqual([
+      '  kubectl --kubeconfig .purser/kubeconfig get clusters,managedtokens -A',
+      '  kubectl --kubeconfig .purser/kubeconfig explain managedtoken.spec',
+      '  kubectl --kubeconfig .purser/target-1.kubeconfig create token deployer -n deploy --duration 1h',
+      '  kubectl --kubeconfig .purser/kubeconfig create token deployer -n deploy --audience https://kubernetes.default.svc --server https://127.0.0.1:7444/orchestrator/target-1',
+    ]);
+  });
+
+  it.each([
+    ['without samples', { samples: false }, '.purser/target-1.kubeconfig create token default --duration 1h'],
+    ['without targets', { targets: [] }, '.purser/kubeconfig create token default --duration 1h'],
+  ])('uses an account that exists %s', (_name, change, command) => {
+    expect(commands({ ...run, ...change })[2]).toBe(`  kubectl --kubeconfig ${command}`);
+  });
+
+  it('asks the façade with curl, too', () => {
+    expect(welcomeText(run)).toContain(String.raw`
+  curl --cacert .purser/ca.crt -H "Authorization: Bearer $(kubectl --kubeconfig .purser/kubeconfig config view --raw -o 'jsonpath={.users[0].user.token}')" -H 'Content-Type: application/json' -d '{"spec":{"audiences":["https://kubernetes.default.svc"]}}' \
+    https://127.0.0.1:7444/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token
+`);
+  });
+
+  it.each([
+    ['/elsewhere', '/home/me/purser/.purser/kubeconfig'],
+    ['/home/me', 'purser/.purser/kubeconfig'],
+  ])('shows paths as they are reached from %s', (cwd, path) => {
+    expect(commands({ ...run, cwd })[0]).toContain(` --kubeconfig ${path} `);
+  });
+
+  it('quotes paths that a shell would take apart', () => {
+    const hub = { ...run.hub, kubeconfig: "/home/me/purser/it's here/kubeconfig" };
+    expect(commands({ ...run, hub })[0]).toContain(String.raw` --kubeconfig 'it'\''s here/kubeconfig' `);
+  });
+});

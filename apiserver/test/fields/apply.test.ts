@@ -1,0 +1,334 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import { type AppliedPatch, type AppliedResult, applyPatch } from '../../fields/apply.ts';
+import { withTrackedUpdate } from '../../fields/managed-fields.ts';
+import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
+
+const NOW = '2026-11-15T00:00:00Z';
+const LATER = '2026-11-15T00:00:09Z';
+const BUILT_IN = { schema: LEDGER, apiVersion: 'v1', kind: 'Ledger', now: NOW, force: false };
+const CUSTOM = { schema: GADGET, apiVersion: 'fld.dev/v1', kind: 'Gadget', now: NOW, force: false };
+
+function apply(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): AppliedResult {
+  const typing = object.kind === 'Gadget' ? CUSTOM : BUILT_IN;
+  return applyPatch({ ...typing, live, applied: object, manager: 'a', ...patch });
+}
+
+function applied(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): KubeObject {
+  const result = apply(live, object, patch).object;
+  return { ...result, metadata: { ...result.metadata, uid: 'u' } };
+}
+
+function fieldsOf({ metadata }: KubeObject): Readonly<Record<string, unknown>> {
+  return Object.fromEntries((metadata.managedFields ?? []).map(({ manager = '', fieldsV1 }) => [manager, fieldsV1]));
+}
+
+function statusOf(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return (error as { readonly status: unknown }).status;
+  }
+}
+
+describe('an apply that creates', () => {
+  it('owns what it mentions, but not the maps and structs around it', () => {
+    const object = gadget({
+      spec: {
+        size: 1,
+        name: null,
+        tags: [],
+        set: ['b', 'a'],
+        ports: [{ port: 80, inner: { a: '1' } }],
+        atomic: { x: '1' },
+        map: { u: '1' },
+        deep: { m: {} },
+        free: { a: { b: 1 } },
+      },
+    });
+    const { object: result, created, unchanged } = apply(undefined, object);
+    expect({ created, unchanged }).toEqual({ created: true, unchanged: false });
+    expect(result.metadata.managedFields).toEqual([
+      {
+        manager: 'a',
+        operation: 'Apply',
+        apiVersion: 'fld.dev/v1',
+        time: NOW,
+        fieldsType: 'FieldsV1',
+        fieldsV1: {
+          'f:spec': {
+            'f:atomic': {},
+            'f:deep': { 'f:m': {} },
+            'f:free': { 'f:a': { '.': {}, 'f:b': {} } },
+            'f:map': { 'f:u': {} },
+            'f:name': {},
+            'f:ports': { 'k:{"port":80,"proto":"TCP"}': { '.': {}, 'f:inner': { 'f:a': {} }, 'f:port': {} } },
+            'f:set': { 'v:"a"': {}, 'v:"b"': {} },
+            'f:size': {},
+            'f:tags': {},
+          },
+        },
+      },
+    ]);
+  });
+
+  it('fills in defaults that nobody owns', () => {
+    const result = apply(undefined, ledger({ data: { a: '1' } }), { defaulted: (object) => ({ ...object, frozen: false }) }).object;
+    expect(result['frozen']).toBe(false);
+    expect(fieldsOf(result)).toEqual({ a: { 'f:data': { 'f:a': {} } } });
+  });
+});
+
+describe('an apply to an object', () => {
+  it('changes nothing when it comes again', () => {
+    const live = applied(undefined, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }));
+    const again = apply(live, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }), { now: LATER });
+    expect(again).toEqual({ object: live, created: false, unchanged: true });
+  });
+
+  it('removes what its manager gives up and nobody else owns', () => {
+    const first = applied(
+      undefined,
+      ledger({ data: { a: '1', b: '1' }, secrets: [{ name: 's' }, { name: 't' }] }, { labels: { x: '1' }, finalizers: ['e.io/a'] }),
+    );
+    const shared = applied(first, ledger({ data: { b: '1' } }), { manager: 'b' });
+    const { object } = apply(shared, ledger({ secrets: [{ name: 't' }] }));
+    expect(object['data']).toEqual({ b: '1' });
+    expect(object['secrets']).toEqual([{ name: 't' }]);
+    expect(object.metadata).not.toHaveProperty('labels');
+    expect(object.metadata).not.toHaveProperty('finalizers');
+    expect(fieldsOf(object)).toEqual({
+      a: { 'f:secrets': { 'k:{"name":"t"}': { '.': {}, 'f:name': {} } } },
+      b: { 'f:data': { 'f:b': {} } },
+    });
+  });
+
+  it('keeps what others have put into a map that its manager gives up', () => {
+    const first = applied(undefined, gadget({ spec: { map: { u: '1' } } }));
+    const next = withTrackedUpdate({ ...CUSTOM, live: first, next: { ...first, spec: { map: { u: '1', v: '1' } } }, manager: 'u' });
+    expect(apply(next, gadget({})).object['spec']).toEqual({ map: { v: '1' } });
+  });
+
+  it('leaves null where others own something below the last entry of a list that it gives up', () => {
+    const first = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
+    const next = withTrackedUpdate({
+      ...CUSTOM,
+      live: first,
+      next: { ...first, spec: { size: 1, ports: [{ port: 80, note: 'n' }] } },
+      manager: 'u',
+    });
+    expect(apply(next, gadget({ spec: { size: 1 } })).object['spec']).toEqual({ size: 1, ports: null });
+  });
+
+  it('shares a field by applying the same value, without a time of its own', () => {
+    const live = applied(undefined, ledger({ data: { a: '1', b: '1' } }));
+    const { object, unchanged } = apply(live, ledger({ data: { a: '1' } }), { manager: 'b', now: LATER });
+    expect(unchanged).toBe(false);
+    expect(object.metadata.managedFields?.map(({ manager, time }) => [manager, time])).toEqual([
+      ['b', undefined],
+      ['a', NOW],
+    ]);
+  });
+
+  it('puts entries in its own order, and leaves those of others in their place', () => {
+    const live = applied(undefined, gadget({ spec: { set: ['a', 'x', 'b', 'y', 'c'] } }));
+    const merged = apply(live, gadget({ spec: { set: ['c', 'n', 'a'] } }), { manager: 'b' }).object;
+    expect(merged['spec']).toEqual({ set: ['x', 'b', 'y', 'c', 'n', 'a'] });
+  });
+
+  it('gives an untracked object an owner from before', () => {
+    const live = ledger({ spec: { holder: 'b', count: 5 } }, { uid: 'u', labels: { b: '1' } });
+    expect(fieldsOf(apply(live, ledger({ data: { a: '1' } })).object)).toEqual({
+      a: { 'f:data': { 'f:a': {} } },
+      'before-first-apply': { 'f:metadata': { 'f:labels': { '.': {}, 'f:b': {} } }, 'f:spec': { 'f:count': {}, 'f:holder': {} } },
+    });
+  });
+
+  it('does not own what the endpoint resets', () => {
+    const live = applied(undefined, gadget({ spec: { size: 1 } }));
+    const status = gadget({ spec: { size: 1 }, status: { phase: 'A' } }, { labels: { a: '1' } });
+    const { object } = apply(live, status, { manager: 'ctl', subresource: 'status', resetPaths: [['metadata'], ['spec']] });
+    expect(object.metadata.managedFields).toContainEqual({
+      manager: 'ctl',
+      operation: 'Apply',
+      apiVersion: 'fld.dev/v1',
+      time: NOW,
+      fieldsType: 'FieldsV1',
+      fieldsV1: { 'f:status': { 'f:phase': {} } },
+      subresource: 'status',
+    });
+  });
+
+  it('takes two applies to empty a list by keys, which nobody owns then', () => {
+    const live = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
+    const once = applied(live, gadget({ spec: { size: 1, ports: [] } }));
+    expect(once['spec']).toEqual({ size: 1 });
+    expect(apply(once, gadget({ spec: { size: 1, ports: [] } })).object['spec']).toEqual({ size: 1, ports: [] });
+  });
+
+  it('is idempotent unless it empties a list', () => {
+    const spec = fc.record(
+      {
+        size: fc.nat(3),
+        tags: fc.array(fc.constantFrom('a', 'b')),
+        set: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 }),
+        map: fc.dictionary(fc.constantFrom('u', 'v'), fc.constantFrom('1', '2')),
+        ports: fc.uniqueArray(fc.record({ port: fc.nat(2), note: fc.constantFrom('1', '2') }, { requiredKeys: ['port'] }), {
+          selector: ({ port }) => port,
+          minLength: 1,
+        }),
+        free: fc.dictionary(fc.constantFrom('p', 'q'), fc.constantFrom<unknown>(1, 'x', [1], { r: 1 }, {}, true)),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(spec, spec, spec, (first, second, third) => {
+        const one = applied(undefined, gadget({ spec: first }), { manager: 'b' });
+        const two = applied(one, gadget({ spec: second }), { force: true });
+        const three = applied(two, gadget({ spec: third }), { force: true });
+        // A schema does not allow the null that may be left: such an apply is refused, and there is no second one.
+        fc.pre(!JSON.stringify([two, three]).includes('null'));
+        expect(apply(three, gadget({ spec: third }), { now: LATER })).toEqual({ object: three, created: false, unchanged: true });
+      }),
+    );
+  });
+});
+
+describe('a conflict', () => {
+  const base = applied(undefined, ledger({ data: { k: '1', l: '2' } }));
+  const live = withTrackedUpdate({
+    ...BUILT_IN,
+    live: base,
+    next: { ...base, data: { k: '1', l: '2', m: '1' } },
+    manager: 'u',
+    subresource: 'status',
+  });
+  const cause = (message: string, field: string) => ({ reason: 'FieldManagerConflict', message: `conflict with ${message}`, field });
+
+  it('names the field and who applied it', () => {
+    expect(statusOf(() => apply(live, ledger({ data: { k: '9' } }), { manager: 'b' }))).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'Apply failed with 1 conflict: conflict with "a": .data.k',
+      reason: 'Conflict',
+      details: { causes: [cause('"a"', '.data.k')] },
+      code: 409,
+    });
+  });
+
+  it('lists several fields by who owns them, with version and subresource of updates', () => {
+    expect(statusOf(() => apply(live, ledger({ data: { l: '9', m: '9', k: '9' } }), { manager: 'b' }))).toMatchObject({
+      message:
+        'Apply failed with 3 conflicts: conflicts with "a":\n- .data.k\n- .data.l\nconflicts with "u" with subresource "status" using v1:\n- .data.m',
+      details: { causes: [cause('"a"', '.data.k'), cause('"a"', '.data.l'), cause('"u" with subresource "status" using v1', '.data.m')] },
+    });
+  });
+
+  it('does not arise by force, which takes the fields', () => {
+    expect(fieldsOf(apply(live, ledger({ data: { k: '9', l: '2' } }), { manager: 'b', force: true }).object)).toEqual({
+      a: { 'f:data': { 'f:l': {} } },
+      b: { 'f:data': { 'f:k': {}, 'f:l': {} } },
+      u: { 'f:data': { 'f:m': {} } },
+    });
+  });
+});
+
+describe('kubectl after client-side apply', () => {
+  const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+  const last = { apiVersion: 'v1', kind: 'Ledger', metadata: { annotations: {}, name: 'l' }, data: { a: '1', b: '1' } };
+  const object = ledger({ data: { a: '1', b: '2' } }, { annotations: { [annotation]: `${JSON.stringify(last)}\n` } });
+  const live = withTrackedUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'kubectl-client-side-apply' });
+
+  it('takes over what it applied, and keeps the annotation up to date', () => {
+    const result = apply(live, ledger({ data: { a: '9' } }), { manager: 'kubectl' }).object;
+    expect(result.metadata.annotations).toEqual({
+      [annotation]: '{"apiVersion":"v1","data":{"a":"9"},"kind":"Ledger","metadata":{"name":"l"}}\n',
+    });
+    expect(fieldsOf(result)).toMatchObject({
+      kubectl: { 'f:data': { 'f:a': {} } },
+      'kubectl-client-side-apply': { 'f:data': { '.': {}, 'f:b': {} } },
+    });
+  });
+
+  it('conflicts about what has changed since', () => {
+    expect(() => apply(live, ledger({ data: { a: '9', b: '9' } }), { manager: 'kubectl' })).toThrow(
+      'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.b',
+    );
+  });
+
+  it('is not special under another name', () => {
+    expect(() => apply(live, ledger({ data: { a: '9' } }), { manager: 'other' })).toThrow('Apply failed with 1 conflict');
+  });
+});
+
+describe('a malformed apply', () => {
+  it.each([
+    [{ managedFields: [] }, 'metadata.managedFields must be nil'],
+    [{ managedFields: [{}] }, 'metadata.managedFields must be nil'],
+  ])('is refused with metadata %j', (metadata, message) => {
+    expect(() => apply(undefined, ledger({}, metadata))).toThrow(expect.objectContaining({ message, code: 400 }));
+  });
+
+  it.each([
+    [{ apiVersion: 'v1', kind: 'Secret' }, '/v1, Kind=Secret'],
+    [{ apiVersion: 'apps/v1', kind: 'Ledger' }, 'apps/v1, Kind=Ledger'],
+    [{ apiVersion: 'a/b/c', kind: 'Ledger' }, '/, Kind='],
+    [{ apiVersion: undefined, kind: 'Ledger' }, '/, Kind=Ledger'],
+    [{ apiVersion: 'v1', kind: 5 }, '/v1, Kind='],
+  ])('is refused as %j', (type, printed) => {
+    expect(() => apply(undefined, { ...ledger({}), ...type } as KubeObject, BUILT_IN)).toThrow(
+      expect.objectContaining({ message: `invalid object type: ${printed}`, code: 400 }),
+    );
+  });
+
+  it.each([
+    [{ foo: 1 }, '.foo: field not declared in schema'],
+    [{ spec: { foo: 1 } }, '.spec.foo: field not declared in schema'],
+    [{ spec: { size: 'x' } }, '.spec.size: expected numeric (int or float), got string'],
+    [{ spec: { size: true } }, '.spec.size: expected numeric (int or float), got bool'],
+    [{ spec: { name: 5 } }, '.spec.name: expected string, got &value.valueUnstructured{Value:5}'],
+    [{ spec: { name: [1] } }, '.spec.name: expected string, got &value.valueUnstructured{Value:[]interface {}{1}}'],
+    [
+      { spec: { map: { k: { a: [1, 'b', null, 1.5, true] } } } },
+      '.spec.map.k: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"a":[]interface {}{1, "b", interface {}(nil), 1.5, true}}}',
+    ],
+    [{ spec: 's' }, '.spec: expected map, got &{s}'],
+    [{ spec: { tags: { a: 1 } } }, '.spec.tags: expected list, got &{map[a:1]}'],
+    [{ spec: { tags: [5] } }, '.spec.tags[0]: expected string, got &value.valueUnstructured{Value:5}'],
+    [{ spec: { set: ['a', 'a'] } }, '.spec.set: duplicate entries for key [="a"]'],
+    [{ spec: { set: [{}] } }, ".spec.set: element 0: associative list without keys has an element that's a map type"],
+    [{ spec: { set: [null] } }, ".spec.set: element 0: associative list without keys has an element that's an explicit null"],
+    [{ spec: { ports: [{ port: 1 }, { port: 1, proto: 'TCP' }] } }, '.spec.ports: duplicate entries for key [port=1,proto="TCP"]'],
+    [{ spec: { ports: [5] } }, '.spec.ports: element 0: associative list with keys may not have non-map elements'],
+    [{ spec: { ports: [{ port: 1, inner: 's' }] } }, '.spec.ports[port=1,proto="TCP"].inner: expected map, got &{s}'],
+    [
+      { spec: { set: ['a', 'a'], size: 'x' } },
+      'errors:\n  .spec.set: duplicate entries for key [="a"]\n  .spec.size: expected numeric (int or float), got string',
+    ],
+  ])('is refused for %j', (fields, problem) => {
+    const message = `failed to create typed patch object (ns/g; fld.dev/v1, Kind=Gadget): ${problem}`;
+    expect(statusOf(() => apply(undefined, gadget(fields, { namespace: 'ns' })))).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      code: 500,
+    });
+  });
+
+  it('is refused when metadata is no object', () => {
+    const object = { ...ledger({}), metadata: 'x' } as unknown as KubeObject;
+    expect(() => apply(undefined, object)).toThrow(
+      'failed to create typed patch object (/; /v1, Kind=Ledger): .metadata: expected map, got &{x}',
+    );
+  });
+
+  it('is refused when the live object has unreadable owners', () => {
+    const live = ledger({}, { uid: 'u', managedFields: [{ operation: 'Update' }] });
+    expect(() => apply(live, ledger({}))).toThrow('failed to decode managed fields: apiVersion must not be empty');
+  });
+});

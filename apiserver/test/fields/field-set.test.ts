@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  difference,
+  type FieldSet,
+  fieldSetOfPaths,
+  fromFieldsV1,
+  hasField,
+  intersection,
+  leaves,
+  outside,
+  pathsOf,
+  printPath,
+  toFieldsV1,
+  union,
+} from '../../fields/field-set.ts';
+
+const element = fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1', 'i:0');
+const fields = fc.array(fc.array(element, { minLength: 1, maxLength: 3 }), { maxLength: 6 }).map(fieldSetOfPaths);
+const textsOf = (set: FieldSet): ReadonlySet<string> => new Set([...pathsOf(set)].map((path) => path.join(' ')));
+
+describe('a field set', () => {
+  it('is written in the order of Kubernetes', () => {
+    const set = fieldSetOfPaths([
+      ['v:"b"'],
+      ['k:{"port":443}', 'f:note'],
+      ['k:{"port":80}'],
+      ['f:z'],
+      ['f:a', 'f:c'],
+      ['f:a'],
+      ['f:a', 'f:B'],
+      ['v:9'],
+      ['i:10'],
+      ['i:2'],
+    ]);
+    expect(JSON.stringify(toFieldsV1(set))).toBe(
+      '{"f:a":{".":{},"f:B":{},"f:c":{}},"f:z":{},"k:{\\"port\\":80}":{},"k:{\\"port\\":443}":{"f:note":{}},"v:9":{},"v:\\"b\\"":{},"i:2":{},"i:10":{}}',
+    );
+  });
+
+  it('is printed as messages show paths', () => {
+    const set = fieldSetOfPaths([
+      ['f:spec', 'k:{"port":80,"proto":"TCP"}', 'f:note'],
+      ['f:x', 'v:"y"'],
+      ['f:x', 'i:0'],
+    ]);
+    expect([...pathsOf(set)].map(printPath)).toEqual(['.spec[port=80,proto="TCP"].note', '.x[="y"]', '.x[0]']);
+  });
+
+  it('is read back from what it is written as', () => {
+    fc.assert(fc.property(fields, (set) => expect(fromFieldsV1(toFieldsV1(set))).toEqual(set)));
+  });
+
+  it('reads keys in any order, and passes over elements of unknown kinds', () => {
+    expect(fromFieldsV1({ 'k:{"b":1,"a":2.0}': {}, 'z:x': { 'f:a': {} }, 'f:n': null })).toEqual(
+      fieldSetOfPaths([['k:{"a":2,"b":1}'], ['f:n']]),
+    );
+  });
+
+  it.each([
+    [{ data: {} }, 'missing colon: data'],
+    [{ f: {} }, 'key must be 2 characters long:'],
+    [{ 'f:a': 'x' }, 'expect { or n'],
+    [[], 'expect { or n'],
+    [{ 'k:[1]': {} }, 'not an object: [1]'],
+    [{ 'v:{': {} }, 'JSON'],
+    [{ 'i:x': {} }, 'strconv.Atoi: parsing "x": invalid syntax'],
+  ])('refuses %j', (document, message) => {
+    expect(() => fromFieldsV1(document)).toThrow(message);
+  });
+
+  it('follows the algebra of sets', () => {
+    fc.assert(
+      fc.property(fields, fields, (a, b) => {
+        expect(textsOf(union(a, b))).toEqual(textsOf(a).union(textsOf(b)));
+        expect(textsOf(intersection(a, b))).toEqual(textsOf(a).intersection(textsOf(b)));
+        expect(textsOf(difference(a, b))).toEqual(textsOf(a).difference(textsOf(b)));
+      }),
+    );
+  });
+
+  it('has exactly its paths', () => {
+    fc.assert(
+      fc.property(fields, fc.array(element, { minLength: 1, maxLength: 3 }), (set, path) =>
+        expect(hasField(set, path)).toBe(textsOf(set).has(path.join(' '))),
+      ),
+    );
+  });
+
+  it('keeps outside of another what is not below it', () => {
+    const inside = (path: string, other: ReadonlySet<string>): boolean =>
+      other.values().some((parent) => path === parent || path.startsWith(`${parent} `));
+    fc.assert(
+      fc.property(fields, fields, (a, b) => {
+        expect([...textsOf(outside(a, b))]).toEqual([...textsOf(a)].filter((path) => !inside(path, textsOf(b))));
+      }),
+    );
+  });
+
+  it('has leaves with nothing below them', () => {
+    expect(textsOf(leaves(fieldSetOfPaths([['f:a'], ['f:a', 'f:b'], ['f:c']])))).toEqual(new Set(['f:c', 'f:a f:b']));
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { parseJson } from '../../../src/kubernetes/wire/json-parse.ts';
+import { jsonPatch, jsonPatchProblems } from '../../fields/json-patch.ts';
+
+const DOCUMENT = { kind: 'ConfigMap', data: { a: '1', 'x/y~z': '2' }, list: ['p', 'q'], empty: null };
+
+const REJECTED = {
+  message: 'the server rejected our request due to an error in our request',
+  reason: 'Invalid',
+  details: {},
+  code: 422,
+};
+
+describe('jsonPatch', () => {
+  it.each([
+    ['adds a member', [{ op: 'add', path: '/data/b', value: '2' }], { data: { a: '1', 'x/y~z': '2', b: '2' } }],
+    ['adds null when the value is missing', [{ op: 'add', path: '/data/b' }], { data: { a: '1', 'x/y~z': '2', b: null } }],
+    ['replaces a member that is missing', [{ op: 'replace', path: '/new', value: 1 }], { new: 1 }],
+    ['reads escaped names', [{ op: 'remove', path: '/data/x~1y~0z' }], { data: { a: '1' } }],
+    ['moves', [{ op: 'move', from: '/data/a', path: '/moved' }], { data: { 'x/y~z': '2' }, moved: '1' }],
+    ['copies', [{ op: 'copy', from: '/data/a', path: '/copied' }], { copied: '1' }],
+    ['copies null from a member that is missing', [{ op: 'copy', from: '/none', path: '/copied' }], { copied: null }],
+    ['appends to a list', [{ op: 'add', path: '/list/-', value: 'r' }], { list: ['p', 'q', 'r'] }],
+    ['inserts into a list', [{ op: 'add', path: '/list/0', value: 'o' }], { list: ['o', 'p', 'q'] }],
+    ['counts from the end of a list', [{ op: 'remove', path: '/list/-1' }], { list: ['p'] }],
+    ['inserts counting from the end', [{ op: 'add', path: '/list/-1', value: 'r' }], { list: ['p', 'q', 'r'] }],
+    ['ignores what stands before the first slash', [{ op: 'add', path: 'data/foo', value: 1 }], { foo: 1 }],
+    ['takes a missing member for null in a test', [{ op: 'test', path: '/none' }], {}],
+    ['tests objects regardless of order', [{ op: 'test', path: '/data', value: { 'x/y~z': '2', a: '1' } }], {}],
+    ['does nothing for null', null, {}],
+    ['keeps a member named __proto__', [{ op: 'add', path: '/__proto__', value: 1 }], { ['__proto__']: 1 }],
+  ])('%s', (_, patch, changes) => {
+    expect(jsonPatch(DOCUMENT, patch)).toEqual({ ...DOCUMENT, ...changes });
+  });
+
+  it.each([
+    ['a test that fails', [{ op: 'test', path: '/data/a', value: '2' }]],
+    ['a missing member to remove', [{ op: 'remove', path: '/data/none' }]],
+    ['a missing parent', [{ op: 'add', path: '/none/x', value: 1 }]],
+    ['a parent that is null', [{ op: 'add', path: '/empty/x', value: 1 }]],
+    ['a parent that is a scalar', [{ op: 'add', path: '/kind/x', value: 1 }]],
+    ['an index beyond the end', [{ op: 'replace', path: '/list/2', value: 1 }]],
+    ['an index before the start', [{ op: 'remove', path: '/list/-3' }]],
+    ['a name where an index belongs', [{ op: 'replace', path: '/list/-', value: 1 }]],
+    ['an unknown operation', [{ op: 'bad', path: '/data/a' }]],
+    ['an operation without op', [{}]],
+    ['a null operation', [null]],
+    ['a missing path', [{ op: 'add', value: 1 }]],
+    ['adding the whole document', [{ op: 'add', path: '', value: {} }]],
+    ['a scalar for the whole document', [{ op: 'replace', path: '', value: 5 }]],
+  ])('rejects %s without saying why', (_, patch) => {
+    expect(statusOf(() => jsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
+  });
+
+  it.each([
+    [{}, '[]handlers.jsonPatchOp', 'jsonpatch.Patch', 'object'],
+    ['x', '[]handlers.jsonPatchOp', 'jsonpatch.Patch', 'string'],
+    [[1], 'handlers.jsonPatchOp', 'jsonpatch.Operation', 'number'],
+    [[[]], 'handlers.jsonPatchOp', 'jsonpatch.Operation', 'array'],
+  ])('says what is wrong with the document %j', (patch, strictType, laxType, found) => {
+    expect(() => jsonPatch(DOCUMENT, patch)).toThrow(
+      `error decoding patch: json: cannot unmarshal ${found} into Go value of type ${strictType}`,
+    );
+    expect(() => jsonPatch(DOCUMENT, patch, 'lax')).toThrow(`json: cannot unmarshal ${found} into Go value of type ${laxType}`);
+  });
+
+  it('names a field of the wrong type when it reads strictly', () => {
+    const patch = [{ op: 'add', path: 5 }];
+    expect(() => jsonPatch(DOCUMENT, patch)).toThrow('json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string');
+    expect(statusOf(() => jsonPatch(DOCUMENT, patch, 'lax'))).toMatchObject(REJECTED);
+  });
+
+  it('takes ten thousand operations and no more', () => {
+    const operation = { op: 'test', path: '/kind', value: 'ConfigMap' };
+    expect(
+      jsonPatch(
+        DOCUMENT,
+        Array.from({ length: 10_000 }, () => operation),
+      ),
+    ).toBe(DOCUMENT);
+    expect(
+      statusOf(() =>
+        jsonPatch(
+          DOCUMENT,
+          Array.from({ length: 10_001 }, () => operation),
+        ),
+      ),
+    ).toMatchObject({
+      message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+      reason: 'RequestEntityTooLarge',
+      code: 413,
+    });
+  });
+
+  it('keeps a copy apart from later changes of the original', () => {
+    const patch = [
+      { op: 'add', path: '/data/b', value: { c: 1 } },
+      { op: 'copy', from: '/data', path: '/copy' },
+      { op: 'add', path: '/data/b/d', value: 2 },
+      { op: 'add', path: '/copy/b/e', value: 3 },
+    ];
+    expect(jsonPatch({ data: { a: '1' } }, patch)).toEqual({
+      data: { a: '1', b: { c: 1, d: 2 } },
+      copy: { a: '1', b: { c: 1, e: 3 } },
+    });
+    expect(patch[0]?.value).toEqual({ c: 1 });
+  });
+
+  it('reports unknown fields', () => {
+    expect(jsonPatchProblems(parseJson(Buffer.from('[{"op":"test","path":"/a","extra":1},5,{"more":1}]')))).toEqual([
+      'json patch unknown field "[0].extra"',
+      'json patch unknown field "[2].more"',
+    ]);
+  });
+
+  it('never changes the document it is given', () => {
+    const paths = fc.constantFrom('/data/a', '/data/b', '/list/0', '/list/-', '/none/x', '');
+    const operation = fc.record({
+      op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test'),
+      path: paths,
+      from: paths,
+      value: fc.jsonValue(),
+    });
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 4 }), (patch) => {
+        const document = structuredClone(DOCUMENT);
+        statusOf(() => jsonPatch(document, patch));
+        expect(document).toEqual(DOCUMENT);
+      }),
+    );
+  });
+});
+
+function statusOf(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return (error as { readonly status: unknown }).status;
+  }
+}

@@ -1,0 +1,304 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { KubeObject, ManagedFieldsEntry } from '../../../src/kubernetes/object.ts';
+import { fromFieldsV1, leaves } from '../../fields/field-set.ts';
+import { type TrackedUpdate, trackUpdate, withoutTimeChanges, withTrackedUpdate } from '../../fields/managed-fields.ts';
+import { objectType } from '../../fields/merge-type.ts';
+import { ownedFields } from '../../fields/owned-fields.ts';
+import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
+
+const NOW = '2026-11-15T00:00:00Z';
+const LATER = '2026-11-15T00:00:09Z';
+const BUILT_IN = { schema: LEDGER, apiVersion: 'v1', now: NOW };
+const CUSTOM = { schema: GADGET, apiVersion: 'fld.dev/v1', now: NOW };
+
+function created(object: KubeObject, manager = 'a', typing: Pick<TrackedUpdate, 'schema' | 'apiVersion' | 'now'> = BUILT_IN): KubeObject {
+  const stored = withTrackedUpdate({ ...typing, live: undefined, next: object, manager });
+  return { ...stored, metadata: { ...stored.metadata, uid: 'u' } };
+}
+
+function updated(live: KubeObject, changes: Readonly<Record<string, unknown>>, update: Partial<TrackedUpdate> = {}): KubeObject {
+  return withTrackedUpdate({ ...BUILT_IN, now: LATER, live, next: { ...live, ...changes }, manager: 'b', ...update });
+}
+
+function fieldsOf({ metadata }: KubeObject): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    (metadata.managedFields ?? []).map(({ manager = '', subresource = '', fieldsV1 }) => [
+      [manager, subresource].filter(Boolean).join('/'),
+      fieldsV1,
+    ]),
+  );
+}
+
+describe('the owner of a new object', () => {
+  it.each([
+    ['a map with itself', ledger({ data: { b: '1', a: '2' } }), { 'f:data': { '.': {}, 'f:a': {}, 'f:b': {} } }],
+    [
+      'a struct by value without itself',
+      ledger({ spec: { holder: 'x', names: { plural: 'p' } } }),
+      { 'f:spec': { 'f:holder': {}, 'f:names': { 'f:plural': {} } } },
+    ],
+    ['a struct behind a pointer with itself', ledger({ link: { to: 'x' } }), { 'f:link': { '.': {}, 'f:to': {} } }],
+    ['an atomic list as one', ledger({ rules: ['x'], pulls: [{ name: 'p' }] }), { 'f:pulls': {}, 'f:rules': {} }],
+    ['an empty list that is written as null otherwise', ledger({ rules: [] }), { 'f:rules': {} }],
+    ['entries by key', ledger({ secrets: [{ name: 's' }] }), { 'f:secrets': { '.': {}, 'k:{"name":"s"}': { '.': {}, 'f:name': {} } } }],
+    [
+      'what of metadata clients write',
+      ledger(
+        {},
+        {
+          namespace: 'n',
+          uid: 'u',
+          resourceVersion: '1',
+          generation: 1,
+          creationTimestamp: NOW,
+          labels: { a: '1' },
+          finalizers: ['e.io/a'],
+        },
+      ),
+      { 'f:metadata': { 'f:finalizers': { '.': {}, 'v:"e.io/a"': {} }, 'f:labels': { '.': {}, 'f:a': {} } } },
+    ],
+    [
+      'owner references as a whole each',
+      ledger({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'K', name: 'n', uid: '1' }] }),
+      { 'f:metadata': { 'f:ownerReferences': { '.': {}, 'k:{"uid":"1"}': {} } } },
+    ],
+  ])('owns %s', (_, object, fields) => {
+    expect(trackUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'a' })).toEqual([
+      { manager: 'a', operation: 'Update', apiVersion: 'v1', time: NOW, fieldsType: 'FieldsV1', fieldsV1: fields },
+    ]);
+  });
+
+  it('owns the objects of a custom resource with themselves', () => {
+    const object = gadget({
+      spec: { size: 1, deep: { m: { g: {} } }, atomic: { x: '1' }, free: { l: [1], o: { p: 1 } }, ports: [{ port: 80 }] },
+      status: { phase: 'A' },
+    });
+    expect(fieldsOf(created(object, 'a', CUSTOM))).toEqual({
+      a: {
+        'f:spec': {
+          '.': {},
+          'f:atomic': {},
+          'f:deep': { '.': {}, 'f:m': { '.': {}, 'f:g': {} } },
+          'f:free': { '.': {}, 'f:l': {}, 'f:o': { '.': {}, 'f:p': {} } },
+          'f:ports': { '.': {}, 'k:{"port":80,"proto":"TCP"}': { '.': {}, 'f:port': {} } },
+          'f:size': {},
+        },
+        'f:status': { '.': {}, 'f:phase': {} },
+      },
+    });
+  });
+
+  it('does not own what the endpoint resets', () => {
+    const object = gadget({ spec: { size: 1 }, status: { phase: 'A' } }, { labels: { a: '1' } });
+    const track = (resetPaths: TrackedUpdate['resetPaths'], subresource = '') =>
+      fieldsOf(withTrackedUpdate({ ...CUSTOM, live: undefined, next: object, manager: 'a', resetPaths: resetPaths ?? [], subresource }));
+    expect(track([['status']])).toEqual({
+      a: { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } }, 'f:spec': { '.': {}, 'f:size': {} } },
+    });
+    expect(track([['metadata'], ['spec']], 'status')).toEqual({ 'a/status': { 'f:status': { '.': {}, 'f:phase': {} } } });
+  });
+
+  it('is called unknown without a name', () => {
+    expect(fieldsOf(created(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
+  });
+
+  it('is not tracked when the object does not fit its schema', () => {
+    expect(trackUpdate({ ...CUSTOM, live: undefined, next: gadget({ spec: { size: 'x' } }), manager: 'a' })).toEqual([]);
+  });
+
+  it('owns exactly the leaves of the object', () => {
+    const spec = fc.record(
+      {
+        size: fc.integer(),
+        tags: fc.array(fc.string()),
+        set: fc.uniqueArray(fc.string(), { minLength: 1 }),
+        map: fc.dictionary(fc.string(), fc.string(), { minKeys: 1 }),
+        atomic: fc.record({ x: fc.string() }, { requiredKeys: [] }),
+        deep: fc.record({ n: fc.string() }),
+        ports: fc.uniqueArray(fc.record({ port: fc.nat(9), note: fc.string() }), { selector: ({ port }) => port, minLength: 1 }),
+        free: fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(spec, (value) => {
+        const object = { spec: value };
+        const [entry] = trackUpdate({ ...CUSTOM, live: undefined, next: gadget(object), manager: 'a' });
+        expect(leaves(fromFieldsV1(entry?.fieldsV1))).toEqual(leaves(ownedFields(objectType(GADGET), object)));
+      }),
+    );
+  });
+});
+
+describe('an update', () => {
+  it('takes what it changes and adds, and nobody owns what is gone', () => {
+    const live = created(ledger({ data: { a: '1', b: '1', c: '1' } }));
+    expect(fieldsOf(updated(live, { data: { a: '1', b: '2', d: '1' } }))).toEqual({
+      a: { 'f:data': { '.': {}, 'f:a': {} } },
+      b: { 'f:data': { 'f:b': {}, 'f:d': {} } },
+    });
+  });
+
+  it('adds to what its manager owns, and moves the time', () => {
+    const live = created(ledger({ data: { a: '1' } }));
+    const next = updated(live, { data: { a: '1', b: '1' } }, { manager: 'a' });
+    expect(next.metadata.managedFields).toEqual([
+      {
+        manager: 'a',
+        operation: 'Update',
+        apiVersion: 'v1',
+        time: LATER,
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { '.': {}, 'f:a': {}, 'f:b': {} } },
+      },
+    ]);
+  });
+
+  it('leaves the times when it changes nothing', () => {
+    const live = created(ledger({ data: { a: '1' } }));
+    expect(updated(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
+  });
+
+  it('leaves the times of those who only lose fields', () => {
+    const live = created(ledger({ data: { a: '1', b: '1' } }));
+    expect(updated(live, { data: { a: '1' } }).metadata.managedFields).toEqual([expect.objectContaining({ manager: 'a', time: NOW })]);
+  });
+
+  it('keeps a subresource apart', () => {
+    const live = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
+    const next = updated(
+      live,
+      { status: { phase: 'A' } },
+      { ...CUSTOM, manager: 'a', subresource: 'status', resetPaths: [['metadata'], ['spec']] },
+    );
+    expect(fieldsOf(next)).toEqual({ a: { 'f:spec': { '.': {}, 'f:size': {} } }, 'a/status': { 'f:status': { '.': {}, 'f:phase': {} } } });
+  });
+
+  it('lists Apply before Update, then by time, manager and version', () => {
+    const entry = (manager: string, time: string, operation: 'Apply' | 'Update' = 'Update'): ManagedFieldsEntry => ({
+      manager,
+      operation,
+      apiVersion: 'v1',
+      time,
+      fieldsType: 'FieldsV1',
+      fieldsV1: { 'f:data': { [`f:${manager}`]: {} } },
+    });
+    const live = ledger(
+      { data: { x: '1', y: '1', z: '1', w: '1' } },
+      { uid: 'u', managedFields: [entry('x', LATER), entry('y', NOW), entry('w', NOW), entry('z', LATER, 'Apply')] },
+    );
+    expect(updated(live, {}).metadata.managedFields?.map(({ manager }) => manager)).toEqual(['z', 'w', 'y', 'x']);
+  });
+
+  it('merges the oldest managers when there are more than ten', () => {
+    const managers = Array.from({ length: 13 }, (_, index) => `u${String(index).padStart(2, '0')}`);
+    const [first = '', ...others] = managers;
+    const data: Record<string, string> = { [first]: '1' };
+    const last = others.reduce(
+      (live, manager) => {
+        data[manager] = '1';
+        return updated(live, { data: { ...data } }, { manager, now: NOW });
+      },
+      created(ledger({ data: { ...data } }), first),
+    );
+    expect(last.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['ancient-changes', ...managers.slice(4)]);
+    expect(fieldsOf(last)['ancient-changes']).toEqual({ 'f:data': { '.': {}, 'f:u00': {}, 'f:u01': {}, 'f:u02': {}, 'f:u03': {} } });
+  });
+
+  it('does not begin to track an object that exists', () => {
+    expect(updated(ledger({}, { uid: 'u' }), { data: { a: '1' } }).metadata).not.toHaveProperty('managedFields');
+  });
+
+  it('drops owners in versions that do not exist', () => {
+    const managedFields: ManagedFieldsEntry[] = [
+      { manager: 'x', operation: 'Update', apiVersion: 'v7', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {} } } },
+    ];
+    const live = ledger({ data: { a: '1' } }, { uid: 'u', managedFields });
+    expect(fieldsOf(updated(live, { data: { a: '2' } }))).toEqual({ b: { 'f:data': { 'f:a': {} } } });
+  });
+
+  it('compares in the version of the owner', () => {
+    const managedFields: ManagedFieldsEntry[] = [
+      { manager: 'x', operation: 'Update', apiVersion: 'v2', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } } },
+    ];
+    const live = ledger({ data: { a: '1', b: '1' } }, { uid: 'u', managedFields });
+    const next = updated(
+      live,
+      { data: { a: '2', b: '1' } },
+      { inVersion: (object, apiVersion) => ({ object: { ...object, apiVersion }, schema: LEDGER }) },
+    );
+    expect(fieldsOf(next)).toEqual({ x: { 'f:data': { 'f:b': {} } }, b: { 'f:data': { 'f:a': {} } } });
+  });
+
+  it('collapses what a new schema has made atomic', () => {
+    const managedFields: ManagedFieldsEntry[] = [
+      { manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:rules': { '.': {}, 'v:"x"': {} } } },
+    ];
+    const live = ledger({ rules: ['x'] }, { uid: 'u', managedFields });
+    expect(fieldsOf(updated(live, {}))).toEqual({ x: { 'f:rules': {} } });
+  });
+});
+
+describe('managedFields that a client sends', () => {
+  const live = created(ledger({ data: { a: '1', b: '1' } }));
+  const send = (managedFields: unknown, changes: Readonly<Record<string, unknown>> = {}): KubeObject => {
+    return updated(live, { metadata: { ...live.metadata, managedFields }, ...changes });
+  };
+
+  it('are taken over, with times in whole seconds of UTC', () => {
+    const entry = {
+      manager: 'me',
+      operation: 'Update',
+      apiVersion: 'v1',
+      time: '2020-01-01T00:00:00.5+01:00',
+      fieldsType: 'FieldsV1',
+      fieldsV1: { 'f:data': { 'f:a': {} } },
+    };
+    expect(send([entry]).metadata.managedFields).toEqual([{ ...entry, time: '2019-12-31T23:00:00Z' }]);
+  });
+
+  it.each([[[]], [[{}]], [[{ manager: '', fieldsV1: null }]]])('reset the owners when they are %j', (managedFields) => {
+    expect(send(managedFields, { data: { a: '2' } }).metadata).not.toHaveProperty('managedFields');
+  });
+
+  it.each([
+    [null],
+    ['x'],
+    [[5]],
+    [[{ manager: 'm', operation: 'Other', apiVersion: 'v1', fieldsType: 'FieldsV1' }]],
+    [[{ manager: 'm', operation: 'Update', fieldsType: 'FieldsV1' }]],
+    [[{ manager: 'm', operation: 'Update', apiVersion: 'v1' }]],
+    [[{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV2' }]],
+    [[{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { data: {} } }]],
+  ])('are passed over when they are %j', (managedFields) => {
+    expect(send(managedFields).metadata.managedFields).toEqual(live.metadata.managedFields);
+  });
+
+  it('are passed over on a subresource', () => {
+    const next = updated(live, { metadata: { ...live.metadata, managedFields: [{}] } }, { subresource: 'status' });
+    expect(next.metadata.managedFields).toEqual(live.metadata.managedFields);
+  });
+
+  it('do not reset a custom resource when they are empty', () => {
+    const custom = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
+    expect(updated(custom, { metadata: { ...custom.metadata, managedFields: [] } }, CUSTOM).metadata.managedFields).toEqual(
+      custom.metadata.managedFields,
+    );
+  });
+});
+
+describe('withoutTimeChanges', () => {
+  const live = created(ledger({ data: { a: '1' } }));
+  const [entry = {}] = live.metadata.managedFields ?? [];
+  const later = { ...live, metadata: { ...live.metadata, managedFields: [{ ...entry, time: LATER }] } };
+
+  it('keeps the old times when nothing else has changed', () => {
+    expect(withoutTimeChanges(later, live)).toEqual(live);
+  });
+
+  it('keeps the new times otherwise', () => {
+    const changed = { ...later, data: { a: '2' } };
+    expect(withoutTimeChanges(changed, live)).toBe(changed);
+  });
+});

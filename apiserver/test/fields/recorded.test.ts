@@ -1,0 +1,105 @@
+// The owners of fields as a real kube-apiserver has recorded them.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
+import { applyPatch } from '../../fields/apply.ts';
+import { trackUpdate } from '../../fields/managed-fields.ts';
+import { coreEventKind } from '../../kinds/core/event.ts';
+import { secretKind } from '../../kinds/core/secret.ts';
+import { leaseKind } from '../../kinds/lease.ts';
+
+interface Exchange {
+  readonly name: string;
+  readonly request: { readonly method: string; readonly path: string; readonly body?: string };
+  readonly response: { readonly status: number; readonly body: string };
+}
+
+const EXCHANGES = JSON.parse(readFileSync(new URL('../../../test/golden/resources.json', import.meta.url), 'utf8')) as readonly Exchange[];
+
+function exchange(name: string): Exchange {
+  const found = EXCHANGES.find((recorded) => recorded.name === name);
+  if (found === undefined) throw new Error(`no exchange ${name}`);
+  return found;
+}
+
+function answer(name: string): KubeObject {
+  return JSON.parse(exchange(name).response.body) as KubeObject;
+}
+
+function timeOf({ metadata }: KubeObject): string {
+  return metadata.managedFields?.at(-1)?.time ?? '';
+}
+
+describe('recorded writes', () => {
+  it.each([
+    ['secret-create', undefined, secretKind.schema],
+    ['secret-patch-merge', 'secret-create', secretKind.schema],
+    ['secret-patch-strategic', 'secret-patch-merge', secretKind.schema],
+    ['secret-immutable', 'secret-patch-strategic', secretKind.schema],
+    ['lease-create', undefined, leaseKind.schema],
+    ['lease-put', 'lease-create', leaseKind.schema],
+    ['event-create', undefined, coreEventKind.schema],
+  ] as const)('%s leaves the owners that were recorded', (name, before, schema: Schema) => {
+    const next = answer(name);
+    const live = before === undefined ? undefined : answer(before);
+    const sent = { ...next, metadata: { ...next.metadata, managedFields: live?.metadata.managedFields ?? [] } };
+    const tracked = trackUpdate({ live, next: sent, manager: 'unknown', apiVersion: next.apiVersion, now: timeOf(next), schema });
+    expect(JSON.stringify(tracked)).toBe(JSON.stringify(next.metadata.managedFields));
+  });
+});
+
+describe('recorded applies', () => {
+  const schema =
+    (
+      JSON.parse(exchange('crd-create').request.body ?? '') as {
+        readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
+      }
+    ).spec.versions[0]?.schema.openAPIV3Schema ?? {};
+
+  it.each([
+    ['cr-apply-create', undefined],
+    ['cr-apply-again', 'cr-apply-create'],
+    ['cr-apply-other-manager', 'cr-apply-again'],
+    ['cr-apply-conflict', 'cr-apply-other-manager'],
+    ['cr-apply-force', 'cr-apply-other-manager'],
+    ['cr-apply-removes-owned', 'cr-apply-force'],
+    ['cr-apply-status', 'cr-apply-removes-owned'],
+  ])('%s comes to what was recorded', (name, before) => {
+    const { request } = exchange(name);
+    const url = new URL(request.path, 'https://x');
+    const recorded = answer(name);
+    const subresource = url.pathname.endsWith('/status') ? 'status' : '';
+    const result = outcome(() =>
+      applyPatch({
+        live: before === undefined ? undefined : answer(before),
+        applied: JSON.parse(request.body ?? '') as KubeObject,
+        manager: url.searchParams.get('fieldManager') ?? '',
+        force: url.searchParams.get('force') === 'true',
+        apiVersion: 'example.dev/v1alpha1',
+        kind: 'Widget',
+        now: timeOf(recorded),
+        subresource,
+        schema,
+        resetPaths: subresource === '' ? [['status']] : [['metadata'], ['spec']],
+        defaulted: (object) => ({ ...object, spec: { color: 'red', mode: 'auto', ...(object['spec'] as object) } }),
+      }),
+    );
+    if (recorded.kind === 'Status') {
+      expect(result).toEqual(recorded);
+      return;
+    }
+    expect((result as KubeObject).metadata.managedFields).toEqual(recorded.metadata.managedFields);
+    expect((result as KubeObject)['spec']).toEqual(recorded['spec']);
+    expect((result as KubeObject)['status']).toEqual(recorded['status']);
+  });
+});
+
+function outcome(apply: () => { readonly object: KubeObject }): unknown {
+  try {
+    return apply().object;
+  } catch (error) {
+    return (error as { readonly status: unknown }).status;
+  }
+}

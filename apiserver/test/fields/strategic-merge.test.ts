@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { strategicMerge } from '../../fields/strategic-merge.ts';
+import { LEDGER, ledger } from './sample-kinds.ts';
+
+const names = (...list: readonly string[]): readonly { readonly name: string }[] => list.map((name) => ({ name }));
+
+const LIVE = ledger({ data: { a: '1' }, secrets: names('s1', 's2', 's3') }, { labels: { a: '1' }, finalizers: ['e.io/a', 'e.io/b'] });
+
+describe('strategicMerge', () => {
+  it.each([
+    ['merges maps, and null deletes', { data: { a: null, b: '2' } }, { data: { b: '2' } }],
+    [
+      'merges lists by key, in the order of the patch',
+      { secrets: [{ name: 's3' }, { name: 'n' }, { name: 's1', note: 'x' }] },
+      { secrets: [{ name: 's2' }, { name: 's3' }, { name: 'n' }, { name: 's1', note: 'x' }] },
+    ],
+    ['deletes entries', { secrets: [{ name: 's2', $patch: 'delete' }, { name: 'n' }] }, { secrets: names('n', 's1', 's3') }],
+    ['replaces a list', { secrets: [{ name: 'n' }, { $patch: 'replace' }] }, { secrets: names('n') }],
+    ['replaces lists without strategy', { rules: ['x'], pulls: names('p') }, { rules: ['x'], pulls: names('p') }],
+    ['orders a list', { '$setElementOrder/secrets': names('s3', 's1') }, { secrets: names('s2', 's3', 's1') }],
+    [
+      'orders a list with what it adds',
+      { '$setElementOrder/secrets': names('s3', 'n1', 's1'), secrets: names('n1') },
+      { secrets: names('s2', 's3', 'n1', 's1') },
+    ],
+    [
+      'drops directives from what is new',
+      {
+        pulls: [
+          { name: 'a', $patch: 'delete' },
+          { name: 'b', x: null },
+        ],
+      },
+      { pulls: names('b') },
+    ],
+    ['ignores a directive where there is nothing', { link: { $patch: 'delete' } }, {}],
+    ['changes nothing for null', null, {}],
+  ])('%s', (_, patch, changes) => {
+    expect(strategicMerge(LIVE, patch, LEDGER)).toEqual({ ...LIVE, ...changes });
+  });
+
+  it.each([
+    ['merges sets', { finalizers: ['e.io/z', 'e.io/b'] }, { finalizers: ['e.io/z', 'e.io/a', 'e.io/b'] }],
+    ['deletes from sets', { '$deleteFromPrimitiveList/finalizers': ['e.io/a'] }, { finalizers: ['e.io/b'] }],
+    [
+      'adds, orders and deletes at once',
+      { '$setElementOrder/finalizers': ['e.io/c', 'e.io/b'], finalizers: ['e.io/c'], '$deleteFromPrimitiveList/finalizers': ['e.io/a'] },
+      { finalizers: ['e.io/c', 'e.io/b'] },
+    ],
+    ['replaces a map', { labels: { $patch: 'replace', z: '1' } }, { labels: { z: '1' } }],
+    ['empties a map', { labels: { $patch: 'delete' } }, { labels: {} }],
+    ['retains keys', { labels: { $retainKeys: ['z'], z: '1' } }, { labels: { z: '1' } }],
+  ])('%s of metadata', (_, patch, changes) => {
+    expect(strategicMerge(LIVE, { metadata: patch }, LEDGER)).toEqual({ ...LIVE, metadata: { ...LIVE.metadata, ...changes } });
+  });
+
+  it.each([
+    [{ secrets: [{ x: 1 }] }, 500, 'map: map[x:1] does not contain declared merge key: name'],
+    [{ secrets: [{ $patch: 'delete' }] }, 500, 'map: map[$patch:delete] does not contain declared merge key: name'],
+    [{ secrets: [{ $patch: 'merge', name: 'x' }] }, 500, 'merging lists cannot yet be specified in the patch'],
+    [{ secrets: [{ $patch: 'zzz', name: 'x' }] }, 500, 'unknown patch type: zzz in map: map[$patch:zzz name:x]'],
+    [{ secrets: ['a'] }, 500, 'list element types are not identical: [[map[name:s1] map[name:s2] map[name:s3]] [a]]'],
+    [{ $patch: 'zzz' }, 500, 'unknown patch type: zzz in map: map[$patch:zzz]'],
+    [{ $retainKeys: 5 }, 400, 'invalid patch format of retainKeys'],
+    [{ $retainKeys: ['metadata'], secrets: [] }, 400, 'invalid patch format of retainKeys'],
+    [{ $setElementOrder: [] }, 400, 'invalid patch format of setElementOrder list'],
+    [{ '$setElementOrder/secrets': 5 }, 500, 'expected a []interface {}, but received a int64'],
+    [{ '$setElementOrder/zzz': [{ name: 's3' }] }, 500, 'unable to find api field in struct Ledger for the json field "zzz"'],
+    [
+      { '$setElementOrder/secrets': names('s3', 's1'), secrets: names('s1', 's3') },
+      500,
+      "The order in patch list:\n[map[name:s1] map[name:s3]]\n doesn't match $setElementOrder list:\n[map[name:s3] map[name:s1]]\n",
+    ],
+    [{ $deleteFromPrimitiveList: ['x'] }, 400, 'invalid patch format of primitive list'],
+    [[], 400, 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
+  ])('refuses %j', (patch, code, message) => {
+    expect(() => strategicMerge(LIVE, patch, LEDGER)).toThrow(expect.objectContaining({ message, code }));
+  });
+
+  it('turns one list into another by the patch that kubectl apply sends', () => {
+    const list = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
+    fc.assert(
+      fc.property(list, list, (before, after) => {
+        const added = after.filter((name) => !before.includes(name));
+        const deleted = before.filter((name) => !after.includes(name)).map((name) => ({ $patch: 'delete', name }));
+        const patch = { '$setElementOrder/secrets': names(...after), secrets: [...names(...added), ...deleted] };
+        expect(strategicMerge(ledger({ secrets: names(...before) }), patch, LEDGER)['secrets']).toEqual(names(...after));
+      }),
+    );
+  });
+});

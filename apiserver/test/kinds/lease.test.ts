@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { leaseKind } from '../../kinds/lease.ts';
+import { created, createdText, createErrors, updateErrors } from './write.ts';
+
+describe('a lease', () => {
+  it('keeps zero values that were given, and drops the fields of coordinated election', () => {
+    const spec = {
+      leaseTransitions: 0,
+      holderIdentity: '',
+      leaseDurationSeconds: 15,
+      strategy: 'OldestEmulationVersion',
+      preferredHolder: 'b',
+    };
+    expect(createdText(leaseKind, { spec })).toBe(
+      '{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"x","namespace":"team-a"},"spec":{"holderIdentity":"","leaseDurationSeconds":15,"leaseTransitions":0}}',
+    );
+  });
+
+  it('lasts for some time and counts upwards', () => {
+    const spec = { leaseDurationSeconds: 0, leaseTransitions: -1 };
+    const expected = [
+      'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0',
+      'spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0',
+    ];
+    expect(createErrors(leaseKind, { spec })).toEqual(expected);
+    expect(updateErrors(leaseKind, { spec }, {})).toEqual(expected);
+  });
+
+  it('does not care how finalizers are named', () => {
+    expect(createErrors(leaseKind, { metadata: { finalizers: ['zz'] } })).toEqual([]);
+  });
+
+  it('is replaced only by who has seen it, and may be created by a PUT', () => {
+    expect(leaseKind.rules).toMatchObject({ unconditionalUpdate: false, createOnUpdate: true });
+  });
+
+  it('shows its holder', () => {
+    expect(leaseKind.table.cells(created(leaseKind, { spec: { holderIdentity: 'me' } }), 0)).toEqual(['x', 'me', '<unknown>']);
+  });
+});

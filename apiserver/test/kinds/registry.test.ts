@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { builtInKinds } from '../../kinds/built-in.ts';
+import { secretKind } from '../../kinds/core/secret.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { Registry } from '../../kinds/registry.ts';
+
+const widget = (version: string): Kind => ({
+  ...secretKind,
+  group: 'example.dev',
+  version,
+  kind: 'Widget',
+  plural: 'widgets',
+  singular: 'widget',
+  builtIn: false,
+});
+
+describe('the registry', () => {
+  it('knows the built-in kinds by resource and by kind', () => {
+    const registry = new Registry(builtInKinds);
+    expect(registry.find('', 'v1', 'secrets')).toBe(secretKind);
+    expect(registry.findKind('', 'v1', 'Secret')).toBe(secretKind);
+    expect(registry.isRegistered('', 'v2', 'Secret')).toBe(false);
+    expect(registry.groups()).toEqual(['', 'events.k8s.io', 'coordination.k8s.io', 'rbac.authorization.k8s.io']);
+    expect(registry.kindsOf('coordination.k8s.io', 'v1').map(({ kind }) => kind)).toEqual(['Lease']);
+  });
+
+  it('learns and forgets kinds as definitions come and go', () => {
+    const registry = new Registry(builtInKinds);
+    registry.set('example.dev', 'widgets', [widget('v1'), widget('v1beta1')]);
+    expect(registry.find('example.dev', 'v1beta1', 'widgets')?.kind).toBe('Widget');
+    registry.set('example.dev', 'widgets', [widget('v1')]);
+    expect(registry.find('example.dev', 'v1beta1', 'widgets')).toBeUndefined();
+    registry.set('example.dev', 'widgets', []);
+    expect(registry.groups()).not.toContain('example.dev');
+  });
+
+  it('lists all kinds as the same array until something changes', () => {
+    const registry = new Registry(builtInKinds);
+    const before = registry.all();
+    expect(registry.all()).toBe(before);
+    registry.set('example.dev', 'widgets', [widget('v1')]);
+    expect(registry.all()).not.toBe(before);
+  });
+});

@@ -1,0 +1,53 @@
+// Writes objects of a kind as the verbs would, without a server.
+
+import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
+import { objectText } from '../../../src/kubernetes/wire/encode.ts';
+import type { Kind } from '../../kinds/kind.ts';
+
+/** The fields of an object; its type follows from the kind, and its name is `x` unless given. */
+export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: ObjectMeta };
+
+export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObject {
+  return {
+    kind: kind.kind,
+    apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`,
+    metadata: { name: 'x', ...(kind.namespaced && { namespace: 'team-a' }), ...metadata },
+    ...fields,
+  };
+}
+
+/** What is stored for a create. */
+export function created(kind: Kind, fields: Fields): KubeObject {
+  return kind.rules.prepareForCreate(kind.rules.defaulted(objectOf(kind, fields)));
+}
+
+/** The same as the answer shows it. */
+export function createdText(kind: Kind, fields: Fields): string {
+  return objectText(created(kind, fields), kind.schema);
+}
+
+/** Why a create is refused. */
+export function createErrors(kind: Kind, fields: Fields): readonly string[] {
+  return kind.rules.validate(created(kind, fields)).map(fieldErrorText);
+}
+
+/** What is stored when `next` replaces `old`. */
+export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
+  return kind.rules.prepareForUpdate(kind.rules.defaulted(objectOf(kind, next)), created(kind, old));
+}
+
+/** Why an update is refused. */
+export function updateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
+  return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(fieldErrorText);
+}
+
+/** What a status update stores. */
+export function statusUpdated(kind: Kind, next: Fields, old: Fields): KubeObject {
+  return kind.rules.prepareForStatusUpdate(kind.rules.defaulted(objectOf(kind, next)), created(kind, old));
+}
+
+/** Why a status update is refused. */
+export function statusUpdateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
+  return kind.rules.validateStatusUpdate(statusUpdated(kind, next, old), created(kind, old)).map(fieldErrorText);
+}

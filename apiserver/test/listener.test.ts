@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import { Agent, type RequestOptions, request } from 'node:https';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Reply } from '../../src/kubernetes/reply.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { type Listener, listenForRequests } from '../listener.ts';
+import type { Incoming } from '../request.ts';
+
+const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
+const LIMIT = 3 * 1024 * 1024;
+
+describe('a listener', () => {
+  let authority: Certificate;
+  let serving: Certificate;
+  beforeAll(() => {
+    const now = Date.now();
+    authority = createAuthority(now);
+    serving = issueServerCertificate(authority, LOOPBACK_NAMES, now);
+  });
+
+  let listener: Listener;
+  let agent: Agent;
+  let handle: (incoming: Incoming) => Promise<Reply>;
+  let faults: unknown[];
+  beforeEach(async () => {
+    faults = [];
+    handle = async () => OK;
+    listener = await listenForRequests({
+      port: 0,
+      host: '127.0.0.1',
+      clock: systemClock,
+      tls: { cert: serving.certificate, key: serving.key, ca: authority.certificate },
+      handle: (incoming) => handle(incoming),
+      report: (error) => void faults.push(error),
+    });
+    agent = new Agent({ ca: authority.certificate, keepAlive: true });
+  });
+  afterEach(async () => {
+    agent.destroy();
+    await listener.close();
+  });
+
+  const open = (options: RequestOptions = {}) => request({ agent, host: '127.0.0.1', port: listener.port, ...options });
+  const answered = async (outgoing: ReturnType<typeof open>) => {
+    const [incoming] = await once(outgoing, 'response');
+    return incoming;
+  };
+
+  it('answers with the bytes of the reply, and without them to HEAD', async () => {
+    const get = open().end();
+    expect(await text(await answered(get))).toBe('ok');
+    const head = await answered(open({ method: 'HEAD' }).end());
+    expect([head.headers['content-length'], await text(head)]).toEqual(['2', '']);
+  });
+
+  it('compresses what is long, for those who can read it', async () => {
+    handle = async () => ({ ...OK, body: 'x'.repeat(LIMIT) });
+    const zipped = await answered(open({ headers: { 'accept-encoding': 'br, gzip' } }).end());
+    expect([zipped.headers['content-encoding'], Number(zipped.headers['content-length']) < 50_000]).toEqual(['gzip', true]);
+    zipped.resume();
+    const plain = await answered(open().end());
+    expect([plain.headers['content-encoding'], (await text(plain)).length]).toEqual([undefined, LIMIT]);
+  });
+
+  it('refuses a body that is too long, and lets the caller read the refusal', async () => {
+    handle = async ({ body }) => {
+      const message = await body().then(
+        () => 'read',
+        (error: Error) => error.message,
+      );
+      return { ...OK, body: message };
+    };
+    const outgoing = open({ method: 'POST' });
+    outgoing.end(Buffer.alloc(LIMIT + 1));
+    expect(await text(await answered(outgoing))).toBe('Request entity too large: limit is 3145728');
+  });
+
+  it('shows a handler all headers, also those beyond the thousandth', async () => {
+    handle = async ({ headers }) => ({ ...OK, body: String(headers['impersonate-user']) });
+    const many = Array.from({ length: 1_100 }, (_, index) => [`a${index}`, 'b']);
+    const outgoing = open({ headers: ['Host', 'f', ...many.flat(), 'Impersonate-User', 'admin'] }).end();
+    expect(await text(await answered(outgoing))).toBe('admin');
+  });
+
+  it('tells the handler when a caller leaves, before its body fails', async () => {
+    const left = Promise.withResolvers<boolean>();
+    const arrived = Promise.withResolvers<void>();
+    handle = async ({ body, signal }) => {
+      arrived.resolve();
+      await body().catch(() => left.resolve(signal.aborted));
+      return OK;
+    };
+    const outgoing = open({ method: 'POST', headers: { 'content-length': '100' } });
+    outgoing.on('error', () => {});
+    outgoing.write('half');
+    await arrived.promise;
+    outgoing.destroy();
+    expect(await left.promise).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  it('writes a stream no faster than it is read', async () => {
+    let written = 0;
+    const ended = Promise.withResolvers<void>();
+    async function* pieces() {
+      try {
+        for (;;) {
+          written += 1;
+          await setImmediate();
+          yield 'x'.repeat(1024 * 1024);
+        }
+      } finally {
+        ended.resolve();
+      }
+    }
+    handle = async () => ({ ...OK, body: pieces() });
+    const outgoing = open().end();
+    const incoming = await answered(outgoing);
+    let before = -1;
+    // Whatever sockets hold between the two, the writer comes to a halt.
+    while (written > before) {
+      before = written;
+      for (let turn = 0; turn < 200; turn++) await setImmediate();
+    }
+    expect(written).toBeLessThan(100);
+    incoming.destroy();
+    await ended.promise;
+  });
+
+  it('breaks off and reports a stream that fails', async () => {
+    const broken = new Error('broken');
+    async function* pieces() {
+      yield 'a';
+      throw broken;
+    }
+    handle = async () => ({ ...OK, body: pieces() });
+    await expect(answered(open().end()).then(text)).rejects.toThrow('aborted');
+    expect(faults).toEqual([broken]);
+  });
+
+  it('ends a watch with its last words, and its connection at once, when it closes', async () => {
+    async function* untilStopped(signal: AbortSignal) {
+      yield 'first ';
+      await once(signal, 'abort');
+      yield 'last';
+    }
+    handle = async ({ signal }) => ({ ...OK, body: untilStopped(signal) });
+    const read = text(await answered(open().end()));
+    const startedAt = Date.now();
+    await listener.close();
+    expect(await read).toBe('first last');
+    expect(Date.now() - startedAt).toBeLessThan(900);
+  });
+
+  it('closes in time, whoever holds on to it', async () => {
+    async function* forever() {
+      yield 'first';
+      await new Promise(() => {});
+    }
+    handle = async () => ({ ...OK, body: forever() });
+    const watch = await answered(open().end());
+    watch.on('error', () => {});
+    watch.resume();
+    const silent = connect(listener.port, '127.0.0.1');
+    silent.on('error', () => {});
+    await once(silent, 'connect');
+    const startedAt = Date.now();
+    await listener.close();
+    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    silent.destroy();
+  });
+});

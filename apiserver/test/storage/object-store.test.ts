@@ -1,0 +1,176 @@
+import { describe, expect, it } from '@jest/globals';
+import { array, assert, boolean, constantFrom, nat, property, record, string } from 'fast-check';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import type { Journal, JournalEntry } from '../../storage/journal.ts';
+import { type Change, EVERY, ObjectStore } from '../../storage/object-store.ts';
+
+/** A journal in memory whose disk can fail. */
+function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean } {
+  return {
+    revision: 1,
+    committed: [],
+    broken: false,
+    load: () => [],
+    commit(_revision, entries) {
+      if (this.broken) throw new Error('disk full');
+      this.committed.push(...entries);
+      return JSON.stringify(entries).length;
+    },
+    kept: () => undefined,
+    keep: (_name, value) => value,
+    close: () => {},
+  };
+}
+
+function storeOver(journal: Journal, faults: unknown[] = []): ObjectStore {
+  return new ObjectStore(journal, (error) => void faults.push(error));
+}
+
+const object = (name: string, value = ''): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } });
+const names = (objects: readonly KubeObject[] | undefined) => objects?.map(({ metadata }) => metadata.name);
+
+describe('ObjectStore', () => {
+  it('counts one revision for every write of any resource', () => {
+    const store = storeOver(memoryJournal());
+    expect(store.put('configmaps', 'a/x', object('x')).metadata.resourceVersion).toBe('2');
+    expect(store.put('secrets', 'a/x', object('x')).metadata.resourceVersion).toBe('3');
+    expect(store.remove('configmaps', 'a/x')?.metadata.resourceVersion).toBe('4');
+    expect(store.revision).toBe(4);
+  });
+
+  it('lists in the order of etcd keys, within a namespace or across all', () => {
+    const store = storeOver(memoryJournal());
+    for (const key of ['b/x', 'a/y', 'a-b/z', 'a/x', 'ab/w']) store.put('configmaps', key, object(key));
+    expect(names(store.list('configmaps'))).toEqual(['a-b/z', 'a/x', 'a/y', 'ab/w', 'b/x']);
+    expect(names(store.list('configmaps', 'a'))).toEqual(['a/x', 'a/y']);
+  });
+
+  it('tells listeners of a change only after it is on disk, in order', async () => {
+    const journal = memoryJournal();
+    const store = storeOver(journal);
+    const seen: string[] = [];
+    store.subscribe(EVERY, ({ type, key }) => seen.push(`${type} ${key} ${journal.committed.length}`));
+    store.put('configmaps', 'a/x', object('x'));
+    store.put('configmaps', 'a/y', object('y'));
+    expect(seen).toEqual([]);
+    await store.durable();
+    expect(seen).toEqual(['ADDED a/x 2', 'ADDED a/y 2']);
+    expect(store.isDurable).toBe(true);
+  });
+
+  it('closes when everything is on disk, what listeners write in answer to it, too', async () => {
+    const journal = memoryJournal();
+    let atClose = 0;
+    const store = storeOver({
+      ...journal,
+      close: () => (atClose = journal.committed.length),
+      commit: (...args) => journal.commit(...args),
+    });
+    store.subscribe('configmaps', () => store.put('secrets', 'a/x', object('x')));
+    store.put('configmaps', 'a/x', object('x'));
+    await store.close();
+
+    expect(atClose).toBe(2);
+    expect(store.isDurable).toBe(true);
+  });
+
+  it('tells everybody the news, although one listener throws', async () => {
+    const faults: unknown[] = [];
+    const store = storeOver(memoryJournal(), faults);
+    const seen: string[] = [];
+    const broken = new Error('broken');
+    store.subscribe('configmaps', () => {
+      throw broken;
+    });
+    store.subscribe('configmaps', ({ key }) => seen.push(key));
+    store.subscribe(EVERY, ({ key }) => seen.push(key));
+    store.put('configmaps', 'a/x', object('x'));
+    store.put('configmaps', 'a/y', object('y'));
+    await store.durable();
+    expect(seen).toEqual(['a/x', 'a/x', 'a/y', 'a/y']);
+    expect(faults).toEqual([broken, broken]);
+  });
+
+  it('undoes the writes of a failed commit, goes on to read, and writes again once the disk accepts it', async () => {
+    const journal = memoryJournal();
+    const faults: unknown[] = [];
+    const store = storeOver(journal, faults);
+    const seen: string[] = [];
+    let undone = 0;
+    store.subscribe(EVERY, ({ type, key, revision }) => seen.push(`${type} ${key} ${revision}`));
+    store.onUndone(() => (undone += 1));
+    store.put('configmaps', 'a/kept', object('kept', 'old'));
+    await store.durable();
+    journal.broken = true;
+    for (let n = 0; n < 2; n++) {
+      store.put('configmaps', 'a/new', object('new'));
+      store.put('configmaps', 'a/kept', object('kept', 'changed'));
+      store.remove('configmaps', 'a/kept');
+      await expect(store.durable()).rejects.toThrow('disk full');
+    }
+    expect(store.list('configmaps')).toEqual([{ ...object('kept', 'old'), metadata: { name: 'kept', resourceVersion: '2' } }]);
+    expect([store.revision, store.durableRevision, store.since('configmaps', 2), undone]).toEqual([2, 2, [], 2]);
+    await store.durable();
+    journal.broken = false;
+    store.put('configmaps', 'a/new', object('new'));
+    await store.durable();
+    expect(seen).toEqual(['ADDED a/kept 2', 'ADDED a/new 3']);
+    expect(journal.committed.map(({ key }) => key)).toEqual(['a/kept', 'a/new']);
+    expect(faults).toEqual([new Error('disk full')]);
+  });
+
+  it('remembers large objects less long than small ones', async () => {
+    const store = storeOver(memoryJournal());
+    const large = 'x'.repeat(8 * 1024 * 1024);
+    const revisions: number[] = [];
+    for (let n = 0; n < 16; n++) {
+      revisions.push(store.revision);
+      store.put('configmaps', 'a/x', object('x', large));
+      await store.durable();
+    }
+    const remembered = revisions.filter((revision) => store.since('configmaps', revision) !== undefined);
+    expect(remembered.length).toBeGreaterThanOrEqual(4);
+    expect(remembered.length).toBeLessThanOrEqual(8);
+    expect(store.oldest).toBe(remembered[0]);
+  });
+
+  it('shows the list as it was at any remembered revision', () => {
+    const write = record({ key: constantFrom('a/x', 'a/y', 'b/x'), remove: boolean(), value: string() });
+    assert(
+      property(array(write, { maxLength: 30 }), (writes) => {
+        const store = storeOver(memoryJournal());
+        const past = new Map([[store.revision, store.list('configmaps')]]);
+        for (const { key, remove, value } of writes) {
+          if (remove) store.remove('configmaps', key);
+          else store.put('configmaps', key, object(key, value));
+          past.set(store.revision, store.list('configmaps'));
+        }
+        for (const [revision, list] of past) expect(store.listAt('configmaps', revision)).toEqual(list);
+      }),
+    );
+  });
+
+  it('replays changes so that they lead from any revision to the present', () => {
+    const write = record({ key: constantFrom('x', 'y', 'z'), remove: boolean() });
+    assert(
+      property(array(write, { maxLength: 30 }), nat(30), (writes, from) => {
+        const store = storeOver(memoryJournal());
+        const states: Map<string, KubeObject>[] = [new Map()];
+        const current = new Map<string, KubeObject>();
+        for (const { key, remove } of writes) {
+          if (remove) store.remove('configmaps', key);
+          else current.set(key, store.put('configmaps', key, object(key)));
+          if (remove) current.delete(key);
+          while (states.length < store.revision) states.push(new Map(current));
+        }
+        const start = Math.min(from, states.length - 1);
+        const replayed = new Map(states[start]);
+        for (const change of store.since('configmaps', start + 1) as readonly Change[]) {
+          if (change.type === 'DELETED') replayed.delete(change.key);
+          else replayed.set(change.key, change.object);
+        }
+        expect(replayed).toEqual(current);
+      }),
+    );
+  });
+});

@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import { ApiWorld } from '../../../test/support/api-world.ts';
+
+const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+const inNamespace = (kind: string, name: string, finalizers?: readonly string[]): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'lab', ...(finalizers && { finalizers }) },
+});
+const clusterRole = (name: string, rest: object): KubeObject => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name },
+  ...rest,
+});
+const definition: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.dev' },
+  spec: {
+    group: 'example.dev',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', kind: 'Widget' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+const widget: KubeObject = { apiVersion: 'example.dev/v1', kind: 'Widget', metadata: { name: 'one', namespace: 'lab' } };
+
+describe('upkeep', () => {
+  let world: ApiWorld;
+  beforeEach(async () => {
+    world = await ApiWorld.start();
+    await world.create(namespace('lab'));
+  });
+  afterEach(() => expect(world.faults).toEqual([]));
+
+  it('gives every namespace a default service account, again and again', async () => {
+    const account = inNamespace('ServiceAccount', 'default');
+    expect(world.find(account)).toBeDefined();
+    await world.delete(account);
+    expect(world.find(account)).toBeDefined();
+  });
+
+  it('creates a default service account that a full disk refused, once there is space', async () => {
+    const account = inNamespace('ServiceAccount', 'default');
+    world.api.store.subscribe('serviceaccounts', ({ type }) => {
+      if (type === 'DELETED') world.disk.isFull = true;
+    });
+    await expect(world.delete(account)).rejects.toThrow('database or disk is full');
+    expect(world.find(account)).toBeUndefined();
+    await expect(world.advance(5_000)).rejects.toThrow('database or disk is full');
+    world.disk.isFull = false;
+    await world.advance(5_000);
+    expect(world.find(account)).toBeDefined();
+    expect(world.faults.splice(0)).toEqual([new Error('database or disk is full')]);
+  });
+
+  it('keeps up to date who holds a namespace that goes', async () => {
+    const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/one', 'example.dev/two']));
+    await world.delete(namespace('lab'));
+    const said = () => (world.find(namespace('lab'))?.['status'] as { conditions?: readonly unknown[] } | undefined)?.conditions?.at(-1);
+    const message = 'Some content in the namespace has finalizers remaining: example.dev/one in 1 resource instances';
+    const lastTransitionTime = '2026-03-01T12:00:00Z';
+    expect(said()).toMatchObject({ message: `${message}, example.dev/two in 1 resource instances`, lastTransitionTime });
+    await world.advance(1_000);
+    const waiting = world.find(held) as KubeObject;
+    await world.update({ ...waiting, metadata: { ...waiting.metadata, finalizers: ['example.dev/one'] } });
+    expect(said()).toMatchObject({ message, lastTransitionTime });
+  });
+
+  it('empties a namespace before it goes', async () => {
+    await world.create(inNamespace('Secret', 'plain'));
+    const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/hold']));
+    await world.delete(namespace('lab'));
+    expect(world.find(inNamespace('Secret', 'plain'))).toBeUndefined();
+    expect(world.find(inNamespace('ServiceAccount', 'default'))).toBeUndefined();
+    expect(world.find(namespace('lab'))?.['status']).toEqual({ phase: 'Terminating', conditions: expect.any(Array) });
+    await expect(world.create(inNamespace('Secret', 'late'))).rejects.toThrow(
+      'secrets "late" is forbidden: unable to create new content in namespace lab because it is being terminated',
+    );
+    const waiting = world.find(held) as KubeObject;
+    const { finalizers: _, ...metadata } = waiting.metadata;
+    await world.update({ ...waiting, metadata });
+    expect(world.find(namespace('lab'))).toBeUndefined();
+  });
+
+  it('fills roles that aggregate others, and follows them', async () => {
+    const rule = { apiGroups: ['example.dev'], resources: ['widgets'], verbs: ['get'] };
+    const labels = { metadata: { name: 'part', labels: { 'example.dev/all': 'true' } } };
+    const whole = clusterRole('whole', {
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'example.dev/all': 'true' } }] },
+      rules: [],
+    });
+    await world.create(whole);
+    const part = await world.create(clusterRole('part', { ...labels, rules: [rule] }));
+    expect(world.find(whole)?.['rules']).toEqual([rule]);
+    await world.delete(part);
+    expect(world.find(whole)?.['rules'] ?? []).toEqual([]);
+  });
+
+  it('comes to rest where roles aggregate each other', async () => {
+    const rule = (resource: string) => ({ apiGroups: ['example.dev'], resources: [resource], verbs: ['get'] });
+    const role = (name: string, part: string, rest: object) => ({ ...clusterRole(name, rest), metadata: { name, labels: { part } } });
+    const selecting = (...parts: string[]) => ({ clusterRoleSelectors: parts.map((part) => ({ matchLabels: { part } })) });
+    // In one turn, so that each could see the other as it was before.
+    void world.create(role('source-1', 'one', { rules: [rule('widgets')] }));
+    void world.create(role('source-2', 'two', { rules: [rule('gadgets')] }));
+    void world.create(role('both-1', 'other-one', { aggregationRule: selecting('one', 'other-two'), rules: [] }));
+    void world.create(role('both-2', 'other-two', { aggregationRule: selecting('two', 'other-one'), rules: [] }));
+    await world.settled();
+    expect(world.find(clusterRole('both-1', {}))?.['rules']).toHaveLength(2);
+    expect(world.find(clusterRole('both-2', {}))?.['rules']).toHaveLength(2);
+  });
+
+  it('looks at what is there now, not at what the news was about', async () => {
+    void world.create(namespace('brief'));
+    void world.delete(namespace('brief'));
+    void world.create(definition);
+    const live = world.find(definition) as KubeObject;
+    void world.update({ ...live, metadata: { ...live.metadata, labels: { team: 'a' } } });
+    await world.settled();
+    expect(world.find(namespace('brief'))).toBeUndefined();
+    expect(world.find(definition)?.['status']).toMatchObject({ acceptedNames: { plural: 'widgets' } });
+  });
+
+  it('serves what a definition declares, and takes its objects along when it goes', async () => {
+    await world.create(definition);
+    expect(world.find(definition)).toMatchObject({
+      status: {
+        conditions: [
+          { type: 'NamesAccepted', status: 'True' },
+          { type: 'Established', status: 'True' },
+        ],
+      },
+    });
+    await world.create(widget);
+    await world.delete(definition);
+    expect(world.find(definition)).toBeUndefined();
+    expect(() => world.find(widget)).toThrow('example.dev/v1 Widget is not served');
+    expect(world.api.store.list('example.dev/widgets')).toEqual([]);
+  });
+
+  it('starts although something stored breaks the rules of today', async () => {
+    // Without a version, which every write demands.
+    const broken = { resource: 'apiextensions.k8s.io/customresourcedefinitions', key: 'widgets.example.dev', object: definition };
+    const other = await ApiWorld.start([broken]);
+    expect(other.faults).toEqual([expect.objectContaining({ message: expect.stringContaining('must be specified for an update') })]);
+    await other.create(namespace('lab'));
+    expect(other.find(inNamespace('ServiceAccount', 'default'))).toBeDefined();
+  });
+
+  it('forgets events after an hour', async () => {
+    const event: KubeObject = {
+      ...inNamespace('Event', 'e'),
+      involvedObject: { kind: 'Secret', namespace: 'lab', name: 'x' },
+      reason: 'Issued',
+      type: 'Normal',
+    };
+    await world.create(event);
+    await world.advance(59 * 60_000);
+    expect(world.find(event)).toBeDefined();
+    await world.advance(3 * 60_000);
+    expect(world.find(event)).toBeUndefined();
+  });
+});

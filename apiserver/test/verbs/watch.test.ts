@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts';
+import { listOptions } from '../../../src/kubernetes/wire/list-options.ts';
+import { ApiWorld } from '../../../test/support/api-world.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { type WatchEvent, watchObjects } from '../../verbs/watch.ts';
+
+const configMap = (name: string, labels?: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default', ...(labels && { labels }) },
+});
+
+describe('watchObjects', () => {
+  let world: ApiWorld;
+  let leave: AbortController;
+  let idle: number;
+  beforeEach(async () => {
+    world = await ApiWorld.start();
+    leave = new AbortController();
+    idle = world.clock.pending;
+  });
+  afterEach(() => {
+    leave.abort();
+    // However a watch ends, no wake-up is left behind.
+    expect(world.clock.pending).toBe(idle);
+  });
+
+  const watch = async (query: string) => {
+    const kind = world.api.registry.find('', 'v1', 'configmaps') as Kind;
+    const options = listOptions(new URLSearchParams(query));
+    const selection = new Selection(kind, parseSelectors(options.labelSelector, options.fieldSelector), 'default');
+    const batches = await watchObjects(world.api, { kind, selection, options, signal: leave.signal });
+    return batches[Symbol.asyncIterator]();
+  };
+  const shown = (event: WatchEvent) => (event.type === 'ERROR' ? event.status.reason : `${event.type} ${event.object.metadata.name ?? ''}`);
+  const next = async (watching: AsyncIterator<readonly WatchEvent[]>) => {
+    const { value, done } = await watching.next();
+    return done === true ? 'the end' : value.map(shown);
+  };
+
+  const rewrite = async (times: number) => {
+    for (let turn = 0; turn < times; turn++) world.api.store.put('configmaps', 'default/one', configMap('one'));
+    await world.settled();
+  };
+
+  it('tells of what the selection comes to see, sees changed, and sees no more', async () => {
+    const watching = await watch('labelSelector=team%3Da');
+    await world.create(configMap('other'));
+    const created = await world.create(configMap('one', { team: 'a' }));
+    await world.update({ ...created, data: { x: '1' } });
+    await world.update({ ...(world.find(created) as KubeObject), metadata: { ...configMap('one').metadata } });
+    expect(await next(watching)).toEqual(['ADDED one', 'MODIFIED one', 'DELETED one']);
+  });
+
+  it('shows nothing that is not on disk, and nothing twice', async () => {
+    void world.create(configMap('one'));
+    const starting = watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true');
+    void world.create(configMap('two'));
+    const watching = await starting;
+    void world.create(configMap('three'));
+    const names = (await next(watching)) as readonly string[];
+    expect(world.api.store.get('configmaps', 'default/three')).toBeDefined();
+    expect(names.filter((name) => /one|two|three/.test(name))).toEqual(['ADDED one', 'ADDED two']);
+    expect(names.at(-1)).toBe('BOOKMARK ');
+    expect(await next(watching)).toEqual(['ADDED three']);
+  });
+
+  it('resumes where another watch ended', async () => {
+    const { revision } = world.api.store;
+    await world.create(configMap('one'));
+    await world.delete(configMap('one'));
+    expect(await next(await watch(`resourceVersion=${revision}`))).toEqual(['ADDED one', 'DELETED one']);
+  });
+
+  it('says that a version is too old, and ends', async () => {
+    await rewrite(20_001);
+    const watching = await watch('resourceVersion=2');
+    expect(await next(watching)).toEqual(['Expired']);
+    expect(await next(watching)).toBe('the end');
+  });
+
+  it('sends a bookmark each minute once there is something to tell, and one before the end', async () => {
+    const watching = await watch('allowWatchBookmarks=true&timeoutSeconds=150');
+    await world.advance(60_000);
+    await world.create({ ...configMap('secret'), kind: 'Secret' });
+    await world.advance(60_000);
+    expect(await next(watching)).toEqual(['BOOKMARK ']);
+    await world.advance(27_999);
+    const pending = next(watching);
+    await world.advance(1);
+    expect(await pending).toEqual(['BOOKMARK ']);
+    await world.advance(2_000);
+    expect(await next(watching)).toBe('the end');
+  });
+
+  it('cuts off a reader that falls behind', async () => {
+    const watching = await watch('');
+    await rewrite(10_001);
+    expect(await next(watching)).toBe('the end');
+  });
+
+  it('leaves nothing behind when the caller goes before it reads', async () => {
+    const watching = await watch('allowWatchBookmarks=true');
+    expect(world.clock.pending).toBeGreaterThan(idle);
+    leave.abort();
+    expect(world.clock.pending).toBe(idle);
+    await world.create(configMap('late'));
+    expect(await next(watching)).toBe('the end');
+  });
+
+  it('is over at once for a caller that has gone already', async () => {
+    leave.abort();
+    expect(await next(await watch('allowWatchBookmarks=true'))).toBe('the end');
+  });
+});

@@ -1,0 +1,72 @@
+// CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
+
+import { rfc3339 } from '../../src/std/timestamp.ts';
+import { customKinds, servedKinds } from '../kinds/custom/custom.ts';
+import { established } from '../kinds/definition/definition.ts';
+import type { CustomResourceDefinition } from '../kinds/definition/types.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { EVERY } from '../storage/object-store.ts';
+import { type Api, storeOf } from '../verbs/api.ts';
+import { deleteObject } from '../verbs/delete.ts';
+import { updateObject } from '../verbs/update.ts';
+import { type Stop, systemWriter, targetOf } from './upkeep.ts';
+
+const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
+const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
+const WRITER = systemWriter('kube-apiserver');
+
+export function serveDefinitions(api: Api): Stop {
+  const definitions = () => api.store.list(RESOURCE) as readonly CustomResourceDefinition[];
+  const forEach = (all: readonly CustomResourceDefinition[], act: (api: Api, definition: CustomResourceDefinition) => void) =>
+    all.forEach((definition) => api.attempt(() => act(api, definition)));
+  forEach(definitions(), follow);
+  return api.store.subscribe(EVERY, ({ resource, type, object }) => {
+    if (resource !== RESOURCE) {
+      // The last object that leaves lets its definition go.
+      if (type === 'DELETED') forEach(definitions().filter(isTerminating), cleanUp);
+      return;
+    }
+    const definition = object as CustomResourceDefinition;
+    const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
+    if (live !== undefined) return follow(api, live as CustomResourceDefinition);
+    api.serve(definition.spec.group, definition.spec.names.plural, []);
+    // Its names are free: another definition may have waited for them.
+    forEach(
+      definitions().filter(({ spec }) => spec.group === definition.spec.group),
+      follow,
+    );
+  });
+}
+
+function follow(api: Api, definition: CustomResourceDefinition): void {
+  const { group, names } = definition.spec;
+  api.serve(group, names.plural, servedKinds(definition));
+  if (isTerminating(definition)) return cleanUp(api, definition);
+  const next = established(definition, api.store.list(RESOURCE) as readonly CustomResourceDefinition[], rfc3339(api.now()));
+  if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
+}
+
+/** Deletes the objects of a definition that goes, and lets it go when none is left. */
+function cleanUp(api: Api, definition: CustomResourceDefinition): void {
+  const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
+  const { finalizers = [] } = live?.metadata ?? {};
+  if (live === undefined || !finalizers.includes(CLEANUP)) return;
+  const [kind] = customKinds(definition);
+  const remaining = () => (kind === undefined ? [] : (storeOf(api, kind).list('') ?? []));
+  for (const object of remaining()) {
+    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind as Kind, object), { dryRun: false });
+  }
+  if (remaining().length > 0) return;
+  const { finalizers: _, ...metadata } = live.metadata;
+  const others = finalizers.filter((name) => name !== CLEANUP);
+  const released = { ...live, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } };
+  updateObject(api, targetOf(definitionKind(api), live), released, WRITER);
+}
+
+function isTerminating({ metadata }: CustomResourceDefinition): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+function definitionKind(api: Api): Kind {
+  return api.registry.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions') as Kind;
+}

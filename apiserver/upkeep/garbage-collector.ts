@@ -1,0 +1,142 @@
+// Objects go when all their owners are gone; owners that are deleted in the foreground wait for them.
+
+import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts';
+import { type Change, EVERY } from '../storage/object-store.ts';
+import type { Api } from '../verbs/api.ts';
+import { deleteObject, FOREGROUND, ORPHAN } from '../verbs/delete.ts';
+import { updateObject } from '../verbs/update.ts';
+import { OwnerGraph, type Place } from './owner-graph.ts';
+import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
+
+const WRITER = systemWriter('kube-controller-manager');
+/** An owner that was never seen may still be on its way, as when a backup is restored in any order. */
+const UNKNOWN_OWNER_GRACE_MS = 30_000;
+
+export function collectGarbage(api: Api): Stop {
+  const collector = new GarbageCollector(api);
+  for (const resource of api.store.resources()) {
+    for (const object of api.store.list(resource)) collector.observe({ resource, key: keyOf(object) }, object);
+  }
+  const unsubscribe = api.store.subscribe(EVERY, (change) => collector.react(change));
+  return () => {
+    unsubscribe();
+    collector.stop();
+  };
+}
+
+class GarbageCollector {
+  readonly #api: Api;
+  readonly #graph: OwnerGraph;
+  /** By uid: how to call off the second look at an object whose owner is not there. */
+  readonly #suspects = new Map<string, Stop>();
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.#graph = new OwnerGraph(api.registry);
+  }
+
+  react({ type, resource, key, object }: Change): void {
+    if (type !== 'DELETED') return this.observe({ resource, key }, object);
+    this.#acquit(object);
+    this.#graph.delete(object);
+    for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#judge(dependent));
+    for (const { uid } of object.metadata.ownerReferences ?? []) this.#api.attempt(() => this.#release(uid));
+  }
+
+  observe(place: Place, object: KubeObject): void {
+    this.#graph.set(place, object);
+    const { uid = '', deletionTimestamp } = object.metadata;
+    if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#release(uid));
+    const lost = this.#graph.lostOwners(object);
+    if (lost.length === 0) return this.#acquit(object);
+    // Who is there under another name will not appear under this one.
+    if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#judge(place));
+    if (this.#suspects.has(uid)) return;
+    this.#suspects.set(
+      uid,
+      this.#api.wakeAt(this.#api.now() + UNKNOWN_OWNER_GRACE_MS, () => this.#judge(place)),
+    );
+  }
+
+  stop(): void {
+    for (const cancel of this.#suspects.values()) cancel();
+  }
+
+  #acquit({ metadata: { uid = '' } }: KubeObject): void {
+    this.#suspects.get(uid)?.();
+    this.#suspects.delete(uid);
+  }
+
+  /** Deletes an object without owners; takes references to owners that are gone off an object that has others. */
+  #judge(place: Place): void {
+    const object = this.#api.store.get(place.resource, place.key);
+    if (object === undefined) return;
+    this.#acquit(object);
+    const { ownerReferences = [], deletionTimestamp } = object.metadata;
+    const lost = this.#graph.lostOwners(object);
+    if (lost.length === 0 || deletionTimestamp !== undefined) return;
+    const present = ownerReferences.filter((owner) => !lost.includes(owner));
+    if (present.length === 0) this.#delete(place, object);
+    else this.#disown(place, object, present);
+  }
+
+  /** An owner that waits for its dependents: sends them away and lets it go when none is left to wait for. */
+  #release(uid: string): void {
+    const place = this.#graph.place(uid);
+    const owner = place && this.#api.store.get(place.resource, place.key);
+    if (place === undefined || owner?.metadata.deletionTimestamp === undefined) return;
+    const { finalizers = [] } = owner.metadata;
+    const dependents = this.#graph.dependentsOf(uid);
+    if (finalizers.includes(ORPHAN)) {
+      for (const dependent of dependents) this.#orphan(dependent, uid);
+      this.#removeFinalizer(place, owner, ORPHAN);
+    } else if (finalizers.includes(FOREGROUND)) {
+      const blocking = dependents.filter((dependent) => this.#dismiss(dependent, uid));
+      if (blocking.length === 0) this.#removeFinalizer(place, owner, FOREGROUND);
+    }
+  }
+
+  /** Deletes a dependent of an owner that goes; whether the owner has to wait for it. */
+  #dismiss(place: Place, owner: string): boolean {
+    const object = this.#api.store.get(place.resource, place.key);
+    if (object === undefined) return false;
+    if (object.metadata.deletionTimestamp === undefined) this.#delete(place, object);
+    const isStored = this.#api.store.get(place.resource, place.key) !== undefined;
+    return isStored && (object.metadata.ownerReferences ?? []).some((ref) => ref.uid === owner && ref.blockOwnerDeletion === true);
+  }
+
+  #orphan(place: Place, owner: string): void {
+    const object = this.#api.store.get(place.resource, place.key);
+    if (object !== undefined)
+      this.#disown(
+        place,
+        object,
+        (object.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner),
+      );
+  }
+
+  #delete({ resource }: Place, object: KubeObject): void {
+    const kind = kindOfResource(this.#api, resource);
+    if (kind !== undefined) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
+  }
+
+  #disown(place: Place, object: KubeObject, owners: readonly OwnerReference[]): void {
+    const { ownerReferences: _, ...metadata } = object.metadata;
+    this.#update(place, { ...object, metadata: owners.length === 0 ? metadata : { ...metadata, ownerReferences: owners } });
+  }
+
+  #removeFinalizer(place: Place, object: KubeObject, finalizer: string): void {
+    const { finalizers = [], ...metadata } = object.metadata;
+    const others = finalizers.filter((name) => name !== finalizer);
+    this.#update(place, { ...object, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } });
+  }
+
+  #update({ resource }: Place, object: KubeObject): void {
+    const kind = kindOfResource(this.#api, resource);
+    if (kind !== undefined) updateObject(this.#api, targetOf(kind, object), object, WRITER);
+  }
+}
+
+function keyOf({ metadata: { namespace, name = '' } }: KubeObject): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}

@@ -1,0 +1,52 @@
+// ClusterRoles with an aggregation rule hold the rules of all roles that it selects.
+
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../src/kubernetes/selectors/label-selector.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { sameValue } from '../same-value.ts';
+import type { Api } from '../verbs/api.ts';
+import { applyObject } from '../verbs/apply.ts';
+import { type Stop, systemWriter, targetOf } from './upkeep.ts';
+
+const RESOURCE = 'rbac.authorization.k8s.io/clusterroles';
+const WRITER = systemWriter('clusterrole-aggregation-controller');
+
+interface ClusterRole extends KubeObject {
+  readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelectorObject[] };
+  readonly rules?: readonly unknown[];
+}
+
+export function aggregateRoles(api: Api): Stop {
+  const kind = api.registry.find('rbac.authorization.k8s.io', 'v1', 'clusterroles') as Kind;
+  const aggregateAll = () => {
+    for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) api.attempt(() => aggregate(api, kind, role));
+  };
+  aggregateAll();
+  return api.store.subscribe(RESOURCE, aggregateAll);
+}
+
+/** Looks at the others as they are by now: roles that aggregate each other would swap their rules for ever otherwise. */
+function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
+  const rules = aggregatedRules(role, rolesOf(api));
+  if (sameValue(rules, role.rules ?? [])) return;
+  const { apiVersion, kind: type, metadata } = role;
+  // Where nothing is selected nothing is claimed, and rules that others have written stay.
+  const applied = { apiVersion, kind: type, metadata: { name: metadata.name }, ...(rules.length > 0 && { rules }) };
+  const body = Buffer.from(JSON.stringify(applied));
+  applyObject(api, targetOf(kind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
+}
+
+function rolesOf({ store }: Api): readonly ClusterRole[] {
+  return store.list(RESOURCE);
+}
+
+/** The rules of all selected roles in the order of their names, each rule once. */
+function aggregatedRules(role: ClusterRole, roles: readonly ClusterRole[]): readonly unknown[] {
+  const selectors = (role.aggregationRule?.clusterRoleSelectors ?? []).map(labelSelectorOf);
+  const selected = roles.filter((other) => other !== role && selectors.some((selector) => matchesLabels(selector, other.metadata.labels)));
+  const rules: unknown[] = [];
+  for (const rule of selected.flatMap((other) => other.rules ?? [])) {
+    if (!rules.some((known) => sameValue(known, rule))) rules.push(rule);
+  }
+  return rules;
+}

@@ -1,0 +1,86 @@
+// A document that a patch or an apply has produced, as an object of its kind: pruned, typed, canonical.
+
+import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../../src/kubernetes/object.ts';
+import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
+import { prune, pruneUnknown } from '../../src/kubernetes/schema/prune.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
+import { internalError, unclassified } from '../../src/kubernetes/status.ts';
+import { decodeEmbedded } from '../../src/kubernetes/wire/decode-embedded.ts';
+import { typeProblem } from '../../src/kubernetes/wire/decode-error.ts';
+import { decodeTyped } from '../../src/kubernetes/wire/decode-typed.ts';
+import { missingField, readDocument } from '../../src/kubernetes/wire/document.ts';
+import { type JsonNode, toNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
+import { type TypeMeta, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
+import { conversionProblem } from '../fields/unstructured.ts';
+import type { Kind } from '../kinds/kind.ts';
+
+export interface DecodedDocument {
+  readonly object: KubeObject;
+  /** `unknown field "spec.x"`. */
+  readonly strictErrors: readonly string[];
+}
+
+export type IsRegistered = (group: string, version: string, kind: string) => boolean;
+
+/** Decodes the text that a JSON or merge patch has produced, or throws an Error in Go's words when it is not of the kind. */
+export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegistered): DecodedDocument {
+  const body = Buffer.from(text);
+  const { node, type } = readDocument(body, 'json');
+  if (kind.builtIn) return decodePatchedBuiltIn(node, withDefaultType(type, kind), { kind, isRegistered });
+  if (type.kind === '') throw new Error(missingField('Kind', body));
+  if (type.version === '') throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  return decodeCustom(toValue(node) as Fields, kind, prune);
+}
+
+/** Decodes what a strategic merge has produced, whatever type it says it is. */
+export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
+  const problem = conversionProblem(document, kind.schema);
+  if (problem !== undefined) throw new Error(problem);
+  const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);
+  return { object, strictErrors: strictErrors.toSorted() };
+}
+
+/** Decodes what an apply has produced. Nulls in custom resources are left for validation to refuse: others may own what was there. */
+export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
+  const fields = document as unknown as Fields;
+  if (!kind.builtIn) return decodeCustom(fields, kind, pruneUnknown).object;
+  const problem = conversionProblem(fields, kind.schema);
+  if (problem !== undefined) {
+    const { namespace = '', name = '' } = document.metadata;
+    const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+    const conversion = `unable to convert unstructured object to ${type}: ${problem}`;
+    throw unclassified(`failed to convert new object (${namespace}/${name}; ${type}) to proper version: ${conversion}`);
+  }
+  return decodeBuiltIn(toNode(fields), kind).object;
+}
+
+function decodePatchedBuiltIn(
+  node: JsonNode,
+  type: TypeMeta,
+  { kind, isRegistered }: { readonly kind: Kind; readonly isRegistered: IsRegistered },
+): DecodedDocument {
+  const problem = typeProblem(type, kind, isRegistered);
+  if (problem !== undefined) throw new Error(problem);
+  return decodeBuiltIn(node, kind);
+}
+
+function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
+  const { value, strictErrors } = decodeTyped(node, kind.schema);
+  const metadata = (value['metadata'] ?? {}) as ObjectMeta;
+  return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, strictErrors };
+}
+
+function decodeCustom(fields: Fields, kind: Kind, pruned: typeof pruneUnknown): DecodedDocument {
+  const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
+  const { value, unknown } = pruned(fields, isOtherVersion(fields, kind) ? NOTHING : kind.schema);
+  const object = { ...decodeEmbedded(value, kind.schema), metadata } as unknown as KubeObject;
+  return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
+}
+
+/** Of a version that is not served, the server knows no field. */
+const NOTHING: Schema = { type: 'object', properties: { apiVersion: {}, kind: {}, metadata: {} } };
+
+function isOtherVersion({ apiVersion, kind: name }: Fields, kind: Kind): boolean {
+  if (name !== kind.kind || typeof apiVersion !== 'string') return false;
+  return apiVersion !== apiVersionOf(kind) && apiVersion.startsWith(`${kind.group}/`);
+}

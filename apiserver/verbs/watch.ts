@@ -1,0 +1,153 @@
+// Watch: the state at the start, if wanted, and every change after it, as one caller's selection sees them.
+
+import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
+import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
+import type { Selection } from '../../src/kubernetes/selection.ts';
+import { expired, hasReason, type Status } from '../../src/kubernetes/status.ts';
+import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Change } from '../storage/object-store.ts';
+import { type Api, storeOf } from './api.ts';
+
+import { WatchQueue } from './watch-queue.ts';
+
+export type WatchEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
+  | { readonly type: 'ERROR'; readonly status: Status };
+
+export interface WatchRequest {
+  readonly kind: Kind;
+  readonly selection: Selection;
+  readonly options: ListOptions;
+  /** Ends the watch when the caller leaves or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Readers that fall behind by more events than this are cut off. */
+const MAX_BACKLOG = 10_000;
+const BOOKMARK_INTERVAL_MS = 60_000;
+/** A last bookmark this long before the end lets the client resume from close by. */
+const LAST_BOOKMARK_MS = 2_000;
+
+/** Events in batches. Bad versions fail before the first one; 410 and 504 come as an ERROR event and end it. */
+export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
+  const { kind, selection, options, signal } = request;
+  const from = Number(requestedVersion(options.resourceVersion));
+  if ((options.timeoutSeconds ?? 0) < 0) return once([]);
+  try {
+    if (options.sendInitialEvents === true && from > api.store.revision) await api.reached(from);
+  } catch (error) {
+    if (!hasReason(error, 'Timeout')) throw error;
+    return once([{ type: 'ERROR', status: error.status }]);
+  }
+  await settled(api);
+  // From here to the subscription nothing awaits, so no change can fall between.
+  const start = startOf(api, request, from);
+  if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
+  const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
+  const stops: (() => void)[] = [];
+  // The caller may leave before it reads the first event, so nothing is left to the reader's end.
+  const end = () => {
+    queue.close();
+    for (const stop of stops.splice(0)) stop();
+  };
+  const bookmark = () => {
+    const { durableRevision } = api.store;
+    // A bookmark where the watch began would tell nothing.
+    if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
+  };
+  stops.push(
+    storeOf(api, kind).subscribe((change) => {
+      if (change.revision <= start.after) return;
+      const event = eventOf(change, selection);
+      if (event !== undefined) queue.push(event);
+    }),
+    ...schedule(api, options, { bookmark, end }),
+  );
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  return drain(queue, end);
+}
+
+/** Of a change that a selection saw before, sees now, both, or neither. */
+function eventOf(change: Change, selection: Selection): WatchEvent | undefined {
+  const { object, previous, revision } = change;
+  const before = previous !== undefined && selection.matches(previous);
+  const now = change.type !== 'DELETED' && selection.matches(object);
+  if (now) return { type: before ? 'MODIFIED' : 'ADDED', object };
+  if (!before) return undefined;
+  return { type: 'DELETED', object: { ...previous, metadata: { ...previous.metadata, resourceVersion: String(revision) } } };
+}
+
+interface Start {
+  readonly events: readonly WatchEvent[];
+  /** Changes up to here are covered by the events. */
+  readonly after: number;
+}
+
+function startOf(api: Api, { kind, selection, options }: WatchRequest, from: number): Start | undefined {
+  const store = storeOf(api, kind);
+  const { revision } = api.store;
+  if (options.sendInitialEvents === true) {
+    const objects = (store.list('') ?? []).filter((object) => selection.matches(object));
+    const added = objects.map((object) => ({ type: 'ADDED' as const, object }));
+    return { events: options.allowWatchBookmarks ? [...added, bookmarkAt(kind, revision, true)] : added, after: revision };
+  }
+  if (from === 0 || from >= revision) return { events: [], after: Math.max(from, revision) };
+  if (from < api.watchableSince(kind)) return undefined;
+  const changes = store.since(from);
+  if (changes === undefined) return undefined;
+  return { events: changes.flatMap((change) => eventOf(change, selection) ?? []), after: revision };
+}
+
+/** Waits until nothing is stored that is not on disk: a watch must not show what a crash could take back. */
+async function settled(api: Api): Promise<void> {
+  while (!api.store.isDurable) await api.store.durable().catch(() => {});
+}
+
+/** Arms the wake-ups of a watch; returns how to call each off. */
+function schedule(api: Api, options: ListOptions, act: { bookmark: () => void; end: () => void }): readonly (() => void)[] {
+  const { timeoutSeconds = 0 } = options;
+  const endAt = api.now() + (timeoutSeconds === 0 ? 1_800_000 * (1 + api.random()) : timeoutSeconds * 1000);
+  const cancels = [api.wakeAt(endAt, act.end)];
+  if (!options.allowWatchBookmarks) return cancels;
+  cancels.push(every(api, BOOKMARK_INTERVAL_MS, act.bookmark));
+  const lastBookmarkAt = endAt - LAST_BOOKMARK_MS;
+  if (lastBookmarkAt > api.now()) cancels.push(api.wakeAt(lastBookmarkAt, act.bookmark));
+  return cancels;
+}
+
+function every(api: Api, intervalMs: number, act: () => void): () => void {
+  let cancel = () => {};
+  const arm = () => {
+    cancel = api.wakeAt(api.now() + intervalMs, () => {
+      act();
+      arm();
+    });
+  };
+  arm();
+  return () => cancel();
+}
+
+async function* drain(queue: WatchQueue<WatchEvent>, finish: () => void): AsyncGenerator<readonly WatchEvent[]> {
+  try {
+    for (let events = await queue.take(); events !== undefined; events = await queue.take()) yield events;
+  } finally {
+    finish();
+  }
+}
+
+async function* once(events: readonly WatchEvent[]): AsyncGenerator<readonly WatchEvent[]> {
+  yield events;
+}
+
+function bookmarkAt(kind: Kind, revision: number, isInitialEnd = false): WatchEvent {
+  const annotations = { 'k8s.io/initial-events-end': 'true' };
+  const metadata = { ...(isInitialEnd && { annotations }), resourceVersion: String(revision) };
+  return { type: 'BOOKMARK', object: { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata } };
+}
+
+function tooOld(api: Api, kind: Kind, from: number): Status {
+  const oldest = Math.max(api.watchableSince(kind), api.store.oldest);
+  return expired(`too old resource version: ${from} (${oldest})`).status;
+}

@@ -1,0 +1,33 @@
+// The file that tells programs that everything serves, and where. It is there only while that is true.
+
+import { constants } from 'node:fs';
+import { access, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StartError } from '../config/start-error.ts';
+import { writePrivate } from '../std/private-file.ts';
+
+export interface ReadyFile {
+  write(content: unknown): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Removes what an earlier run may have left. Throws a StartError where the file could not be written later. */
+export async function prepareReadyFile(path: string | undefined): Promise<ReadyFile> {
+  if (path === undefined) return { write: async () => {}, remove: async () => {} };
+  try {
+    await rm(path, { force: true });
+    await access(dirname(path), constants.W_OK);
+  } catch (cause) {
+    throw new StartError(`cannot write ${path} (${(cause as Error).message}); choose another --ready-file`, { cause });
+  }
+  let isWritten = false;
+  return {
+    write: async (content) => {
+      await writePrivate(path, `${JSON.stringify(content, null, 2)}\n`);
+      isWritten = true;
+    },
+    remove: async () => {
+      if (isWritten) await rm(path, { force: true });
+    },
+  };
+}

@@ -1,0 +1,45 @@
+// Health as Kubernetes asks for it: named checks under /livez and /readyz, one of them under its own path, all with ?verbose.
+
+import { plainText, type Reply } from '../../kubernetes/reply.ts';
+
+/** A question with a name, to which the answer is yes while all is well. */
+export interface Check {
+  readonly name: string;
+  readonly holds: () => boolean;
+}
+
+export interface Health {
+  /** Whether the process works at all; Kubernetes starts another one when it does not. */
+  readonly livez: readonly Check[];
+  /** Whether requests should be sent to it. */
+  readonly readyz: readonly Check[];
+}
+
+/** Answers a path below /livez or /readyz; undefined for any other. */
+export function healthReply(health: Health, path: string, query: URLSearchParams): Reply | undefined {
+  const [, endpoint = '', name, ...more] = path.split('/');
+  if ((endpoint !== 'livez' && endpoint !== 'readyz') || more.length > 0) return undefined;
+  const checks = health[endpoint];
+  if (name === undefined || name === '') return allReply(endpoint, checks, query);
+  const check = checks.find((each) => each.name === name);
+  if (check === undefined) return plainText(404, '404 page not found\n');
+  return check.holds() ? plainText(200, 'ok') : plainText(500, `internal server error: ${WITHHELD}\n`);
+}
+
+const WITHHELD = 'reason withheld';
+
+function allReply(endpoint: string, checks: readonly Check[], query: URLSearchParams): Reply {
+  const excluded = new Set(query.getAll('exclude'));
+  const lines = checks.map((check) => ({ ...check, line: excluded.has(check.name) ? EXCLUDED : check.holds() ? OK : FAILED }));
+  const isWell = lines.every(({ line }) => line !== FAILED);
+  const known = new Set(checks.map(({ name }) => name));
+  const unknown = [...excluded].filter((name) => !known.has(name)).map((name) => `"${name}"`);
+  const warning = unknown.length === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown.join(', ')}\n`;
+  const report = lines.map(({ name, line }) => `${line.sign}${name} ${line.text}\n`).join('');
+  if (!isWell) return plainText(500, `${report}${warning}${endpoint} check failed\n`);
+  return plainText(200, query.has('verbose') ? `${report}${warning}${endpoint} check passed\n` : 'ok');
+}
+
+const OK = { sign: '[+]', text: 'ok' };
+const EXCLUDED = { sign: '[+]', text: 'excluded: ok' };
+const FAILED = { sign: '[-]', text: `failed: ${WITHHELD}` };

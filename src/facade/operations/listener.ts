@@ -1,0 +1,159 @@
+// What those who run Purser ask of it: /metrics, /livez and /readyz, on a port of their own that no caller of the façade needs.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { plainText, type Reply } from '../../kubernetes/reply.ts';
+import { internalError, StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
+import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
+import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import type { Clock } from '../../std/clock.ts';
+import { type Listening, listen } from '../../std/listening.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { Connections } from '../admission/connections.ts';
+import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
+import { type Health, healthReply } from './health.ts';
+import { isLoopback, isLoopbackHost } from './loopback-host.ts';
+
+export interface OperationsOptions {
+  /** The address to listen on; all by default. */
+  readonly host?: string | undefined;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly health: Health;
+  readonly metrics: Pick<Metrics, 'text'>;
+  /** Lets a request for metrics pass, or throws a StatusError; without it, everybody may read them. */
+  readonly admit?: ((request: IncomingMessage, signal: AbortSignal) => Promise<void>) | undefined;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** What to show to those who connect; without it there is no TLS. */
+  readonly certificate?: CertificateSource | undefined;
+}
+
+/** A listener that is up. */
+export interface Operations extends Pick<Listening, 'url'> {
+  close(): Promise<void>;
+}
+
+/** Starts to listen. Rejects when the port cannot be had. */
+export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
+  const { log } = options;
+  const { server, stopFollowing } = await serverOf(options);
+  new Connections(CONNECTIONS).follow(server);
+  const report = (error: Error) => log.error({ error }, 'a connection for metrics or health failed');
+  const listening = await listen(server, { ...options, report });
+  return {
+    url: listening.url,
+    // Nobody is left waiting: a scrape that is cut off is made again, of another process.
+    close() {
+      stopFollowing();
+      return listening.close(0);
+    },
+  };
+}
+
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
+/** Probes need one connection each and a scrape another; the remaining places are for idle connections. */
+const CONNECTIONS = { waiting: 128, total: 512 };
+/** Maximum time for one response, in milliseconds: the scrape timeout that Prometheus has by default. */
+const RESPONSE_MS = 10_000;
+/** Maximum number of requests for metrics in progress, those that are being authorized included. */
+const MAX_METRICS_REQUESTS = 64;
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const WRONG_HOST = 'This listener serves its own machine only. Request it as localhost or 127.0.0.1.\n';
+/** A scrape is work: those who come while so many are under way come again. */
+const MAX_SCRAPES = 4;
+const TOO_MANY = 'too many scrapes at a time, please try again';
+
+async function serverOf(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
+  const { certificate, clock, log } = options;
+  const requests = new Requests(options);
+  const listener = (request: IncomingMessage, response: ServerResponse) => void requests.answer(request, response);
+  if (certificate === undefined) return { server: createServer(LIMITS, listener), stopFollowing: () => {} };
+  const first = await certificate();
+  const server = createSecureServer({ ...LIMITS, ...TLS, ...first }, listener);
+  const useCertificate = (next: ServingCertificate) => server.setSecureContext({ ...TLS, ...next });
+  return { server, stopFollowing: followCertificate({ certificate, clock, log }, first, { useCertificate }) };
+}
+
+const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const;
+
+class Requests {
+  readonly #options: OperationsOptions;
+  #scrapes = 0;
+  #metricsRequests = 0;
+
+  constructor(options: OperationsOptions) {
+    this.#options = options;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.once(
+      'close',
+      this.#options.clock.wakeAfter(RESPONSE_MS, () => response.destroy()),
+    );
+    try {
+      const [path = '', query = ''] = (request.url ?? '').split('?', 2);
+      if (isLoopback(this.#options.host ?? '') && !isLoopbackHost(request.headers.host)) send(response, plainText(421, WRONG_HOST));
+      else if (request.method !== 'GET' && request.method !== 'HEAD')
+        send(response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
+      else if (path === '/metrics') await this.#scrape(request, response);
+      else send(response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? plainText(404, '404 page not found\n'));
+    } catch (error) {
+      this.#fail(error, response);
+    }
+  }
+
+  async #scrape(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { admit, metrics } = this.#options;
+    const left = new AbortController();
+    if (this.#metricsRequests >= MAX_METRICS_REQUESTS) throw serviceUnavailable(TOO_MANY, 1);
+    this.#metricsRequests += 1;
+    response.once('close', () => {
+      this.#metricsRequests -= 1;
+      left.abort();
+    });
+    await admit?.(request, left.signal);
+    if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable(TOO_MANY, 1);
+    this.#scrapes += 1;
+    try {
+      const isZipped = acceptsGzip(request.headersDistinct['accept-encoding']?.join());
+      response.writeHead(200, { 'content-type': METRICS_TYPE, vary: 'Accept-Encoding', ...(isZipped && { 'content-encoding': 'gzip' }) });
+      if (request.method === 'HEAD') response.end();
+      else await pipeline([Readable.from(metrics.text()), ...(isZipped ? [createGzip({ level: 1 })] : []), response]);
+    } finally {
+      this.#scrapes -= 1;
+    }
+  }
+
+  #fail(error: unknown, response: ServerResponse): void {
+    if (response.destroyed) return;
+    if (response.headersSent) response.destroy();
+    else if (error instanceof StatusError) send(response, refusal(error));
+    else {
+      this.#options.log.error({ error }, 'a request for metrics or health failed');
+      send(response, refusal(internalError('unexpected error')));
+    }
+  }
+}
+
+function refusal(error: StatusError): Reply {
+  const { code, retryAfterSeconds = 0 } = error;
+  return {
+    status: code,
+    headers: {
+      'content-type': 'application/json',
+      ...(code === 401 && { 'www-authenticate': 'Bearer' }),
+      ...(retryAfterSeconds > 0 && { 'retry-after': String(retryAfterSeconds) }),
+    },
+    body: `${orderedJson(error.status)}\n`,
+  };
+}
+
+function send(response: ServerResponse, { status, headers, body }: Reply): void {
+  response.writeHead(status, { 'cache-control': 'no-cache, private', ...(headers as Record<string, string>) });
+  response.end(body as string);
+}

@@ -1,0 +1,40 @@
+// Who may read the metrics, as kube-rbac-proxy asks it: whoever the hub knows and lets `get` the path /metrics.
+
+import type { IncomingMessage } from 'node:http';
+import type { KubeClient } from '../../kube/client.ts';
+import { untilAborted } from '../../kube/deadline.ts';
+import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { toAddressKey } from '../admission/source-address.ts';
+import type { Authenticator } from '../authenticate.ts';
+import { FreshCache } from '../fresh-cache.ts';
+import { isAllowed } from '../hub-answer.ts';
+
+export interface MetricsAccessOptions {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Makes the question. It throws 401, 403, or 503 when the hub gives no answer. */
+export function metricsAccess(options: MetricsAccessOptions): (request: IncomingMessage, signal: AbortSignal) => Promise<void> {
+  const { authenticator, hub, clock, log } = options;
+  const decisions = new FreshCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+  return async (request, signal) => {
+    const { user, tokenId } = await authenticator.authenticate(
+      { rawHeaders: request.rawHeaders, address: toAddressKey(request.socket.remoteAddress) },
+      signal,
+    );
+    const mayRead = await untilAborted(
+      decisions.find(tokenId, () => isAllowed(hub, user, { nonResourceAttributes: ATTRIBUTES }, log)),
+      signal,
+    );
+    if (!mayRead) throw accessForbidden({ name: user.username }, { type: 'path', ...ATTRIBUTES }, '');
+  };
+}
+
+const ATTRIBUTES = { verb: 'get', path: '/metrics' };
+const TTL_MS = 10_000;
+const MAX_ENTRIES = 100;

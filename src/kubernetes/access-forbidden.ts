@@ -1,0 +1,36 @@
+// The refusal of a request that its user has no right to, in Kubernetes' words.
+
+import { goQuote } from '../std/go-text.ts';
+import type { AccessAttributes } from './rbac.ts';
+import { qualifiedName, type StatusError, statusError } from './status.ts';
+
+interface NamedUser {
+  readonly name: string;
+}
+
+/** The refusal of what `attributes` say, with a reason if there is more to tell. */
+export function accessForbidden(user: NamedUser, attributes: AccessAttributes, reason: string): StatusError {
+  const why = `${withoutHtml(refusalText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
+  if (attributes.type === 'path') return statusError('Forbidden', `forbidden: ${why}`, {});
+  const { group, resource, name } = attributes;
+  const details = { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(resource !== '' && { kind: resource }) };
+  return statusError('Forbidden', `${subjectText(group, resource, name)}${why}`, details);
+}
+
+function subjectText(group: string, resource: string, name: string): string {
+  if (resource === '' && group === '') return 'forbidden: ';
+  return `${qualifiedName({ group, name: resource })}${name === '' ? '' : ` ${goQuote(name)}`} is forbidden: `;
+}
+
+function refusalText(user: NamedUser, attributes: AccessAttributes): string {
+  const who = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
+  if (attributes.type === 'path') return `${who} path ${goQuote(attributes.path)}`;
+  const { group, resource, subresource, namespace } = attributes;
+  const what = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(group)}`;
+  return `${who} ${what} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
+}
+
+/** A browser that takes the error for a page shall find no markup in it. */
+function withoutHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,72 @@
+// The resource version that a list, a get or a watch asks for, and what is said when it cannot be had.
+
+import { goQuote } from '../std/go-text.ts';
+import { badRequest, expired, StatusError, statusError, unclassified } from './status.ts';
+import { atLatest, type ContinueToken, decodeContinue } from './wire/continue-token.ts';
+import type { ListOptions } from './wire/options.ts';
+
+/** The version of a list; 0 for any. Throws 400. */
+export function listedVersion(options: ListOptions): bigint {
+  return parseVersion(options.resourceVersion, 'invalid resource version: ');
+}
+
+/** The version of a get or a watch; 0 for any. They answer bad ones with 500, unlike a list. */
+export function requestedVersion(text: string): bigint {
+  try {
+    return parseVersion(text, '');
+  } catch (error) {
+    throw unclassified((error as Error).message);
+  }
+}
+
+function parseVersion(text: string, prefix: string): bigint {
+  const isNumber = /^\d*$/.test(text);
+  if (isNumber && BigInt(text) <= MAX_UINT64) return BigInt(text);
+  const problem = `strconv.ParseUint: parsing ${goQuote(text)}: ${isNumber ? 'value out of range' : 'invalid syntax'}`;
+  throw badRequest(`${prefix}resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
+}
+
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+/** Where a list is to go on; undefined for a new one. Throws 400. */
+export function continuation(options: ListOptions): ContinueToken | undefined {
+  if (options.continue === '') return undefined;
+  const token = decodeContinue(options.continue);
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  return token;
+}
+
+/** Whether exactly the version asked for may be shown. A list that can hold but one object is a get, without pages. */
+export function isExact({ resourceVersionMatch, limit }: ListOptions, { isOneObject }: { readonly isOneObject: boolean }): boolean {
+  return resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
+}
+
+/** How many objects a page may hold; 0 for all. */
+export function pageLimit({ resourceVersion, limit }: ListOptions): number {
+  return resourceVersion === '0' || limit < 0 ? 0 : limit;
+}
+
+/** The answer to a version that lies in the future. */
+export function versionTooLarge(wanted: number | bigint, current: number | string): StatusError {
+  return statusError('Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+}
+
+/** The answer to a list of a version that is gone. */
+export function tooOldToList(): StatusError {
+  return expired('The resourceVersion for the provided list is too old.');
+}
+
+/** The answer to a page of a version that is gone: it offers the rest at the latest one. */
+export function tooOldToContinue(token: ContinueToken): StatusError {
+  return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: atLatest(token) } });
+}
+
+const TOO_OLD_TO_CONTINUE =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, ' +
+  'or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an ' +
+  'inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';

@@ -1,0 +1,181 @@
+// Role-based access control: which rules apply to a user, and whether one of them allows a request.
+// Rules only ever allow. What a user may grant to others is decided in rbac-escalation.ts.
+
+import { goQuote } from '../std/go-text.ts';
+import { aggregated } from './status.ts';
+
+/** What may be done with which resources, or with which paths. */
+export interface PolicyRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+/** Which role a binding grants. */
+export interface RoleRef {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Whom a binding grants it to. */
+export interface RbacSubject {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** A RoleBinding, or without a namespace a ClusterRoleBinding. */
+export interface Binding {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly subjects: readonly RbacSubject[];
+  readonly roleRef: RoleRef;
+}
+
+/** The roles and bindings that are in force. */
+export interface Policy {
+  clusterRoleBindings(): Iterable<Binding>;
+  roleBindings(namespace: string): Iterable<Binding>;
+  /** The rules of a role; `namespace` is that of the binding. Undefined if there is no such role. */
+  rules(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
+}
+
+/** Who asks. */
+export interface RbacUser {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** What a request wants to do. Parts that a request does not have are empty. */
+export type AccessAttributes =
+  | {
+      readonly type: 'resource';
+      readonly verb: string;
+      readonly group: string;
+      readonly resource: string;
+      readonly subresource: string;
+      readonly name: string;
+      readonly namespace: string;
+    }
+  | { readonly type: 'path'; readonly verb: string; readonly path: string };
+
+/** Whether a request may go on, and why. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** Which binding allows it, or which roles could not be found; may be empty. */
+  readonly reason: string;
+}
+
+/** The rules that apply to a user, as far as they could be found. */
+export interface HeldRules {
+  readonly rules: readonly PolicyRule[];
+  /** Roles that bindings refer to and that do not exist. */
+  readonly missing: readonly RoleRef[];
+  /** The same as error texts. */
+  readonly errors: readonly string[];
+}
+
+/** The group that may do everything, whatever the policy says. */
+export const SUPERUSERS = 'system:masters';
+
+/** Decides whether `user` may do what `attributes` say. */
+export function decide(user: RbacUser, attributes: AccessAttributes, policy: Policy): Decision {
+  if (user.groups.includes(SUPERUSERS)) return { allowed: true, reason: '' };
+  const missing: string[] = [];
+  for (const grant of grants(user, attributes.type === 'resource' ? attributes.namespace : '', policy)) {
+    if (grant.rules === undefined) missing.push(notFoundText(grant.binding.roleRef));
+    else if (grant.rules.some((rule) => ruleAllows(rule, attributes)))
+      return { allowed: true, reason: `RBAC: allowed by ${sourceText(grant)}` };
+  }
+  return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregated(missing)}` };
+}
+
+/** Every rule that applies to `user` in a namespace (none: cluster-wide only). */
+export function rulesFor(user: RbacUser, namespace: string, policy: Policy): HeldRules {
+  const found = [...grants(user, namespace, policy)];
+  const missing = found.filter(({ rules }) => rules === undefined).map(({ binding }) => binding.roleRef);
+  return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };
+}
+
+/** Whether one rule allows what `attributes` say. */
+export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): boolean {
+  if (!verbMatches(rule, attributes.verb)) return false;
+  if (attributes.type === 'path') return pathMatches(rule, attributes.path);
+  const { group, resource, subresource, name } = attributes;
+  return (
+    groupMatches(rule, group) &&
+    (subresource === '' ? resourceMatches(rule, resource) : resourceMatches(rule, `${resource}/${subresource}`, subresource)) &&
+    nameMatches(rule, name)
+  );
+}
+
+/** Whether the rule is about this verb. */
+export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
+  return verbs.includes('*') || verbs.includes(verb);
+}
+
+/** Whether the rule is about this API group. */
+export function groupMatches({ apiGroups = [] }: PolicyRule, group: string): boolean {
+  return apiGroups.includes('*') || apiGroups.includes(group);
+}
+
+/** Whether the rule is about this resource: `pods`, or `pods/log` with the subresource `log`. */
+export function resourceMatches({ resources = [] }: PolicyRule, resource: string, subresource?: string): boolean {
+  return resources.includes('*') || resources.includes(resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
+}
+
+function nameMatches({ resourceNames = [] }: PolicyRule, name: string): boolean {
+  return resourceNames.length === 0 || resourceNames.includes(name);
+}
+
+/** Whether the rule is about this path. */
+export function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolean {
+  return nonResourceURLs.some((allowed) => allowed === path || (allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''))));
+}
+
+interface Grant {
+  readonly binding: Binding;
+  /** The first subject of the binding that the user is. */
+  readonly subject: RbacSubject;
+  readonly rules: readonly PolicyRule[] | undefined;
+}
+
+function* grants(user: RbacUser, namespace: string, policy: Policy): Generator<Grant> {
+  yield* grantsOf(policy.clusterRoleBindings(), user, policy);
+  if (namespace !== '') yield* grantsOf(policy.roleBindings(namespace), user, policy);
+}
+
+function* grantsOf(bindings: Iterable<Binding>, user: RbacUser, policy: Policy): Generator<Grant> {
+  for (const binding of bindings) {
+    const subject = binding.subjects.find((candidate) => isSubject(user, candidate, binding.namespace));
+    if (subject !== undefined) yield { binding, subject, rules: policy.rules(binding.roleRef, binding.namespace) };
+  }
+}
+
+function isSubject(user: RbacUser, subject: RbacSubject, bindingNamespace: string | undefined): boolean {
+  switch (subject.kind) {
+    case 'User':
+      return user.name === subject.name;
+    case 'Group':
+      return user.groups.includes(subject.name);
+    case 'ServiceAccount': {
+      const namespace = subject.namespace || bindingNamespace;
+      return namespace !== undefined && user.name === `system:serviceaccount:${namespace}:${subject.name}`;
+    }
+    default:
+      return false;
+  }
+}
+
+function sourceText({ binding, subject }: Grant): string {
+  const { name, namespace, roleRef } = binding;
+  const source = namespace === undefined ? `ClusterRoleBinding ${goQuote(name)}` : `RoleBinding ${goQuote(`${name}/${namespace}`)}`;
+  const subjectName = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || namespace}` : subject.name;
+  return `${source} of ${roleRef.kind} ${goQuote(roleRef.name)} to ${subject.kind} ${goQuote(subjectName)}`;
+}
+
+function notFoundText({ kind, name }: RoleRef): string {
+  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${goQuote(name)} not found`;
+}

@@ -1,0 +1,41 @@
+// What a handler answers with; a listener turns it into bytes on a socket.
+
+import type { StatusError } from './status.ts';
+import { formatBody } from './wire/encode.ts';
+import { negotiateError, type Preferences, type Representation } from './wire/negotiate.ts';
+import { orderedJson } from './wire/ordered-json.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string | Buffer | AsyncIterable<string>;
+}
+
+/** Whether the body comes piece by piece, for as long as the caller listens. */
+export function isStream(body: Reply['body']): body is AsyncIterable<string> {
+  return typeof body === 'object' && Symbol.asyncIterator in body;
+}
+
+/** An answer whose compact JSON is at hand. */
+export function textReply(status: number, text: string, representation: Representation): Reply {
+  return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
+}
+
+/** An error as the caller wants to read it. */
+export function errorReply(error: StatusError, preferences: Preferences): Reply {
+  const { mediaType, contentType, pretty } = negotiateError(preferences);
+  return {
+    status: error.code,
+    headers: {
+      'content-type': contentType,
+      ...((error.retryAfterSeconds ?? 0) > 0 && { 'retry-after': String(error.retryAfterSeconds) }),
+      ...(error.code === 403 && { 'x-content-type-options': 'nosniff' }),
+    },
+    body: formatBody(orderedJson(error.status), { mediaType, pretty }),
+  };
+}
+
+/** Go's http.NotFound and its kin. */
+export function plainText(status: number, text: string): Reply {
+  return { status, headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, body: text };
+}

@@ -1,0 +1,198 @@
+// Objects, lists and watch events in the form that the caller asked for: as they are, as a Table, or metadata only.
+
+import { goQuote } from '../std/go-text.ts';
+import type { ShownKind } from './kind.ts';
+import { apiVersionOf, type KubeObject } from './object.ts';
+import { objectStruct } from './schema/go-struct.ts';
+import { badRequest, statusError, unclassified } from './status.ts';
+import { itemText, type ListFrame, type ListParts, listFrame, listText, objectText } from './wire/encode.ts';
+import type { Representation } from './wire/negotiate.ts';
+import { orderedJson } from './wire/ordered-json.ts';
+
+/** One page of a list. */
+export interface ListPage {
+  readonly items: Iterable<KubeObject>;
+  readonly revision: number | string;
+  /** Empty on the last page. */
+  readonly continue: string;
+  readonly remaining?: number;
+  /** Where the list is served; lists of an API server do not say. */
+  readonly selfLink?: string;
+}
+
+/** How objects are to be shown. */
+export interface View {
+  readonly kind: ShownKind;
+  readonly as: Representation['as'];
+  /** The `includeObject` parameter of tables. */
+  readonly includeObject: string;
+  /** Ages are counted from here. */
+  readonly now: number;
+}
+
+const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
+
+const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
+
+/** Refuses, with 400, views that no object can be shown in. */
+export function checkView({ as, includeObject }: View): void {
+  if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
+  const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw badRequest(`Unable to convert to Table as requested: ${why}`);
+}
+
+/** The compact JSON of one object. */
+export function showObject(object: KubeObject, view: View): string {
+  switch (view.as?.kind) {
+    case undefined:
+      return textOf(object, view.kind);
+    case 'Table':
+      return tableOf(object, view);
+    case 'PartialObjectMetadata':
+      return metadataText(object, view);
+    case 'PartialObjectMetadataList':
+      throw notAList(view.kind);
+  }
+}
+
+/** Refuses, with 406, a form that the answer of a kind that is never stored cannot have. */
+export function checkAnswerForm(kind: AnsweredKind, as: Representation['as']): void {
+  if (as?.kind === 'PartialObjectMetadataList') throw notAList(kind);
+}
+
+/** The compact JSON of an object that is answered and never stored: all of it, or its metadata. */
+export function showAnswer(object: KubeObject, kind: AnsweredKind, as: Representation['as']): string {
+  checkAnswerForm(kind, as);
+  return as === undefined ? objectText(object, kind.schema) : metadataText(object, { as });
+}
+
+/** What is known of a kind that is never stored. */
+export type AnsweredKind = Pick<ShownKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
+
+/** The compact JSON of one page of a list. */
+export function showList(page: ListPage, view: View): string {
+  return listText(listParts(page, view));
+}
+
+/** The same in parts. */
+export function listParts(page: ListPage, view: View): ListParts {
+  const { kind } = view;
+  const shown = (show: (item: KubeObject) => string) => Iterator.from(page.items).map(show);
+  const metadata = {
+    resourceVersion: String(page.revision),
+    continue: page.continue,
+    ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
+  };
+  switch (view.as?.kind) {
+    case undefined: {
+      const selfLink = page.selfLink === undefined ? {} : { selfLink: page.selfLink };
+      const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata: { ...metadata, ...selfLink } };
+      return { ...listFrame(head, kind.builtIn), items: shown((item) => itemTextOf(item, kind)) };
+    }
+    case 'Table':
+      return { ...tableFrame(metadata, view), items: shown((item) => row(item, view)) };
+    case 'PartialObjectMetadataList': {
+      const head = { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata };
+      return { ...listFrame(head, true), items: shown((item) => metadataText(item, view)) };
+    }
+    case 'PartialObjectMetadata':
+      throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goType(kind, 'List')})`);
+  }
+}
+
+/** The compact JSON of the object of a watch event. Only the first event of a table repeats the columns. */
+export function showEvent(object: KubeObject, view: View, isFirst: boolean): string {
+  if (view.as?.kind !== 'Table') return showObject(object, view);
+  return tableOf(object, view, isFirst);
+}
+
+interface TableMetadata {
+  readonly resourceVersion?: string | undefined;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+function tableOf(object: KubeObject, view: View, hasColumns = true): string {
+  const frame = tableFrame({ resourceVersion: object.metadata.resourceVersion }, view, hasColumns);
+  return listText({ ...frame, items: [row(object, view)] });
+}
+
+function tableFrame(metadata: TableMetadata, view: View, hasColumns = true): ListFrame {
+  const { columns } = view.kind.table;
+  const { continue: next = '', ...rest } = metadata;
+  const head = orderedJson({
+    kind: 'Table',
+    apiVersion: metaVersion(view),
+    metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remaining(rest) },
+    columnDefinitions: hasColumns ? columns : null,
+  });
+  return { before: `${head.slice(0, -1)},"rows":[`, after: ']}' };
+}
+
+function remaining({ remainingItemCount }: TableMetadata): object {
+  return remainingItemCount === undefined ? {} : { remainingItemCount };
+}
+
+function row(object: KubeObject, view: View): string {
+  const cells = orderedJson(view.kind.table.cells(named(object), view.now));
+  return `{"cells":${cells},"object":${rowObject(object, view)}}`;
+}
+
+/** Bookmarks have no name, which is an empty one to the cells of a table. */
+function named(object: KubeObject): KubeObject {
+  return object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: '' } } : object;
+}
+
+function rowObject(object: KubeObject, view: View): string {
+  switch (view.includeObject) {
+    case 'Object':
+      return textOf(object, view.kind);
+    case 'None':
+      return 'null';
+    default:
+      return metadataText(object, view);
+  }
+}
+
+function metadataText({ metadata }: KubeObject, view: Pick<View, 'as'>): string {
+  return objectText({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
+}
+
+function metaVersion({ as }: Pick<View, 'as'>): string {
+  return `meta.k8s.io/${as?.version ?? 'v1'}`;
+}
+
+/** Stored objects never change, so the text of each is made once for all who get, list or watch it. */
+const texts = new WeakMap<KubeObject, string>();
+const itemTexts = new WeakMap<KubeObject, string>();
+
+function textOf(object: KubeObject, kind: ShownKind): string {
+  return remembered(texts, object, () => objectText(object, kind.builtIn ? kind.schema : undefined));
+}
+
+function itemTextOf(object: KubeObject, kind: ShownKind): string {
+  return kind.builtIn ? remembered(itemTexts, object, () => itemText(object, kind.schema)) : textOf(object, kind);
+}
+
+function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, make: () => string): string {
+  const known = memory.get(object);
+  if (known !== undefined) return known;
+  const text = make();
+  memory.set(object, text);
+  return text;
+}
+
+/** Custom resources claim to be lists until somebody asks for their items. */
+function notAList(kind: AnsweredKind): Error {
+  if (!kind.builtIn) return unclassified('content is not a list');
+  return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
+}
+
+function notAcceptable(message: string): Error {
+  return statusError('NotAcceptable', message);
+}
+
+/** The type of an object or of its list, as Go names it in messages. */
+function goType(kind: AnsweredKind, suffix: '' | 'List'): string {
+  return kind.builtIn ? `*${kind.group.split('.')[0] || 'core'}.${kind.kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
+}

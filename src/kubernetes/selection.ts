@@ -1,0 +1,70 @@
+// Which objects of a kind a list or a watch is about.
+
+import { goQuote } from '../std/go-text.ts';
+import type { SelectableKind } from './kind.ts';
+import type { KubeObject } from './object.ts';
+import { type FieldSelector, matchesFields, parseFieldSelector, requiredName } from './selectors/field-selector.ts';
+import { type LabelSelector, matchesLabels, parseLabelSelector } from './selectors/label-selector.ts';
+import { isEverything, SelectorError } from './selectors/selector.ts';
+import { badRequest } from './status.ts';
+
+export interface Selectors {
+  readonly labels: LabelSelector;
+  readonly fields: FieldSelector;
+}
+
+/** Parses both selectors; 400 with the parser's words. */
+export function parseSelectors(labelSelector: string, fieldSelector: string): Selectors {
+  try {
+    return { labels: parseLabelSelector(labelSelector), fields: parseFieldSelector(fieldSelector) };
+  } catch (error) {
+    throw error instanceof SelectorError ? badRequest(error.message) : error;
+  }
+}
+
+export class Selection {
+  /** Whether nothing is left out. */
+  readonly isEverything: boolean;
+  /** Whether at most one object can be selected, by its name and place. */
+  readonly isOneObject: boolean;
+  readonly #kind: SelectableKind;
+  readonly #selectors: Selectors;
+  readonly #namespace: string;
+
+  /** `namespace` is empty for all namespaces. 400 for fields that the kind cannot be selected by. */
+  constructor(kind: SelectableKind, selectors: Selectors, namespace: string) {
+    for (const { field } of selectors.fields) if (!isSelectable(kind, field)) throw unsupportedField(kind, field);
+    this.#kind = kind;
+    this.#selectors = selectors;
+    this.#namespace = namespace;
+    this.isOneObject = requiredName(selectors.fields) !== undefined && (namespace !== '' || !kind.namespaced);
+    this.isEverything = isEverything(selectors.labels) && isEverything(selectors.fields);
+  }
+
+  matches(object: KubeObject): boolean {
+    const { labels, fields } = this.#selectors;
+    return (
+      (this.#namespace === '' || object.metadata.namespace === this.#namespace) &&
+      matchesLabels(labels, object.metadata.labels) &&
+      matchesFields(fields, (field) => fieldOf(this.#kind, object, field))
+    );
+  }
+}
+
+function isSelectable(kind: SelectableKind, field: string): boolean {
+  if (field === 'metadata.name') return true;
+  // Kinds without fields of their own may be asked for a namespace even if they never have one.
+  if (field === 'metadata.namespace') return kind.namespaced || kind.fieldLabelErrors === 'generic';
+  return Object.hasOwn(kind.selectableFields, field);
+}
+
+function fieldOf(kind: SelectableKind, object: KubeObject, field: string): string {
+  if (field === 'metadata.name') return object.metadata.name ?? '';
+  if (field === 'metadata.namespace') return object.metadata.namespace ?? '';
+  return kind.selectableFields[field]?.(object) ?? '';
+}
+
+function unsupportedField(kind: SelectableKind, field: string): Error {
+  if (kind.fieldLabelErrors === 'named') return badRequest(`field label not supported: ${field}`);
+  return badRequest(`${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`);
+}

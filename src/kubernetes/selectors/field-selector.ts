@@ -1,0 +1,51 @@
+// Field selectors: `metadata.name=a,status.phase!=Active`.
+
+import { compareUtf8 } from '../../std/go-text.ts';
+import { SelectorError } from './selector.ts';
+
+/** A field, and the value that it must, or must not, have. */
+export interface FieldTerm {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+/** Terms that must all hold, in the order of their texts. */
+export type FieldSelector = readonly FieldTerm[];
+
+/** Parses a field selector; empty terms are ignored. Throws a SelectorError. */
+export function parseFieldSelector(text: string): FieldSelector {
+  const terms = text.match(TERMS) ?? [];
+  return terms.toSorted(compareUtf8).map((term) => parseTerm(term, text));
+}
+
+/** Whether an object is selected; `valueOf` reads its fields. */
+export function matchesFields(selector: FieldSelector, valueOf: (field: string) => string): boolean {
+  return selector.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '='));
+}
+
+/** The only name that can be selected, if the selector fixes it. */
+export function requiredName(selector: FieldSelector): string | undefined {
+  return selector.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
+}
+
+/** Runs between commas; a backslash makes the next character part of the run. */
+const TERMS = /(?:[^\\,]|\\.|\\$)+/gsu;
+
+const TERM = /^(.*?)(!=|==|=)(.*)$/su;
+
+function parseTerm(term: string, selector: string): FieldTerm {
+  const [, field, operator, value] = TERM.exec(term) ?? [];
+  if (field === undefined || value === undefined) {
+    throw new SelectorError(`invalid selector: '${selector}'; can't understand '${term}'`);
+  }
+  return { field, operator: operator === '!=' ? '!=' : '=', value: unescaped(value) };
+}
+
+function unescaped(value: string): string {
+  return value.replace(/\\(.?)|[,=]/gsu, (text, escaped: string | undefined) => {
+    if (escaped === undefined) throw new SelectorError(`invalid field selector: unescaped character in value: ${text.codePointAt(0)}`);
+    if (!['\\', ',', '='].includes(escaped)) throw new SelectorError(`invalid field selector: invalid escape sequence: ${text}`);
+    return escaped;
+  });
+}

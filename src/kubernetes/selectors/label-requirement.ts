@@ -1,0 +1,101 @@
+// One requirement of a label selector: what it demands of a label, and whether a label meets it.
+
+import { type FieldError, fieldErrorText, invalidValue } from '../field-error.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../names.ts';
+import { aggregated } from '../status.ts';
+import { SelectorError } from './selector.ts';
+
+/** The operators of Kubernetes' selection package. */
+export type LabelOperator = 'exists' | '!' | '=' | '==' | '!=' | 'in' | 'notin' | 'gt' | 'lt';
+
+/** A label key, and what is demanded of its value. */
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: LabelOperator;
+  readonly values: readonly string[];
+}
+
+/** A requirement whose key and values fit its operator. Throws a SelectorError otherwise. */
+export function labelRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
+  const problems = [
+    ...keyProblems(key, 'key'),
+    ...countProblems(operator, values),
+    ...integerProblems(operator, values),
+    ...values.flatMap((value, index) => valueProblems(`values[${index}][${key}]`, value)),
+  ];
+  if (problems.length > 0) throw new SelectorError(aggregated(problems.map(fieldErrorText)));
+  return { key, operator, values };
+}
+
+/** What is wrong with a label key, as an error about `field`. */
+export function keyProblems(key: string, field: string): readonly FieldError[] {
+  return joined(field, key, qualifiedNameProblems(key));
+}
+
+/** Whether a label with this value, or without one, meets the requirement. */
+export function holds({ operator, values }: LabelRequirement, value: string | undefined): boolean {
+  return TESTS[operator](value, values);
+}
+
+type Test = (value: string | undefined, values: readonly string[]) => boolean;
+
+const exists: Test = (value) => value !== undefined;
+const isOneOf: Test = (value, values) => value !== undefined && values.includes(value);
+const isGreater: Test = (value, [bound]) => compare(value, bound, (a, b) => a > b);
+const isLess: Test = (value, [bound]) => compare(value, bound, (a, b) => a < b);
+
+function not(test: Test): Test {
+  return (value, values) => !test(value, values);
+}
+
+const TESTS: Readonly<Record<LabelOperator, Test>> = {
+  exists,
+  '!': not(exists),
+  '=': isOneOf,
+  '==': isOneOf,
+  in: isOneOf,
+  '!=': not(isOneOf),
+  notin: not(isOneOf),
+  gt: isGreater,
+  lt: isLess,
+};
+
+function compare(value: string | undefined, bound: string | undefined, test: (a: bigint, b: bigint) => boolean): boolean {
+  const left = int64(value);
+  const right = int64(bound);
+  return left !== undefined && right !== undefined && test(left, right);
+}
+
+const COUNTS: Readonly<Record<LabelOperator, { readonly fits: (count: number) => boolean; readonly problem: string }>> = (() => {
+  const none = { fits: (count: number) => count === 0, problem: 'values set must be empty for exists and does not exist' };
+  const one = { fits: (count: number) => count === 1, problem: 'exact-match compatibility requires one single value' };
+  const some = { fits: (count: number) => count > 0, problem: "for 'in', 'notin' operators, values set can't be empty" };
+  const bound = { fits: (count: number) => count === 1, problem: "for 'Gt', 'Lt' operators, exactly one value is required" };
+  return { exists: none, '!': none, '=': one, '==': one, '!=': one, in: some, notin: some, gt: bound, lt: bound };
+})();
+
+function countProblems(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
+  const { fits, problem } = COUNTS[operator];
+  return fits(values.length) ? [] : [invalidValue('values', values.length === 0 ? null : values, problem)];
+}
+
+function integerProblems(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
+  if (operator !== 'gt' && operator !== 'lt') return [];
+  return values.flatMap((value, index) =>
+    int64(value) === undefined ? [invalidValue(`values[${index}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer")] : [],
+  );
+}
+
+function valueProblems(field: string, value: string): readonly FieldError[] {
+  return joined(field, value, labelValueProblems(value));
+}
+
+function joined(field: string, value: string, problems: readonly string[]): readonly FieldError[] {
+  return problems.length === 0 ? [] : [invalidValue(field, value, problems.join('; '))];
+}
+
+function int64(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace(/^\+/, ''));
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}

@@ -1,0 +1,176 @@
+// Label selectors: `env=prod,tier in (web,api),!legacy,weight>3`, or the same inside an object.
+
+import { compareUtf8, goQuote } from '../../std/go-text.ts';
+import { fieldErrorText } from '../field-error.ts';
+import { holds, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
+import { SelectorError } from './selector.ts';
+
+/** Requirements that must all hold, ordered by key. */
+export type LabelSelector = readonly LabelRequirement[];
+
+/** metav1.LabelSelector: the form selectors have inside objects. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** Parses a label selector; blank text selects everything. Throws a SelectorError. */
+export function parseLabelSelector(text: string): LabelSelector {
+  const tokens = new Tokens(text);
+  const requirements: LabelRequirement[] = [];
+  if (tokens.peek() === END) return requirements;
+  if (!startsRequirement(tokens.peek())) throw found(tokens.peek(), ", expected: !, identifier, or 'end of string'");
+  for (;;) {
+    requirements.push(parseRequirement(tokens));
+    const next = tokens.take();
+    if (next === END) return ordered(requirements);
+    if (next !== ',') throw found(next, ", expected: ',' or 'end of string'");
+    if (!startsRequirement(tokens.peek())) throw found(tokens.peek(), ", expected: identifier after ','");
+  }
+}
+
+/** Whether an object with these labels is selected. */
+export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {
+  return selector.every((requirement) => holds(requirement, valueOf(labels, requirement.key)));
+}
+
+/** The selector that an object carries. Throws a SelectorError when it is not valid. */
+export function labelSelectorOf({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
+  return ordered([
+    ...Object.entries(matchLabels).map(([key, value]) => labelRequirement(key, '=', [value])),
+    ...matchExpressions.map(({ key, operator, values = [] }) => labelRequirement(key, operatorOf(operator), values)),
+  ]);
+}
+
+/** The empty token: no other is empty. */
+const END = '';
+
+const OPERATORS = new Map<string, LabelOperator>([
+  ['in', 'in'],
+  ['notin', 'notin'],
+  ['=', '='],
+  ['==', '=='],
+  ['!=', '!='],
+  ['>', 'gt'],
+  ['<', 'lt'],
+]);
+
+/** Symbols, and words between them. As in Kubernetes, a NUL ends a word or, where a token would start, the text. */
+const TOKEN = /[ \t\r\n]*([=!]=|[=!(),<>]|[^\0 \t\r\n=!(),<>]+)\0?/y;
+
+class Tokens {
+  readonly #tokens: readonly string[];
+  #next = 0;
+
+  constructor(text: string) {
+    const token = new RegExp(TOKEN);
+    const tokens: string[] = [];
+    for (let match = token.exec(text); match !== null; match = token.exec(text)) tokens.push(match[1] ?? END);
+    this.#tokens = tokens;
+  }
+
+  peek(): string {
+    return this.#tokens[this.#next] ?? END;
+  }
+
+  take(): string {
+    return this.#tokens[this.#next++] ?? END;
+  }
+}
+
+function parseRequirement(tokens: Tokens): LabelRequirement {
+  try {
+    const negated = tokens.peek() === '!';
+    if (negated) tokens.take();
+    const key = parseKey(tokens);
+    if (negated) return labelRequirement(key, '!', []);
+    if (tokens.peek() === END || tokens.peek() === ',') return labelRequirement(key, 'exists', []);
+    const operator = parseOperator(tokens);
+    const values = operator === 'in' || operator === 'notin' ? parseValues(tokens) : [parseExactValue(tokens)];
+    return labelRequirement(key, operator, values);
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error;
+    throw new SelectorError(`unable to parse requirement: ${error.message}`, { cause: error });
+  }
+}
+
+function parseKey(tokens: Tokens): string {
+  const key = tokens.take();
+  if (!isWord(key)) throw found(key, ', expected: identifier');
+  const [problem] = keyProblems(key, '<nil>');
+  if (problem !== undefined) throw new SelectorError(fieldErrorText(problem));
+  return key;
+}
+
+function parseOperator(tokens: Tokens): LabelOperator {
+  const token = tokens.take();
+  const operator = OPERATORS.get(token);
+  if (operator === undefined) throw found(token, ', expected: in, notin, =, ==, !=, gt, lt');
+  return operator;
+}
+
+function parseExactValue(tokens: Tokens): string {
+  if (tokens.peek() === END || tokens.peek() === ',') return '';
+  const value = tokens.take();
+  if (!isWord(value)) throw found(value, ', expected: identifier');
+  return value;
+}
+
+/** Values in parentheses, each once and in order. An absent value is the empty string. */
+function parseValues(tokens: Tokens): readonly string[] {
+  const open = tokens.take();
+  if (open !== '(') throw found(open, " expected: '('");
+  const first = tokens.peek();
+  if (first !== ')' && first !== ',' && !isWord(first)) throw found(first, ", expected: ',', ')' or identifier");
+  const values = new Set<string>();
+  for (;;) {
+    values.add(parseListedValue(tokens));
+    const next = tokens.take();
+    if (next === ')') return [...values].sort(compareUtf8);
+    if (next !== ',') throw found(next, ", expected: ',' or ')'");
+  }
+}
+
+function parseListedValue(tokens: Tokens): string {
+  const next = tokens.peek();
+  if (isWord(next)) return tokens.take();
+  if (next === ',' || next === ')') return '';
+  throw found(next, ", expected: ',', or identifier");
+}
+
+function startsRequirement(token: string): boolean {
+  return token === '!' || isWord(token);
+}
+
+function isWord(token: string): boolean {
+  return /^[^=!(),<>]/.test(token);
+}
+
+function found(token: string, rest: string): SelectorError {
+  return new SelectorError(`found '${token}'${rest}`);
+}
+
+function ordered(requirements: readonly LabelRequirement[]): LabelSelector {
+  return requirements.toSorted((a, b) => compareUtf8(a.key, b.key));
+}
+
+function valueOf(labels: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+const OBJECT_OPERATORS = new Map<string, LabelOperator>([
+  ['In', 'in'],
+  ['NotIn', 'notin'],
+  ['Exists', 'exists'],
+  ['DoesNotExist', '!'],
+]);
+
+function operatorOf(name: string): LabelOperator {
+  const operator = OBJECT_OPERATORS.get(name);
+  if (operator === undefined) throw new SelectorError(`${goQuote(name)} is not a valid label selector operator`);
+  return operator;
+}

@@ -1,0 +1,149 @@
+// A TokenRequest as every API server treats it: its defaults, the owners of its fields, its checks, and its answer.
+
+import { withTrackedUpdate } from '../../apiserver/fields/managed-fields.ts';
+import { rfc3339 } from '../std/timestamp.ts';
+import { invalidValue } from './field-error.ts';
+import type { Fields, KubeObject, ManagedFieldsEntry } from './object.ts';
+import { TOKEN_REQUEST } from './reviews.ts';
+import { badRequest, conflict, invalid } from './status.ts';
+
+export interface BoundObjectReference {
+  readonly kind?: string;
+  readonly apiVersion?: string;
+  readonly name?: string;
+  readonly uid?: string;
+}
+
+/** A decoded TokenRequest with its defaults. */
+export interface TokenRequest extends KubeObject {
+  readonly spec: {
+    readonly audiences?: readonly string[];
+    readonly expirationSeconds: number | bigint;
+    readonly boundObjectRef?: BoundObjectReference;
+  };
+}
+
+/** What decoding a body has to know of it. */
+export const TOKEN_REQUEST_KIND = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenRequest',
+  builtIn: true,
+  schema: TOKEN_REQUEST,
+} as const;
+
+/** The request with the defaults of its type. */
+export function defaultedTokenRequest(object: KubeObject): TokenRequest {
+  const { spec }: IncompleteTokenRequest = object;
+  const { audiences, expirationSeconds, boundObjectRef, ...rest } = spec ?? {};
+  return {
+    ...object,
+    spec: {
+      ...rest,
+      // The decoder may have kept an explicit null, which is the same as absent.
+      ...(audiences && { audiences }),
+      expirationSeconds: expirationSeconds ?? DEFAULT_SECONDS,
+      ...(boundObjectRef && { boundObjectRef }),
+    },
+  };
+}
+
+/** The request with its managedFields: fields are owned as the client sent them, before a server fills in the rest. */
+export function trackedTokenRequest(request: TokenRequest, manager: string, now: number): TokenRequest {
+  const shape = shapeOf(request);
+  const fieldsV1 = shape === undefined ? undefined : FIELDS_BY_SHAPE.get(shape);
+  if (fieldsV1 !== undefined) return { ...request, metadata: { ...request.metadata, managedFields: [entry(fieldsV1, manager, now)] } };
+  const { metadata } = withTrackedUpdate({
+    live: undefined,
+    next: request,
+    manager,
+    apiVersion: API_VERSION,
+    now: rfc3339(now),
+    subresource: 'token',
+    schema: TOKEN_REQUEST,
+  });
+  const found = metadata.managedFields?.[0]?.fieldsV1;
+  if (shape !== undefined && found !== undefined) FIELDS_BY_SHAPE.set(shape, found);
+  return { ...request, metadata };
+}
+
+/** The owned fields of the few shapes that nearly all requests have: they name no field of their own. */
+const FIELDS_BY_SHAPE = new Map<string, Fields>();
+const UNOWNED = new Set(['name', 'namespace', 'uid', 'creationTimestamp']);
+
+/** Which fields a request sets; undefined if there may be any number of them. */
+function shapeOf({ metadata, spec, status }: TokenRequest): string | undefined {
+  if (status !== undefined || !Object.keys(metadata).every((name) => UNOWNED.has(name))) return undefined;
+  const { kind, apiVersion, name, uid } = spec.boundObjectRef ?? {};
+  const isSet = [spec.audiences, spec.boundObjectRef, kind, apiVersion, name, uid].map((value) => (value ? '1' : '0'));
+  return isSet.join('');
+}
+
+function entry(fieldsV1: Fields, manager: string, now: number): ManagedFieldsEntry {
+  const time = rfc3339(now);
+  return { manager, operation: 'Update', apiVersion: API_VERSION, time, fieldsType: 'FieldsV1', fieldsV1, subresource: 'token' };
+}
+
+/** The service account that a request was posted to. */
+export interface PostedAccount {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Throws 400 if the request is for another namespace than that of its path. */
+export function checkNamespace({ metadata }: TokenRequest, { namespace }: PostedAccount): void {
+  if (!metadata.namespace || metadata.namespace === namespace) return;
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+/** Throws 422 if the request is for another account than that of its path. */
+export function checkName({ metadata }: TokenRequest, { name }: PostedAccount): void {
+  if (!metadata.name || metadata.name === name) return;
+  throw invalid(KIND, name, [invalidValue('metadata.name', metadata.name, 'must match the service account name if specified')]);
+}
+
+/** Throws 409 if the request is for another account of the same name. */
+export function checkUid({ metadata: { uid } }: TokenRequest, account: PostedAccount & { readonly uid: string }): void {
+  if (!uid || uid === account.uid) return;
+  const why = `the UID in the token request (${uid}) does not match the UID of the service account (${account.uid})`;
+  throw conflict(KIND, account.name, why);
+}
+
+/** Throws 422 for a lifetime that no server grants. */
+export function checkExpiration({ spec: { expirationSeconds: seconds } }: TokenRequest): void {
+  const error = (detail: string) => invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(seconds), detail)]);
+  if (seconds < MIN_SECONDS) throw error('may not specify a duration less than 10 minutes');
+  if (seconds > MAX_SECONDS) throw error('may not specify a duration larger than 2^32 seconds');
+}
+
+/** What a server adds to a request. */
+export interface TokenAnswer {
+  readonly account: PostedAccount & { readonly uid?: string | undefined };
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number | bigint;
+  readonly status: { readonly token: string; readonly expirationTimestamp?: string };
+}
+
+/** The request as it is answered. */
+export function answeredTokenRequest(request: TokenRequest, answer: TokenAnswer, now: number): KubeObject {
+  const { account, audiences, expirationSeconds, status } = answer;
+  const { name, namespace, uid } = account;
+  return {
+    ...request,
+    metadata: { ...request.metadata, name, namespace, ...(uid && { uid }), creationTimestamp: rfc3339(now) },
+    spec: { ...request.spec, audiences, expirationSeconds },
+    status,
+  };
+}
+
+interface IncompleteTokenRequest extends KubeObject {
+  readonly spec?: Partial<TokenRequest['spec']>;
+}
+
+const API_VERSION = 'authentication.k8s.io/v1';
+/** What errors say a TokenRequest is. */
+export const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
+const DEFAULT_SECONDS = 3600;
+const MIN_SECONDS = 600;
+/** Longest lifetime that a server takes in a request, in seconds. */
+export const MAX_SECONDS = 2 ** 32;

@@ -1,0 +1,74 @@
+// The Content-Type of requests.
+
+import { type StatusError, statusError } from '../status.ts';
+import { trimSpaces } from './accept.ts';
+import type { MediaType } from './negotiate.ts';
+
+const CONSUMED = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const CUSTOM_PATCHES = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'] as const;
+const BUILT_IN_PATCHES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+] as const;
+
+export type PatchType = (typeof BUILT_IN_PATCHES)[number];
+
+/** What a body may be in. Answers are never protobuf. */
+export type BodyMediaType = MediaType | 'protobuf';
+
+/** The media type of a request body, or throws a StatusError (415). */
+export function bodyMediaType(contentType: string | undefined): BodyMediaType {
+  const mediaType = contentType === undefined || contentType === '' ? 'application/json' : parseMediaType(contentType);
+  if (mediaType === 'application/json') return 'json';
+  if (mediaType === 'application/yaml') return 'yaml';
+  if (mediaType === 'application/vnd.kubernetes.protobuf') return 'protobuf';
+  throw unknownFormat(CONSUMED);
+}
+
+/** The same for bodies that are neither compressed nor in another encoding of text; those are refused (415), too. */
+export function plainBodyMediaType(contentType: string | undefined, contentEncoding: string | undefined): BodyMediaType {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
+  const isPlain = (contentEncoding ?? 'identity').toLowerCase() === 'identity' && /^(utf-8|us-ascii)$/i.test(charset);
+  const mediaType = bodyMediaType(contentType);
+  if (!isPlain) throw unknownFormat(CONSUMED);
+  return mediaType;
+}
+
+/** The error for an object that protobuf cannot tell us: it is of a custom kind, or has fields that nothing here describes. */
+export function withoutProtobuf(): StatusError {
+  return unknownFormat(['application/json', 'application/yaml']);
+}
+
+/** The kind of a patch, or throws a StatusError (415). Custom resources know no strategic merge. */
+export function patchType(contentType: string | undefined, builtIn: boolean): PatchType {
+  const supported: readonly PatchType[] = builtIn ? BUILT_IN_PATCHES : CUSTOM_PATCHES;
+  // The router of built-in APIs answers first, in its own words.
+  if (builtIn && !routedTypes(contentType).some((type) => supported.some((each) => each === type))) {
+    throw statusError('UnsupportedMediaType', '415: Unsupported Media Type', {});
+  }
+  const type = supported.find((each) => each === contentType?.replace(/(?<=.);.*$/s, ''));
+  if (type === undefined) throw unknownFormat(supported);
+  return type;
+}
+
+function routedTypes(contentType = ''): string[] {
+  return contentType.split(',').map((type) => trimSpaces(type.replace(/;.*$/s, '')));
+}
+
+/** Go's mime.ParseMediaType without the parameters; undefined for what it refuses. */
+function parseMediaType(text: string): string | undefined {
+  const [mediaType = '', ...rest] = text.split(/(?=;)/);
+  const name = mediaType.trim().toLowerCase();
+  return MEDIA_TYPE.test(name) && PARAMETERS.test(rest.join('')) ? name : undefined;
+}
+
+const TOKEN = String.raw`[!#-'*+\-.0-9A-Z^-~]+`;
+const MEDIA_TYPE = new RegExp(`^${TOKEN}(/${TOKEN})?$`);
+const PARAMETERS = new RegExp(String.raw`^(\s*;\s*${TOKEN}\s*=\s*(${TOKEN}|"([^"\\]|\\.)*"))*\s*;?\s*$`);
+
+function unknownFormat(accepted: readonly string[]): StatusError {
+  const message = 'the body of the request was in an unknown format - accepted media types include';
+  return statusError('UnsupportedMediaType', `${message}: ${accepted.join(', ')}`);
+}

@@ -1,0 +1,81 @@
+// The `continue` parameter of paged lists: where the next page starts, and at which revision.
+
+import { goJsonString } from '../../std/go-text.ts';
+import { int64, struct, text } from '../schema/go-struct.ts';
+import { badRequest } from '../status.ts';
+import { decodeTyped } from './decode-typed.ts';
+import type { JsonNode } from './json-node.ts';
+import { parseJson } from './json-parse.ts';
+
+const VERSION = 'meta.k8s.io/v1';
+
+export interface ContinueToken {
+  /** The revision that all pages show; -1 asks for the latest instead. */
+  readonly revision: bigint;
+  /** The first key that the page may hold, without leading slash. */
+  readonly start: string;
+}
+
+/** The token for the page after the object with key `lastKey`. */
+export function encodeContinue(revision: number | bigint, lastKey: string): string {
+  return encode(revision, `/${lastKey}\0`);
+}
+
+/** The same page at the latest revision: offered when the token's own revision is gone. */
+export function atLatest(token: ContinueToken): string {
+  return encode(-1n, token.start);
+}
+
+/** Throws 400 with the API server's words for tokens that it did not make. */
+export function decodeContinue(token: string): ContinueToken {
+  const { v = '', rv = 0, start = '' } = parse(token);
+  if (v !== VERSION) throw invalidToken(`server does not recognize this encoded version ${v}`);
+  if (rv === 0) throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
+  if (start === '') throw invalidToken(`encoded start key empty (version ${VERSION})`);
+  const key = start.startsWith('/') ? start : `/${start}`;
+  if (cleanPath(key) !== key) throw invalidToken(start);
+  return { revision: BigInt(rv), start: key.slice(1) };
+}
+
+function encode(revision: number | bigint, start: string): string {
+  const json = `{"v":"${VERSION}","rv":${revision},"start":${goJsonString(start)}}`;
+  return Buffer.from(json).toString('base64url');
+}
+
+const TOKEN = struct('storage.continueToken', { v: text(), rv: int64(), start: text() });
+
+function parse(token: string): { readonly v?: string; readonly rv?: number | bigint; readonly start?: string } {
+  try {
+    return decodeTyped(inLowerCase(parseJson(decodeBase64Url(token))), TOKEN).value;
+  } catch (error) {
+    throw invalidToken((error as Error).message);
+  }
+}
+
+/** The names of a token's fields are all in lower case; Go finds them in any. */
+function inLowerCase(node: JsonNode): JsonNode {
+  if (node.type !== 'object') return node;
+  return { type: 'object', entries: node.entries.map(({ key, value }) => ({ key: key.toLowerCase(), value })) };
+}
+
+/** Go's decoder names the byte at which the text stops being base64url without padding. */
+function decodeBase64Url(token: string): Buffer {
+  const bad = token.search(/[^A-Za-z0-9_-]/);
+  if (bad !== -1) throw new Error(`illegal base64 data at input byte ${bad}`);
+  if (token.length % 4 === 1) throw new Error(`illegal base64 data at input byte ${token.length - 1}`);
+  return Buffer.from(token, 'base64url');
+}
+
+/** path.Clean, as far as keys need it: no empty, `.` or `..` segments and no slash at the end. */
+function cleanPath(path: string): string {
+  const kept: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') kept.pop();
+    else if (segment !== '' && segment !== '.') kept.push(segment);
+  }
+  return `/${kept.join('/')}`;
+}
+
+function invalidToken(why: string): Error {
+  return badRequest(`invalid continue token: continue key is not valid: ${why}`);
+}

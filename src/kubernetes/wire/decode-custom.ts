@@ -1,0 +1,52 @@
+// Decodes a custom resource: any JSON, pruned by its schema, with metadata that is read as a Go struct.
+
+import { goQuote } from '../../std/go-text.ts';
+import { type Fields, isFields, type KubeObject } from '../object.ts';
+import { OBJECT_META } from '../schema/go-struct.ts';
+import { prune } from '../schema/prune.ts';
+import type { StatusError } from '../status.ts';
+import { decodeEmbedded } from './decode-embedded.ts';
+import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
+import type { DecodedObject, DecodeRequest } from './decode-request.ts';
+import { decodeTyped } from './decode-typed.ts';
+import { missingField, type TypedDocument } from './document.ts';
+import { duplicateFields, toNode, toValue } from './json-node.ts';
+import { parseGroupVersion, type TypeMeta, withDefaultType } from './type-meta.ts';
+
+/** Decodes a document, or throws a StatusError (400). A wrong kind is left to validation. */
+export function decodeCustom(document: TypedDocument, request: DecodeRequest): DecodedObject {
+  const { kind: expected, fieldValidation } = request;
+  const object = fieldsOf(document, request);
+  const type = { ...parseGroupVersion(text(object['apiVersion'])), kind: text(object['kind']) };
+  const refuse = (message: string): StatusError => cannotBeHandled(type, expected, message);
+  const metadata = orRefuse(() => decodeTyped(toNode(object['metadata']), OBJECT_META), refuse).value;
+  const isExpected = type.group === expected.group && type.kind === expected.kind;
+  const { value, unknown } = isExpected ? prune(object, expected.schema) : { value: object, unknown: [] };
+  const decoded = isExpected ? orRefuse(() => decodeEmbedded(value, expected.schema), refuse) : value;
+  const errors = [...duplicateErrors(document), ...unknown.map((path) => `unknown field "${path}"`)];
+  const warnings = fieldWarnings(errors, fieldValidation, refuse);
+  if (type.group !== expected.group || type.version !== expected.version) throw versionMismatch(type, expected);
+  return { object: { ...decoded, metadata } as unknown as KubeObject, warnings };
+}
+
+/** The document as plain fields with a kind. */
+function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }: DecodeRequest): Fields {
+  const defaulted: TypeMeta = withDefaultType(type, kind);
+  const value = orRefuse(
+    () => toValue(node),
+    (message) => cannotBeHandled(defaulted, kind, message),
+  );
+  if (isFields(value) && text(value['kind']) !== '') return value;
+  const message = missingField('Kind', body);
+  // Without field validation another decoder notices it, later.
+  throw fieldValidation === 'Ignore' ? cannotBeHandled(defaulted, kind, message) : unrecognized(body, kind, message);
+}
+
+function duplicateErrors({ node, yamlDuplicates }: TypedDocument): string[] {
+  if (yamlDuplicates !== undefined) return [yamlDuplicates];
+  return duplicateFields(node).map((path) => `duplicate field ${goQuote(path)}`);
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

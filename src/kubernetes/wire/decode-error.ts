@@ -1,0 +1,83 @@
+// What Kubernetes answers when it cannot make an object of a body.
+
+import { goQuote } from '../../std/go-text.ts';
+import { badRequest, StatusError } from '../status.ts';
+import { messageOf } from './document.ts';
+import type { FieldValidation } from './options.ts';
+import { apiVersionOf, type TypeMeta } from './type-meta.ts';
+import { undecodedUtf8 } from './utf8.ts';
+
+/** The body is of no known type at all. */
+export function unrecognized(body: Uint8Array, expected: TypeMeta, message: string): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summary(Buffer.from(body))})`);
+}
+
+/** The body says what it is, but cannot be taken for what the endpoint expects. */
+export function cannotBeHandled(type: TypeMeta, expected: TypeMeta, message: string): StatusError {
+  return badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
+}
+
+/** The error for an object of the right kind in another API version than that of the endpoint. */
+export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta): StatusError {
+  const versions = `(${apiVersionOf(type)}) does not match the expected API version (${apiVersionOf(expected)})`;
+  return badRequest(`the API version in the data ${versions}`);
+}
+
+/** Why an object of one type is not one of the expected kind; undefined if it is, if only in another version. */
+export function typeProblem(
+  type: TypeMeta,
+  expected: TypeMeta,
+  isRegistered: (group: string, version: string, kind: string) => boolean,
+): string | undefined {
+  const { group, version, kind } = type;
+  if (!isRegistered(group, version, kind)) {
+    const scheme = expected.group === 'apiextensions.k8s.io' ? 'pkg/runtime/scheme.go:111' : 'pkg/api/legacyscheme/scheme.go:30';
+    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersionOf(type))} in scheme ${goQuote(scheme)}`;
+  }
+  const target = `${internalPackage(expected.group)}.${expected.kind}`;
+  return kind === expected.kind ? undefined : `converting (${version}.${kind}) to (${target}): unknown conversion`;
+}
+
+/** The Go package of a group's internal types; events live in core whatever their group. */
+function internalPackage(group: string): string {
+  return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
+}
+
+/** Runs `decode`; its errors become those of the request, unless they already are. */
+export function orRefuse<T>(decode: () => T, refuse: (message: string) => StatusError): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
+    throw refuse(messageOf(error));
+  }
+}
+
+/** The warnings for unknown and repeated fields, or throws what `refuse` makes of them if they are to be refused. */
+export function fieldWarnings(
+  errors: readonly string[],
+  fieldValidation: FieldValidation,
+  refuse: (message: string) => StatusError,
+): readonly string[] {
+  if (errors.length === 0 || fieldValidation === 'Ignore') return [];
+  if (fieldValidation === 'Strict') throw refuse(`strict decoding error: ${errors.join(', ')}`);
+  return errors.flatMap((error) => (error.startsWith(YAML_ERRORS) ? yamlWarnings(error) : [error]));
+}
+
+const YAML_ERRORS = 'yaml: unmarshal errors:';
+const SUMMARY_BYTES = 30;
+
+/** A list of errors in one text becomes one warning for each. */
+function yamlWarnings(error: string): string[] {
+  return error
+    .slice(YAML_ERRORS.length)
+    .trim()
+    .split('\n')
+    .map((line) => line.trim());
+}
+
+function summary(body: Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const start = body.subarray(0, SUMMARY_BYTES);
+  return `${body[0] === 0x7b ? undecodedUtf8(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
+}

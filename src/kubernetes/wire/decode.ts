@@ -1,0 +1,46 @@
+// Turns the body of a request into an object of the kind that its endpoint takes, or says in Kubernetes' words why it cannot.
+
+import type { ObjectMeta } from '../object.ts';
+import type { StatusError } from '../status.ts';
+import { withoutProtobuf } from './content-type.ts';
+import { decodeCustom } from './decode-custom.ts';
+import { cannotBeHandled, fieldWarnings, orRefuse, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
+import type { DecodedObject, DecodeRequest } from './decode-request.ts';
+import { missingField, readDocument } from './document.ts';
+import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
+import { readTypedBody, type TypedBody } from './typed-body.ts';
+
+/** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf that would lose something). */
+export function decodeObject(request: DecodeRequest): DecodedObject {
+  const { body, mediaType, kind, maxYamlBytes } = request;
+  const refuse = (message: string): StatusError => unrecognized(body, kind, message);
+  if (kind.builtIn)
+    return decodeBuiltIn(
+      orRefuse(() => readTypedBody(body, mediaType, maxYamlBytes), refuse),
+      request,
+    );
+  if (mediaType === 'protobuf') throw withoutProtobuf();
+  return decodeCustom(
+    orRefuse(() => readDocument(body, mediaType, maxYamlBytes), refuse),
+    request,
+  );
+}
+
+function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeRequest): DecodedObject {
+  const { body, kind, fieldValidation } = request;
+  const type = request.defaultKind ? withDefaultType(given, kind) : given;
+  const refuse = (message: string): StatusError => cannotBeHandled(type, kind, message);
+  if (type.kind === '') throw unrecognized(body, kind, missingField('Kind', body));
+  if (type.version === '') throw refuse(missingField('apiVersion', body));
+  if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw otherType(type, request);
+  const { value, strictErrors } = orRefuse(() => decode(kind.schema), refuse);
+  const warnings = fieldWarnings(strictErrors, fieldValidation, refuse);
+  const metadata = (value['metadata'] ?? {}) as ObjectMeta;
+  return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
+}
+
+/** The error for a body of another type than the endpoint takes. */
+function otherType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
+  const problem = typeProblem(type, expected, isRegistered);
+  return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);
+}

@@ -1,0 +1,80 @@
+// The query parameters of lists and watches.
+
+import { type FieldError, forbiddenValue, unsupportedValue } from '../field-error.ts';
+import { type ListOptions, refuse } from './options.ts';
+import { flag, integer, text } from './query.ts';
+
+/** ListOptions of a query, or throws a StatusError (400). Selectors are only taken over, and nothing is validated yet. */
+export function listOptions(query: URLSearchParams): ListOptions {
+  const timeoutSeconds = integer(query, 'timeoutSeconds');
+  return {
+    labelSelector: text(query, 'labelSelector'),
+    fieldSelector: text(query, 'fieldSelector'),
+    watch: flag(query, 'watch'),
+    allowWatchBookmarks: flag(query, 'allowWatchBookmarks'),
+    resourceVersion: text(query, 'resourceVersion'),
+    resourceVersionMatch: text(query, 'resourceVersionMatch'),
+    ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+    limit: integer(query, 'limit') ?? 0,
+    continue: text(query, 'continue'),
+    ...(query.has('sendInitialEvents') && { sendInitialEvents: flag(query, 'sendInitialEvents') }),
+  };
+}
+
+/**
+ * The options with the initial events of a plain watch made explicit, or throws a StatusError (422) for options that contradict
+ * each other. `watch` is whether the request is one, by its query or by its path.
+ */
+export function validateListOptions(options: ListOptions, { watch }: { readonly watch: boolean }): ListOptions {
+  const effective = watch ? withInitialEvents(options) : options;
+  refuse('ListOptions', watch ? watchErrors(effective) : listErrors(effective));
+  return effective;
+}
+
+function withInitialEvents(options: ListOptions): ListOptions {
+  const { resourceVersion, resourceVersionMatch, sendInitialEvents } = options;
+  if (sendInitialEvents !== undefined || resourceVersionMatch !== '') return options;
+  if (resourceVersion !== '' && resourceVersion !== '0') return options;
+  return { ...options, sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
+}
+
+function listErrors(options: ListOptions): FieldError[] {
+  const { resourceVersion, resourceVersionMatch: match } = options;
+  const errors: FieldError[] = [];
+  if (match !== '') {
+    if (resourceVersion === '') errors.push(forbiddenMatch('resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    if (options.continue !== '') errors.push(forbiddenMatch('resourceVersionMatch is forbidden when continue is provided'));
+    if (match !== 'Exact' && match !== 'NotOlderThan') errors.push(unsupportedMatch(match, ['Exact', 'NotOlderThan', '']));
+    if (match === 'Exact' && resourceVersion === '0') {
+      errors.push(forbiddenMatch('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    }
+  }
+  if (options.sendInitialEvents !== undefined) {
+    errors.push(forbiddenValue('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
+  return errors;
+}
+
+function watchErrors(options: ListOptions): FieldError[] {
+  const { resourceVersionMatch: match, sendInitialEvents } = options;
+  const errors: FieldError[] = [];
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    errors.push(forbiddenMatch('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  }
+  if (match !== '') {
+    if (sendInitialEvents === undefined) {
+      errors.push(forbiddenMatch('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+    }
+    if (match !== 'NotOlderThan') errors.push(unsupportedMatch(match, ['NotOlderThan']));
+    if (options.continue !== '') errors.push(forbiddenMatch('resourceVersionMatch is forbidden when continue is provided'));
+  }
+  return errors;
+}
+
+function forbiddenMatch(detail: string): FieldError {
+  return forbiddenValue('resourceVersionMatch', detail);
+}
+
+function unsupportedMatch(match: string, supported: readonly string[]): FieldError {
+  return unsupportedValue('resourceVersionMatch', match, supported);
+}

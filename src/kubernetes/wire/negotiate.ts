@@ -1,0 +1,152 @@
+// Content negotiation: which representation a request asks for, and which one its body is in.
+
+import { type StatusError, statusError } from '../status.ts';
+import { type AcceptClause, isRoutable, parseAccept } from './accept.ts';
+
+export type MediaType = 'json' | 'yaml';
+
+/** What an object is turned into before it is written. */
+export interface Conversion {
+  readonly kind: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+  readonly version: 'v1' | 'v1beta1';
+}
+
+export interface Representation {
+  readonly mediaType: MediaType;
+  /** The header of the answer. */
+  readonly contentType: string;
+  readonly pretty: boolean;
+  readonly as?: Conversion;
+}
+
+/** The parts of a request that decide its representation. */
+export interface Preferences {
+  readonly accept: string | undefined;
+  readonly userAgent: string | undefined;
+  /** The `pretty` query parameter. */
+  readonly pretty: string | undefined;
+}
+
+export interface Endpoint {
+  /** Built-in kinds are routed by go-restful, which knows only exact media types. */
+  readonly builtIn: boolean;
+  /** Whether objects can be had as a Table. */
+  readonly tables: boolean;
+  /** Whether this is a collection that can be watched; it matters for what the router says is available. */
+  readonly watchable?: boolean;
+}
+
+/** What is really made. */
+const MADE = ['application/json', 'application/yaml'];
+/** What an API server says that it makes; it is told so to everybody but those who ask for just that. */
+const PRODUCED = [...MADE, 'application/vnd.kubernetes.protobuf'];
+const STREAMED = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
+
+/** Chooses the representation of an answer, or throws a StatusError (406). */
+export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
+  if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...PRODUCED, ...STREAMED] : PRODUCED);
+  const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
+    return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
+  });
+  if (representation === undefined) throw notAcceptable(endpoint.builtIn && asksForProtobuf(preferences) ? MADE : PRODUCED);
+  return representation;
+}
+
+function asksForProtobuf({ accept = '' }: Preferences): boolean {
+  return parseAccept(accept).some(({ subtype }) => subtype === 'vnd.kubernetes.protobuf');
+}
+
+/** Chooses the representation of a document that comes in one form only, or throws a StatusError (406). */
+export function negotiateDocument(preferences: Preferences, { routed }: { readonly routed: boolean }): Representation {
+  if (routed) checkRoutable(preferences.accept, PRODUCED);
+  const representation = firstAcceptable(preferences, isPlain);
+  if (representation === undefined) throw notAcceptable(PRODUCED);
+  return representation;
+}
+
+/** The representation of a document in another form than its plain one, if the caller takes that form at all. */
+export function negotiateConversion(preferences: Preferences, form: RequestedConversion): Representation | undefined {
+  const { kind, version, group } = form;
+  return firstAcceptable(preferences, ({ as, serverVersion }) => {
+    return serverVersion === '' && as?.kind === kind && as.version === version && as.group === group;
+  });
+}
+
+/** Throws the 406 of go-restful, which routes requests for what is built in, unless one of the media types is asked for. */
+export function checkRoutable(accept: string | undefined, available: readonly string[]): void {
+  if (accept === undefined || accept === '' || isRoutable(accept, available)) return;
+  throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
+}
+
+/** Chooses the representation of a watch, or throws a StatusError (406). */
+export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Representation {
+  const representation = negotiate(preferences, { ...endpoint, watchable: true });
+  if (representation.mediaType !== 'json') throw notAcceptable(STREAMED);
+  return { ...representation, pretty: false };
+}
+
+/** The representation of an error: conversions are skipped, and what cannot be satisfied is indented JSON. */
+export function negotiateError(preferences: Preferences): Representation {
+  return (
+    firstAcceptable(preferences, isPlain) ?? {
+      mediaType: 'json',
+      contentType: 'application/json',
+      pretty: true,
+    }
+  );
+}
+
+/** Whether a request wants indented JSON. */
+export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean {
+  if (pretty !== '') return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
+  return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));
+}
+
+/** What a clause of the Accept header asks for besides a media type. */
+interface Requested {
+  readonly as: RequestedConversion | undefined;
+  readonly serverVersion: string;
+}
+
+function isPlain({ as, serverVersion }: Requested): boolean {
+  return as === undefined && serverVersion === '';
+}
+
+/** A form that a clause asks for by name. */
+export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
+
+function firstAcceptable(preferences: Preferences, allows: (requested: Requested) => boolean): Representation | undefined {
+  const { accept = '' } = preferences;
+  const clauses = accept === '' ? ANYTHING : parseAccept(accept);
+  for (const clause of clauses) {
+    const as = requestedConversion(clause);
+    const mediaType = MEDIA_TYPES.find((each) => matches(clause, each));
+    if (mediaType === undefined || !allows({ as, serverVersion: clause.params.get('sv') ?? '' })) continue;
+    const pretty = clause.params.get('pretty') === '1' || isPretty(preferences);
+    return { mediaType, contentType: `application/${mediaType}`, pretty, ...(as !== undefined && { as: as as Conversion }) };
+  }
+  return undefined;
+}
+
+const ANYTHING: readonly AcceptClause[] = [{ type: '*', subtype: '*', quality: 1, params: new Map() }];
+
+function matches({ type, subtype, params }: AcceptClause, mediaType: MediaType): boolean {
+  const stream = params.get('stream') ?? '';
+  if (stream !== '' && (stream !== 'watch' || mediaType === 'yaml')) return false;
+  return (type === 'application' && (subtype === mediaType || subtype === '*')) || (type === '*' && subtype === '*');
+}
+
+function requestedConversion({ params }: AcceptClause): RequestedConversion | undefined {
+  if (!['as', 'g', 'v'].some((name) => params.has(name))) return undefined;
+  return { kind: params.get('as') ?? '', version: params.get('v') ?? '', group: params.get('g') ?? '' };
+}
+
+function isKnownConversion({ kind, version, group }: RequestedConversion, { tables }: Endpoint): boolean {
+  if (group !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return false;
+  return kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList' || (kind === 'Table' && tables);
+}
+
+function notAcceptable(accepted: readonly string[]): StatusError {
+  return statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}

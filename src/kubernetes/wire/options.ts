@@ -1,0 +1,148 @@
+// The options of requests, and the query parameters of creates, updates and patches.
+
+import { parseDuration } from '../../std/duration.ts';
+import { isGoPrintable } from '../../std/go-text.ts';
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from '../field-error.ts';
+import { badRequest, invalid } from '../status.ts';
+import { flag, text } from './query.ts';
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  /** Empty if not given. */
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+}
+
+export interface PatchOptions extends WriteOptions {
+  readonly force: boolean;
+}
+
+export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
+
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds?: number;
+  readonly orphanDependents?: boolean;
+  readonly propagationPolicy?: PropagationPolicy;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface ListOptions {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly watch: boolean;
+  readonly allowWatchBookmarks: boolean;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly timeoutSeconds?: number;
+  /** 0 if absent; nothing positive means no limit. */
+  readonly limit: number;
+  readonly continue: string;
+  readonly sendInitialEvents?: boolean;
+}
+
+/** CreateOptions or UpdateOptions of a query, or throws a StatusError (422). A fieldManager may be `maxLength` long. */
+export function writeOptions(
+  query: URLSearchParams,
+  kind: 'CreateOptions' | 'UpdateOptions',
+  maxLength = MAX_FIELD_MANAGER_BYTES,
+): WriteOptions {
+  refuse(kind, writeErrors(query, maxLength));
+  return accepted(query);
+}
+
+/** PatchOptions of a query, or throws a StatusError (422). `apply` is whether the patch is an apply patch. */
+export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptions {
+  const errors: FieldError[] = [];
+  if (apply && text(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
+  if (!apply && query.has('force')) errors.push(forbiddenValue('force', 'may not be specified for non-apply patch'));
+  refuse('PatchOptions', [...errors, ...writeErrors(query)]);
+  return { ...accepted(query), force: flag(query, 'force') };
+}
+
+/** The `timeout` of a request in ms, at most a minute, or throws a StatusError (400). */
+export function requestTimeoutMs(query: URLSearchParams): number {
+  const asked = text(query, 'timeout');
+  if (asked === '') return MAX_TIMEOUT_MS;
+  try {
+    const timeoutMs = parseDuration(asked);
+    return timeoutMs > 0 && timeoutMs < MAX_TIMEOUT_MS ? timeoutMs : MAX_TIMEOUT_MS;
+  } catch (error) {
+    throw badRequest(`invalid timeout specified in the request URL - ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+const MAX_TIMEOUT_MS = 60_000;
+
+/** Who writes: the fieldManager option, or else what stands before the first slash of the User-Agent. */
+export function fieldManagerName(fieldManager: string, userAgent = ''): string {
+  if (fieldManager !== '') return fieldManager;
+  let name = '';
+  for (const char of userAgent.split('/')[0] ?? '') {
+    if (!isGoPrintable(char)) continue;
+    if (Buffer.byteLength(name + char) > MAX_FIELD_MANAGER_BYTES) break;
+    name += char;
+  }
+  return name === '' ? 'unknown' : name;
+}
+
+/** In bytes, which is also how many characters there can be. */
+const MAX_FIELD_MANAGER_BYTES = 128;
+
+/** Why a dryRun option is not valid. */
+export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
+  return dryRun.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', dryRun, ['All'])];
+}
+
+/** Throws the 422 of an options object if there are errors. */
+export function refuse(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', name: kind }, '', errors);
+}
+
+function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES): FieldError[] {
+  return [
+    ...fieldManagerErrors(text(query, 'fieldManager'), maxLength),
+    ...dryRunErrors(query.getAll('dryRun')),
+    ...fieldValidationErrors(text(query, 'fieldValidation')),
+  ];
+}
+
+function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
+  const exceeded = exceededLength(fieldManager, maxLength);
+  // Each error quotes the whole: of a long text without one character that can be printed, they would be gigantic.
+  if (exceeded !== undefined) return [tooLong('fieldManager', exceeded)];
+  const errors: FieldError[] = [];
+  let position = 0;
+  for (const char of fieldManager) {
+    if (!isGoPrintable(char)) errors.push(invalidValue('fieldManager', fieldManager, unprintable(char, position)));
+    position += Buffer.byteLength(char);
+  }
+  return errors;
+}
+
+function exceededLength(fieldManager: string, maxLength: number): number | undefined {
+  if (Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES) return MAX_FIELD_MANAGER_BYTES;
+  return Array.from(fieldManager).length > maxLength ? maxLength : undefined;
+}
+
+function unprintable(char: string, position: number): string {
+  const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `invalid character U+${code} (at position ${position})`;
+}
+
+const FIELD_VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn'];
+
+function fieldValidationErrors(fieldValidation: string): FieldError[] {
+  return FIELD_VALIDATIONS.includes(fieldValidation) ? [] : [unsupportedValue('fieldValidation', fieldValidation, FIELD_VALIDATIONS)];
+}
+
+function accepted(query: URLSearchParams): WriteOptions {
+  const fieldValidation = text(query, 'fieldValidation');
+  return {
+    dryRun: query.has('dryRun'),
+    fieldManager: text(query, 'fieldManager'),
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+  };
+}

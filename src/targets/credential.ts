@@ -1,0 +1,109 @@
+// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to.
+// Only the keys named here are read: a kubeconfig could run programs and read files.
+
+import { createPrivateKey } from 'node:crypto';
+import { CredentialSecretKey, SystemAuthorities } from '../api/names.ts';
+import type { Secret } from '../api/resources.ts';
+import { isBearerToken } from '../kubernetes/bearer-token.ts';
+import { Sensitive } from '../std/sensitive.ts';
+import { pemCertificates } from './certificates.ts';
+import { IssueError } from './issue-error.ts';
+import { serverUrl } from './policy/server-url.ts';
+
+/** Bearer token or client certificate by which a target knows Purser. */
+export type Credential =
+  | { readonly type: 'token'; readonly token: Sensitive<string> }
+  | { readonly type: 'certificate'; readonly certificate: string; readonly key: Sensitive<string>; readonly commonName: string };
+
+/** Uses of a credential that its Secret allows. A key that is absent from the Secret allows nothing. */
+export interface Pins {
+  /** Addresses in the spelling of `serverUrl`. */
+  readonly servers: readonly string[];
+  /** SHA-256 fingerprints of certificate authorities, or `system` for public ones. */
+  readonly authorities: ReadonlySet<string> | typeof SystemAuthorities;
+  /** Names of Clusters. */
+  readonly clusters: readonly string[];
+  /** Namespaces of service accounts; undefined for all of them. */
+  readonly namespaces: readonly string[] | undefined;
+}
+
+/** Reads the token, or else the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
+export function readCredential(secret: Secret): Credential {
+  const token = valueOf(secret, CredentialSecretKey.token);
+  if (token !== undefined) return tokenCredential(token);
+  const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
+  const key = valueOf(secret, CredentialSecretKey.clientKey);
+  if (certificate === undefined || key === undefined) throw unusable('the Secret holds neither token nor tls.crt and tls.key');
+  return certificateCredential(certificate, key);
+}
+
+/** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for a key that is not readable. */
+export function readPins(secret: Secret): Pins {
+  return {
+    servers: wordsOf(secret, CredentialSecretKey.server)
+      .map(serverUrl)
+      .filter((server) => server !== undefined),
+    authorities: authoritiesOf(secret),
+    clusters: wordsOf(secret, CredentialSecretKey.cluster),
+    // A key without any namespace allows none, so that a mistake does not widen the credential.
+    namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
+  };
+}
+
+const MAX_LENGTH = 65_536;
+/** As long as a Cluster's caBundle may be. */
+const MAX_CA_LENGTH = 524_288;
+const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
+
+function hasKey({ data }: Secret, key: string): boolean {
+  return data !== undefined && Object.hasOwn(data, key);
+}
+
+function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | undefined {
+  const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
+  if (encoded === undefined || encoded === '') return undefined;
+  if (encoded.length > maxLength * 2 || !BASE64.test(encoded)) throw unusable(`the key ${key} of the Secret is too long or not base64`);
+  const text = Buffer.from(encoded, 'base64').toString('utf8').trim();
+  if (text.length > maxLength) throw unusable(`the key ${key} of the Secret is longer than ${maxLength} characters`);
+  return text === '' ? undefined : text;
+}
+
+/** Returns the words of a key, which are separated by white space or commas. */
+function wordsOf(secret: Secret, key: string): readonly string[] {
+  return (valueOf(secret, key) ?? '').split(/[\s,]+/).filter((word) => word !== '');
+}
+
+function authoritiesOf(secret: Secret): Pins['authorities'] {
+  const text = valueOf(secret, CredentialSecretKey.authority, MAX_CA_LENGTH);
+  if (text === undefined) return new Set();
+  if (text === SystemAuthorities) return SystemAuthorities;
+  const certificates = pemCertificates(text);
+  if (certificates === undefined)
+    throw unusable(`ca.crt of the Secret is neither PEM certificates alone nor the word ${SystemAuthorities}`);
+  return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
+}
+
+function tokenCredential(token: string): Credential {
+  if (!isBearerToken(token)) throw unusable('the token in the Secret has characters that no bearer token has');
+  return { type: 'token', token: new Sensitive(token) };
+}
+
+function certificateCredential(certificate: string, key: string): Credential {
+  const [leaf] = pemCertificates(certificate) ?? [];
+  if (leaf === undefined) throw unusable('tls.crt of the Secret is not a PEM certificate');
+  if (!isKeyOf(key, leaf)) throw unusable('tls.key of the Secret is not the PEM key of tls.crt');
+  return { type: 'certificate', certificate, key: new Sensitive(key), commonName: leaf.toLegacyObject().subject?.CN?.toString() ?? '' };
+}
+
+function isKeyOf(key: string, leaf: { checkPrivateKey(key: ReturnType<typeof createPrivateKey>): boolean }): boolean {
+  try {
+    return leaf.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    // The error would quote nothing, but says nothing to people either.
+    return false;
+  }
+}
+
+function unusable(detail: string): IssueError {
+  return new IssueError('CredentialMissing', detail);
+}

@@ -1,0 +1,136 @@
+// Recognizes the hub among the targets: a Cluster may lead to the hub under any name and credential.
+
+import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { Namespaces } from '../api/resources.ts';
+import type { CallOptions } from '../kube/calls.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { untilAborted } from '../kube/deadline.ts';
+import { StatusError } from '../kubernetes/status.ts';
+import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import type { Credential } from './credential.ts';
+import { IssueError } from './issue-error.ts';
+import { Once } from './once.ts';
+import type { PinnedEndpoints } from './pinned-endpoints.ts';
+import { serverUrl } from './policy/server-url.ts';
+import { serviceAccountNamespace } from './policy/token-request.ts';
+
+/** The hub, and Purser's place on it. */
+export interface HubSettings {
+  /** Name of the Cluster that --hub-cluster names; undefined without one. */
+  readonly clusterName?: string | undefined;
+  readonly client: KubeClient;
+  /** Namespace of Purser on the hub. */
+  readonly namespace: string;
+}
+
+/** A target that may be the hub, as Purser is known there. */
+export interface Candidate {
+  readonly credential: Credential | undefined;
+  /** Purser's user name on the target. */
+  readonly username: string;
+  call<T>(ask: (client: KubeClient, options: CallOptions) => Promise<T>): Promise<T>;
+}
+
+/** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
+export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
+  const { server, ca } = client.transport;
+  return { servers: [serverUrl(server) ?? server], ...(ca !== undefined && { caBundle: Buffer.from(ca).toString('base64') }) };
+}
+
+/** Whether one of these addresses is the hub's own: the one that Purser uses, or a name that pods of the hub use. */
+export function isHubAddress(hub: HubSettings, servers: readonly string[]): boolean {
+  const own = hubEndpoints(hub).servers;
+  return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
+}
+
+/** Decides for one target whether it is the hub. Sends at most three requests per credential, and only for service accounts in Purser's namespace. */
+export class HubIdentity {
+  readonly #hub: HubSettings;
+  readonly #isHub: boolean;
+  readonly #found = new Once<boolean>();
+
+  /** `isHub` says that the registration alone shows that the target is the hub. */
+  constructor(hub: HubSettings, isHub: boolean) {
+    this.#hub = hub;
+    this.#isHub = isHub;
+  }
+
+  /** Whether a namespace of the target is the one that Purser runs in, or may be. Throws an IssueError while that cannot be found out. */
+  async isPurserNamespace(namespace: string, target: Candidate, signal: AbortSignal): Promise<boolean> {
+    if (namespace !== this.#hub.namespace || this.#isHub) return namespace === this.#hub.namespace;
+    // Several callers may wait for one result, so none of them can cancel the requests.
+    return await untilAborted(
+      this.#found.get(() => this.#mayBeHub(target)),
+      signal,
+    );
+  }
+
+  /** Compares signing keys for tokens of service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
+  async #mayBeHub(target: Candidate): Promise<boolean> {
+    const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
+    const keys = token === undefined ? undefined : await this.#signingKeys();
+    if (token !== undefined && keys !== undefined) {
+      if (keys.some((key) => isSignedBy(token, key))) return true;
+      if (token.split('.').length === 3 && serviceAccountNamespace(target.username) !== undefined) return false;
+    }
+    const there = await readable(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
+    const here = there && (await readable(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
+    const uids = [uidOf(there), uidOf(here)];
+    return uids.includes(undefined) || uids[0] === uids[1];
+  }
+
+  /** The keys that the hub signs tokens of service accounts with; undefined where Purser may not read them. */
+  async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
+    const text = await readable(this.#hub.client.getText('/openid/v1/jwks'));
+    return text === undefined ? undefined : parseKeySet(text);
+  }
+}
+
+/** Names by which pods reach the API server of the cluster that they run in. */
+const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
+const KUBE_SYSTEM = { name: 'kube-system' };
+const MAX_KEYS = 64;
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  RS256: 'sha256',
+  RS384: 'sha384',
+  RS512: 'sha512',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+};
+
+/** Returns the response; undefined for one that is refused. Throws an IssueError without a response. */
+async function readable<T>(response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof StatusError && REFUSALS.has(error.code)) return undefined;
+    throw new IssueError('IdentityUnknown', 'it could not be found out whether the cluster is the hub');
+  }
+}
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/** Returns undefined for a text without any usable key. */
+function parseKeySet(text: string): readonly KeyObject[] | undefined {
+  try {
+    const { keys } = fieldsOf(JSON.parse(text));
+    const listed: readonly unknown[] = Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : [];
+    const usable = listed.map((key) => createPublicKey({ key: key as JsonWebKey, format: 'jwk' }));
+    return usable.length === 0 ? undefined : usable;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSignedBy(token: string, key: KeyObject): boolean {
+  const [header = '', payload = '', signature = ''] = token.split('.');
+  try {
+    const algorithm = ALGORITHMS[textOf(fieldsOf(JSON.parse(Buffer.from(header, 'base64url').toString()))['alg'])];
+    const signed = Buffer.from(`${header}.${payload}`);
+    return algorithm !== undefined && verify(algorithm, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'));
+  } catch {
+    // Neither a JWT nor a key of its kind.
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+// What a token says of itself. Nothing is verified here: whoever needs certainty asks the cluster that issued it.
+
+import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
+import { defined } from '../../std/defined.ts';
+import { LATEST_AT } from '../../std/instant.ts';
+
+/** The claims of a JWT. Those that are missing or of the wrong type are absent. */
+export interface TokenClaims {
+  readonly subject?: string;
+  readonly audiences: readonly string[];
+  readonly issuedAt?: number;
+  readonly notBefore?: number;
+  readonly expiresAt?: number;
+  /** The jti, which the audit log of the cluster names. */
+  readonly id?: string;
+  readonly accountUID?: string;
+  readonly boundSecretUID?: string;
+  readonly boundPodUID?: string;
+}
+
+/** The claims of a token that looks like a JWT; undefined for any other text, and for one that is too long. Never throws. */
+export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
+  const payload = token.length > maxLength ? undefined : payloadOf(token);
+  if (payload === undefined) return undefined;
+  const kubernetes = fieldsOf(payload['kubernetes.io']);
+  return defined({
+    subject: textOf(payload['sub']),
+    audiences: audiencesOf(payload['aud']),
+    issuedAt: numericDate(payload['iat']),
+    notBefore: numericDate(payload['nbf']),
+    expiresAt: numericDate(payload['exp']),
+    id: identifierOf(payload['jti']),
+    accountUID: identifierOf(fieldsOf(kubernetes['serviceaccount'])['uid']),
+    boundSecretUID: identifierOf(fieldsOf(kubernetes['secret'])['uid']),
+    boundPodUID: identifierOf(fieldsOf(kubernetes['pod'])['uid']),
+  });
+}
+
+/** What no token with a few audiences exceeds; those of Kubernetes have about a thousand characters. */
+export const MAX_TOKEN_LENGTH = 16_384;
+const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
+
+function payloadOf(token: string): Fields | undefined {
+  const payload = JWT.exec(token)?.[1];
+  if (payload === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function audiencesOf(value: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((audience) => typeof audience === 'string');
+}
+
+/** JWTs count seconds, possibly with a fraction. */
+function numericDate(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
+}

@@ -1,0 +1,50 @@
+// Looks at an object of a target, as far as our credential may.
+
+import type { ApiObject, Resource } from '../api/resources.ts';
+import { type ObjectName, objectPath } from '../kube/paths.ts';
+import { replyError } from '../kube/reply-error.ts';
+import { StatusError } from '../kubernetes/status.ts';
+import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
+import { statusFailure } from './failure.ts';
+import { IssueError } from './issue-error.ts';
+import type { TokenSource } from './target.ts';
+
+/** Whether all of an object is needed, or its metadata alone: nobody has to see the data of a Secret. */
+export type Part = 'whole' | 'metadata';
+
+/** The object; undefined when we may not read it. Throws an IssueError, with the target's words when the object is not there. */
+export async function readObject(
+  target: TokenSource,
+  resource: Resource<ApiObject>,
+  name: ObjectName,
+  { part, signal }: { readonly part: Part; readonly signal: AbortSignal },
+): Promise<Fields | undefined> {
+  const path = objectPath(resource, name);
+  const headers = { accept: ACCEPTED[part] };
+  try {
+    return await target.call(async ({ transport }, options) => {
+      const reply = await transport.request({ method: 'GET', path, headers, maxBytes: MAX_BYTES, ...options });
+      if (reply.status !== 200) throw replyError(reply);
+      return parsed(reply.body);
+    }, signal);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const failure = statusFailure(error);
+    if (failure.reason === 'TargetForbidden') return undefined;
+    throw failure;
+  }
+}
+
+const MAX_BYTES = 4 << 20;
+const ACCEPTED: Readonly<Record<Part, string>> = {
+  whole: 'application/json',
+  metadata: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+};
+
+function parsed(body: string): Fields {
+  try {
+    return fieldsOf(JSON.parse(body));
+  } catch {
+    throw new IssueError('AnswerUntrusted', 'it is not JSON');
+  }
+}

@@ -1,0 +1,127 @@
+// Carries out one plan. Only here, where tokens are written and verified, and where people are answered, is the text of one seen.
+
+import { IssueError } from '../targets/issue-error.ts';
+import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
+import type { TokenDeps } from './deps.ts';
+import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
+import { unrevokedNotes } from './notes.ts';
+import { withRegistration } from './observe.ts';
+import type { TokenObservation } from './policy/observation.ts';
+import type { HoldPlan, IssuePlan, TokenPlan } from './policy/plan.ts';
+import { nextLookAt } from './policy/plan-token.ts';
+import { recordOf } from './policy/record.ts';
+import { tokenState } from './policy/state.ts';
+import { digestOf } from './reduce-secret.ts';
+import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
+import { rejectIfOpen, rejectUnusable, requestToken } from './request-token.ts';
+import { failureOf, type Step } from './step.ts';
+import { verify } from './verify.ts';
+import { refuse } from './withdrawal.ts';
+import { rewrite, writeToken } from './write-token.ts';
+
+/** Carries out a plan. What the world refuses is part of the step; conflicts and defects are thrown. */
+export async function act(deps: TokenDeps, plan: TokenPlan, begun: Step, signal: AbortSignal): Promise<Step> {
+  try {
+    return await carryOut(deps, plan, begun, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof IssueError)) throw error;
+    return failedStep(deps, begun.observation, error);
+  }
+}
+
+/** The end of a run that failed. It is tried again, unless only a change can help: that wakes the ManagedToken anyway. */
+function failedStep(deps: TokenDeps, observation: TokenObservation, error: IssueError): Step {
+  const failed = { observation, isDone: true, failure: failureOf(error, observation.token) };
+  if (!error.isLasting) return { ...failed, error };
+  const now = deps.clock.now();
+  return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
+}
+
+async function carryOut(deps: TokenDeps, plan: TokenPlan, { observation, isReviewed }: Step, signal: AbortSignal): Promise<Step> {
+  switch (plan.type) {
+    case 'none':
+      return { observation, isDone: true, failure: deps.memory.of(observation.token.metadata.uid ?? '').failure };
+    case 'wait':
+      return { observation, isDone: true, requeueAt: plan.until };
+    case 'hold':
+      return await hold(deps, plan, observation, signal);
+    case 'issue':
+      return await issue(deps, plan, { observation, isReviewed: isReviewed === true }, signal);
+    case 'rewrite':
+      return await rewrite(deps, plan, observation, signal);
+    case 'remove':
+      return { observation: await deleteSecrets(deps, observation, plan.secrets, signal), isDone: false };
+    case 'revoke':
+      return await revoke(deps, observation, plan, signal);
+    case 'leave':
+      return await leave(deps, observation, plan.places, signal);
+    case 'release':
+      return await release(deps, observation, plan.anchor, signal);
+    case 'verify':
+      return await verify(deps, observation, signal);
+  }
+}
+
+async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  const { strip, until } = plan;
+  const { metadata, spec } = observation.token;
+  // What is too soon to be tried again still fails.
+  const failure = plan.failure ?? (spec.rotation.suspend ? undefined : deps.memory.of(metadata.uid ?? '').failure);
+  const held = strip ? await stripSecret(deps, observation, signal) : observation;
+  const pausedMs = strip ? repairPauseMs(deps, observation.token) : 0;
+  return { observation: held, isDone: true, failure, requeueAt: pausedMs > 0 ? deps.clock.now() + pausedMs : until };
+}
+
+interface Reviewed {
+  readonly observation: TokenObservation;
+  readonly isReviewed: boolean;
+}
+
+async function issue(deps: TokenDeps, plan: IssuePlan, { observation, isReviewed }: Reviewed, signal: AbortSignal): Promise<Step> {
+  const { token } = observation;
+  const paused = pausedStep(deps, plan, observation);
+  if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(deps, observation, signal) } : paused;
+  // A Secret that was there may have lost our label instead of its life.
+  if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
+    const seen = await lookAgain(deps, observation, signal);
+    if (seen.secret !== undefined) return { observation: seen, isDone: false };
+  }
+  try {
+    if (isReviewed) return await issueAllowed(deps, plan, observation, signal);
+    return await issueIfAllowed(deps, plan, observation, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof IssueError) || !plan.dropOld) throw error;
+    return failedStep(deps, await stripSecret(deps, observation, signal), error);
+  }
+}
+
+/** Requests the review of this issuance. The last known permission stands, so an open circuit may be reported before. */
+async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  const { token } = observation;
+  await rejectIfOpen(deps, token);
+  const review = await deps.authority.review(token, signal);
+  if (review.allowed) return await issueAllowed(deps, plan, observation, signal);
+  const failed = { reason: 'Forbidden', message: review.message } as const;
+  return { failure: failed, ...(await refuse(deps, observation, review.message, signal)) };
+}
+
+async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+  rejectUnusable(deps, observation.token);
+  const token = await recordAnchor(deps, observation.token, signal);
+  const { grant, isAccountNew, cluster, outputs } = await requestToken(deps, plan, { ...observation, token }, signal);
+  deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
+  const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
+  const holder = { record, token: grant.token, outputs };
+  const isUndone = isRepair(deps, plan, observation);
+  const current = withRegistration(deps, { ...observation, token });
+  const { observation: written, isWritten } = await writeToken(deps, plan, { observation: current, holder }, signal);
+  if (!isWritten) return { observation: written, isDone: false };
+  deps.memory.of(token.metadata.uid ?? '').issuedDigest = record.tokenDigest;
+  if (isUndone) repaired(deps, token);
+  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
+  // Whatever could not be found out before no longer matters.
+  const notes = [...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
+  return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
+}

@@ -1,0 +1,197 @@
+// Anchors from the hub's side: the finalizer and status.anchors, which come before an anchor and go after it; revocation, and giving up.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { AnchorFinalizer } from '../api/names.ts';
+import { AlertReason } from '../api/reasons.ts';
+import { ManagedTokens } from '../api/resources.ts';
+import type { Note } from '../kube/event-series.ts';
+import { nameOf } from '../kube/paths.ts';
+import { hasReason } from '../kubernetes/status.ts';
+import { deleteAnchor } from '../targets/anchor.ts';
+import { IssueError } from '../targets/issue-error.ts';
+import { anchorName } from '../targets/policy/token-request.ts';
+import type { TokenDeps } from './deps.ts';
+import { deleteSecrets } from './hub-secrets.ts';
+import {
+  type AnchorPlace,
+  anchorsOf,
+  hasAnchorFinalizer,
+  otherFinalizers,
+  recordedAnchor,
+  unlistedAnchor,
+  wantedAnchor,
+  without,
+  withWantedAnchor,
+} from './policy/anchors.ts';
+import type { TokenObservation } from './policy/observation.ts';
+import type { TokenPlan } from './policy/plan.ts';
+import type { TokenRecord } from './policy/record.ts';
+import { tokenState } from './policy/state.ts';
+import { orphanedAnchorMessage } from './policy/tenant-messages.ts';
+import type { Step } from './step.ts';
+
+/** Pause between attempts to delete former anchors. */
+const RETRY_MS = 300_000;
+
+/**
+ * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
+ * Throws an IssueError if status.anchors is full.
+ */
+export async function recordAnchor(deps: TokenDeps, token: ManagedToken, signal: AbortSignal): Promise<ManagedToken> {
+  if (token.spec.revocation !== 'BoundSecret') return token;
+  const places = withWantedAnchor(token);
+  if (places === undefined) throw new IssueError('TooManyAnchors');
+  const finalizers = [...otherFinalizers(token), AnchorFinalizer];
+  const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(deps, token, finalizers, signal);
+  return await writeAnchors(deps, kept, places, signal);
+}
+
+/** Revokes the token: deletes first its anchor, then the Secrets. */
+export async function revoke(
+  deps: TokenDeps,
+  observation: TokenObservation,
+  { request, secrets }: { readonly request: string; readonly secrets: readonly string[] },
+  signal: AbortSignal,
+): Promise<Step> {
+  const { token } = observation;
+  const places = anchorsOf(token);
+  // Tenants write the record, so it can add an anchor that must be deleted first, but not replace the one that the spec requires.
+  const recorded = recordedAnchor(token, recordOf(deps, observation));
+  const former = without(places, recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
+  await Promise.all(without(places, former).map((place) => deleteAt(deps, token, place, signal)));
+  // A former anchor on a cluster that fails does not delay the revocation.
+  const { notes } = await dropAnchors(deps, token, former, signal);
+  const rest = await deleteSecrets(deps, observation, secrets, signal);
+  return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, notes };
+}
+
+/** Removes the finalizer from a ManagedToken that needs no anchor any more. */
+export async function release(
+  deps: TokenDeps,
+  observation: TokenObservation,
+  anchor: Extract<TokenPlan, { readonly type: 'release' }>['anchor'],
+  signal: AbortSignal,
+): Promise<Step> {
+  const { token } = observation;
+  const places = anchor === 'none' ? [] : anchorsOf(token);
+  const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (deps.view.registered(cluster) === undefined ? 'gone' : 'kept'));
+  if (anchor === 'delete') await Promise.all(kept.map((place) => deleteAt(deps, token, place, signal)));
+  // A ManagedToken is not kept for a Cluster that is gone.
+  const { notes } = await dropAnchors(deps, token, anchor === 'delete' ? gone : places, signal);
+  const reported = [...notes, ...unlistedNotes(deps, token, recordOf(deps, observation))];
+  const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
+  const cleared = isLast ? token : await writeAnchors(deps, token, [], signal);
+  const released = await writeFinalizers(deps, cleared, otherFinalizers(token), signal).catch((error: unknown) => {
+    if (hasReason(error, 'NotFound')) return { ...token, metadata: { ...token.metadata, finalizers: [] } };
+    throw error;
+  });
+  return { observation: { ...observation, token: released }, isDone: isLast, notes: reported };
+}
+
+/**
+ * Deletes anchors that tokens of this spec no longer need; those that fail stay listed and are tried again later, except where the
+ * Cluster is gone: they are reported as orphaned.
+ */
+export async function leave(
+  deps: TokenDeps,
+  observation: TokenObservation,
+  places: readonly AnchorPlace[],
+  signal: AbortSignal,
+): Promise<Step> {
+  const { token } = observation;
+  const { left: failed, notes } = await dropAnchors(deps, token, places, signal);
+  const left = failed.filter(({ cluster }) => deps.view.registered(cluster) !== undefined);
+  const anchorsAt = deps.clock.now() + RETRY_MS;
+  if (left.length > 0) deps.memory.of(token.metadata.uid ?? '').anchorsAt = anchorsAt;
+  const written = await writeAnchors(deps, token, without(anchorsOf(token), without(places, left)), signal);
+  return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, notes };
+}
+
+/** Deletes anchors in parallel as far as possible; reports those that are left. */
+export async function dropAnchors(deps: TokenDeps, token: ManagedToken, places: readonly AnchorPlace[], signal: AbortSignal) {
+  const isLeft = await Promise.all(
+    places.map(async (place) => {
+      try {
+        await deleteAt(deps, token, place, signal);
+        return false;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof IssueError)) throw error;
+        return true;
+      }
+    }),
+  );
+  const left = places.filter((_, index) => isLeft[index]);
+  return { left, notes: left.flatMap((place) => orphanNotes(deps, token, place)) };
+}
+
+/** Writes the anchors that a withdrawal left; without any, the finalizer goes, too. */
+export async function writeLeftAnchors(
+  deps: TokenDeps,
+  token: ManagedToken,
+  left: readonly AnchorPlace[],
+  signal: AbortSignal,
+): Promise<ManagedToken> {
+  const written = await writeAnchors(deps, token, left, signal);
+  return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(deps, written, otherFinalizers(token), signal);
+}
+
+/** Reports the anchor that the Secret's record names and status.anchors does not. */
+export function unlistedNotes(deps: TokenDeps, token: ManagedToken, record: TokenRecord | undefined): readonly Note[] {
+  const place = unlistedAnchor(token, record);
+  return place === undefined ? [] : orphanNotes(deps, token, place, false);
+}
+
+function recordOf({ clock }: TokenDeps, observation: TokenObservation): TokenRecord | undefined {
+  return tokenState(observation, clock.now()).record;
+}
+
+/** Deletes the anchor. Throws an IssueError if it may still exist: a Cluster that is gone may come back, and its tokens with it. */
+async function deleteAt(deps: TokenDeps, token: ManagedToken, { cluster, namespace }: AnchorPlace, signal: AbortSignal): Promise<void> {
+  const registered = deps.view.registered(cluster);
+  if (registered === undefined) throw new IssueError('ClusterNotFound');
+  await deps.clients.use(registered, (target) => deleteAnchor(target, { namespace, name: anchorNameOf(token) }, signal));
+}
+
+/** Reports an orphaned anchor once; metrics name only places that Purser recorded itself. */
+function orphanNotes(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, isListed = true): readonly Note[] {
+  const { cluster, namespace } = place;
+  const name = anchorNameOf(token);
+  if (!deps.memory.of(token.metadata.uid ?? '').isNewOrphan(`${cluster}/${namespace}`)) return [];
+  deps.log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
+  deps.metrics?.orphaned(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+  return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
+}
+
+function anchorNameOf({ metadata }: ManagedToken): string {
+  return anchorName(metadata.uid ?? '');
+}
+
+/** Writes status.anchors if it differs. */
+async function writeAnchors(
+  deps: TokenDeps,
+  token: ManagedToken,
+  places: readonly AnchorPlace[],
+  signal: AbortSignal,
+): Promise<ManagedToken> {
+  const listed = token.status?.anchors ?? [];
+  const isSame = listed.length === places.length && without(places, listed).length === 0;
+  if (isSame) return token;
+  const { anchors: _, ...rest } = token.status ?? {};
+  const status = places.length > 0 ? { ...rest, anchors: places } : rest;
+  const tracked = deps.memory.of(token.metadata.uid ?? '');
+  tracked.status = status;
+  const written = await deps.hub.updateStatus(ManagedTokens, { ...token, status }, { signal });
+  return tracked.wroteToken(written, token, deps.clock.now());
+}
+
+async function writeFinalizers(
+  deps: TokenDeps,
+  token: ManagedToken,
+  finalizers: readonly string[],
+  signal: AbortSignal,
+): Promise<ManagedToken> {
+  const { resourceVersion, uid } = token.metadata;
+  const patched = await deps.hub.patch(ManagedTokens, nameOf(token), { metadata: { uid, resourceVersion, finalizers } }, { signal });
+  return deps.memory.of(uid ?? '').wroteToken(patched, token, deps.clock.now());
+}

@@ -1,0 +1,117 @@
+// The share of Purser's work that each namespace may cause. Rates grow with the number of ManagedTokens in the namespace, so that
+// renewals never exceed them; a few ManagedTokens that are changed without end do.
+
+import type { Clock } from '../std/clock.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Budget, Excess } from '../telemetry/namespace-budgets.ts';
+
+/** Budgets of which each request spends one. */
+export type RateBudget = Extract<Budget, 'reviews' | 'dials'>;
+
+export interface BudgetOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Returns the number of ManagedTokens in a namespace. */
+  readonly countInNamespace: (namespace: string) => number;
+}
+
+/** Counts the requests of each namespace. A namespace over its budget is so until half of the budget is free again. */
+export class NamespaceBudgets {
+  readonly #options: BudgetOptions;
+  readonly #accounts: Readonly<Record<RateBudget, Map<string, Account>>> = { reviews: new Map(), dials: new Map() };
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
+  }
+
+  /** Spends one request of a namespace. */
+  spend(budget: RateBudget, namespace: string): void {
+    const accounts = this.#accounts[budget];
+    const known = accounts.get(namespace);
+    if (known === undefined && accounts.size >= MAX_CALM) this.#forgetUnused(budget);
+    const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
+    accounts.set(namespace, account);
+    this.#refill(account, namespace, budget);
+    // More would not be paid back in reasonable time: some work is never put off.
+    account.spent = Math.min(account.spent + 1, this.#burst(namespace, budget) * MAX_EXCESS);
+    if (!account.isOver && account.spent > this.#burst(namespace, budget)) {
+      account.isOver = true;
+      this.#options.log.warn({ namespace, budget }, 'namespace over budget');
+    }
+  }
+
+  /** Returns the time in milliseconds for which the namespace has to wait; 0 while it is within its budgets. */
+  waitMs(namespace: string): number {
+    const waits = RATE_BUDGETS.map((budget) => {
+      const account = this.#accounts[budget].get(namespace);
+      if (account === undefined) return 0;
+      this.#refill(account, namespace, budget);
+      const excess = account.spent - this.#burst(namespace, budget);
+      return excess <= 0 ? 0 : (excess / this.#perSecond(namespace, budget)) * 1_000;
+    });
+    const longest = Math.max(...waits);
+    // All ManagedTokens of the namespace come back after this time, and should not do so without end.
+    return longest === 0
+      ? 0
+      : Math.min(Math.max(longest, SHORTEST_WAIT_MS, this.#options.countInNamespace(namespace) * 10), LONGEST_WAIT_MS);
+  }
+
+  /** Yields the namespaces that are over a budget. */
+  *over(): Generator<Excess> {
+    for (const budget of RATE_BUDGETS) {
+      for (const [namespace, account] of this.#accounts[budget]) {
+        this.#refill(account, namespace, budget);
+        if (account.isOver) yield [namespace, budget];
+      }
+    }
+  }
+
+  /** Number of namespaces that are remembered. */
+  get size(): number {
+    return RATE_BUDGETS.reduce((size, budget) => size + this.#accounts[budget].size, 0);
+  }
+
+  #refill(account: Account, namespace: string, budget: RateBudget): void {
+    const now = this.#options.clock.monotonic();
+    account.spent = Math.max(0, account.spent - ((now - account.at) * this.#perSecond(namespace, budget)) / 1_000);
+    account.at = now;
+    if (account.isOver && account.spent <= this.#burst(namespace, budget) / 2) {
+      account.isOver = false;
+      this.#options.log.info({ namespace, budget }, 'namespace within budget');
+    }
+  }
+
+  #burst(namespace: string, budget: RateBudget): number {
+    return RATES[budget].burst * (BASE + this.#options.countInNamespace(namespace));
+  }
+
+  #perSecond(namespace: string, budget: RateBudget): number {
+    return RATES[budget].perMinute * ((BASE + this.#options.countInNamespace(namespace)) / 60);
+  }
+
+  #forgetUnused(budget: RateBudget): void {
+    for (const [namespace, account] of this.#accounts[budget]) {
+      this.#refill(account, namespace, budget);
+      if (account.spent === 0) this.#accounts[budget].delete(namespace);
+    }
+  }
+}
+
+interface Account {
+  spent: number;
+  /** Instant of the last refill, on the monotonic clock. */
+  at: number;
+  isOver: boolean;
+}
+
+const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
+/** Requests for each ManagedToken: a first issuance takes up to three reviews and dials its cluster twice. */
+const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
+/** Additional ManagedTokens for which each namespace has a budget. */
+const BASE = 50;
+/** Multiple of the burst that a namespace may owe at most. */
+const MAX_EXCESS = 2;
+const SHORTEST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 300_000;
+/** Number of namespaces from which on those that have spent nothing are forgotten. */
+const MAX_CALM = 1_000;

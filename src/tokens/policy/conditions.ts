@@ -1,0 +1,109 @@
+// The conditions of a ManagedToken: one truth table, read from top to bottom.
+
+import type { ManagedTokenCondition } from '../../api/managed-token.gen.ts';
+import { TokenConditionType as Type } from '../../api/names.ts';
+import { IssueReason, ReadyReason, type Reason } from '../../api/reasons.ts';
+import { withCondition } from '../../kubernetes/conditions.ts';
+import { cleanedMessage } from '../../std/clean-message.ts';
+import { sentence } from '../../std/sentence.ts';
+import type { TokenFailure } from './plan.ts';
+
+/** What the conditions follow from. */
+export interface TokenFacts {
+  readonly generation: number;
+  /** The token that was issued for this spec: still in the Secret and good, expired, or none. */
+  readonly token: 'valid' | 'expired' | 'none';
+  /** Why what was issued before is not what is wanted now. */
+  readonly superseded?: IssueReason | undefined;
+  readonly suspended: boolean;
+  /** What came of the last attempt, if it failed. */
+  readonly failure?: TokenFailure | undefined;
+}
+
+/** The conditions that follow. Returns the same list when nothing changes; times move only with the status. */
+export function conditionsFor(
+  facts: TokenFacts,
+  previous: readonly ManagedTokenCondition[],
+  now: number,
+): readonly ManagedTokenCondition[] {
+  const { ready, rotationFailing } = verdicts(facts);
+  const observedGeneration = facts.generation;
+  const withReady = withCondition(previous, { type: Type.ready, ...ready, observedGeneration }, now);
+  if (rotationFailing !== undefined) {
+    return withCondition(withReady, { type: Type.rotationFailing, ...rotationFailing, observedGeneration }, now);
+  }
+  const isStale = withReady.some(({ type }) => type === Type.rotationFailing);
+  return isStale ? withReady.filter(({ type }) => type !== Type.rotationFailing) : withReady;
+}
+
+interface Aspect {
+  readonly status: 'True' | 'False';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+interface Verdicts {
+  readonly ready: Aspect;
+  /** Absent where it has no meaning, because there is no token to rotate. */
+  readonly rotationFailing?: Aspect;
+}
+
+/** One row of the table; undefined means that the situation is another one. */
+type Row = (facts: TokenFacts) => Verdicts | undefined;
+
+const secretOfOthers: Row = ({ failure }) => (failure?.reason === 'SecretConflict' ? { ready: because('False', failure) } : undefined);
+
+const permissionDenied: Row = ({ token, failure }) =>
+  failure?.reason === 'Forbidden' && token !== 'valid' ? { ready: because('False', failure) } : undefined;
+
+const suspended: Row = ({ token, ...facts }) => {
+  if (!facts.suspended) return undefined;
+  const resume = 'set spec.rotation.suspend to false to resume it';
+  return {
+    ready: token === 'valid' ? is('True', 'Issued', 'it is not renewed while rotation is suspended') : is('False', 'Suspended', resume),
+    rotationFailing: is('False', 'Suspended', resume),
+  };
+};
+
+const tokenValid: Row = ({ token, failure }) => {
+  if (token !== 'valid') return undefined;
+  return { ready: is('True', 'Issued'), rotationFailing: failure ? because('True', failure) : is('False', 'Issued') };
+};
+
+const specChanged: Row = ({ superseded, failure }) => {
+  if (superseded === undefined) return undefined;
+  return { ready: is('False', 'Pending', failure ? named(failure) : IssueReason[superseded]) };
+};
+
+const tokenExpired: Row = ({ token, failure }) => {
+  if (token !== 'expired') return undefined;
+  return {
+    ready: is('False', 'Expired', failure && named(failure)),
+    rotationFailing: failure ? because('True', failure) : is('True', 'Expired'),
+  };
+};
+
+const neverIssued = ({ failure }: TokenFacts): Verdicts => ({ ready: failure ? because('False', failure) : is('False', 'Pending') });
+
+const TABLE: readonly Row[] = [secretOfOthers, permissionDenied, suspended, tokenValid, specChanged, tokenExpired];
+
+function verdicts(facts: TokenFacts): Verdicts {
+  for (const row of TABLE) {
+    const verdict = row(facts);
+    if (verdict !== undefined) return verdict;
+  }
+  return neverIssued(facts);
+}
+
+function is(status: 'True' | 'False', reason: ReadyReason, addition?: string): Aspect {
+  const text = ReadyReason[reason];
+  return { status, reason, message: sentence(addition === undefined ? text : `${text}: ${addition}`) };
+}
+
+function because(status: 'True' | 'False', { reason, message }: TokenFailure): Aspect {
+  return { status, reason, message: sentence(cleanedMessage(message)) };
+}
+
+function named({ reason, message }: TokenFailure): string {
+  return `${cleanedMessage(message)} (${reason})`;
+}

@@ -1,0 +1,80 @@
+// What is wrong with a ManagedToken's spec: the rules of the schema once more, and those that no schema can know.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  tooLong,
+  tooMany,
+  unsupportedValue,
+} from '../../kubernetes/field-error.ts';
+import { boundObjectOf, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
+
+type Spec = ManagedToken['spec'];
+
+/** A ManagedToken as the informer keeps it. */
+export interface StoredToken extends ManagedToken {
+  /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
+  readonly isTooLarge?: true;
+}
+
+/** Maximum size of a ManagedToken without labels and foreign annotations, as JSON. Above everything that the CRD admits. */
+export const MAX_TOKEN_BYTES = 65_536;
+
+/** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
+export function specProblems({ metadata, spec, isTooLarge }: StoredToken, limits: TokenLimits): readonly FieldError[] {
+  return [
+    ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
+    ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
+    ...expirationProblems(spec),
+    ...audienceProblems(spec.audiences, limits.allowedAudiences),
+    ...bindingProblems(spec),
+  ];
+}
+
+const MIN_SECONDS = 600;
+const MAX_SECONDS = 2 ** 32;
+const MAX_AUDIENCES = 16;
+const MAX_AUDIENCE_LENGTH = 256;
+
+/** A token beside the credentials of clusters could be taken for one. */
+function namespaceProblems(namespace: string, credentialNamespaces: readonly string[] = []): readonly FieldError[] {
+  if (!credentialNamespaces.includes(namespace)) return [];
+  return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
+}
+
+function expirationProblems(spec: Spec): readonly FieldError[] {
+  const field = 'spec.expirationSeconds';
+  const { expirationSeconds } = spec;
+  if (!Number.isInteger(expirationSeconds) || expirationSeconds < MIN_SECONDS || expirationSeconds > MAX_SECONDS) {
+    return [invalidValue(field, expirationSeconds, `must be a whole number from ${MIN_SECONDS} to ${MAX_SECONDS}`)];
+  }
+  const boundObject = boundObjectOf(spec);
+  return isSilentlyExtended({ expirationSeconds, ...(boundObject && { boundObject }) })
+    ? [invalidValue(field, expirationSeconds, 'must not be 3607 for a token bound to a Pod, which would live for a year; use 3600 or 3608')]
+    : [];
+}
+
+function audienceProblems(audiences: readonly string[], allowed: readonly string[] | undefined): readonly FieldError[] {
+  if (audiences.length === 0) return [requiredValue('spec.audiences')];
+  if (audiences.length > MAX_AUDIENCES) return [tooMany('spec.audiences', audiences.length, MAX_AUDIENCES)];
+  return audiences.flatMap((audience, index) => {
+    const field = `spec.audiences[${index}]`;
+    // Characters are counted as the CRD does, not the halves that the length of a text counts.
+    if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
+      return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
+    }
+    return allowed === undefined || allowed.includes(audience)
+      ? []
+      : [invalidValue(field, audience, 'must be an audience that Purser is configured to allow')];
+  });
+}
+
+function bindingProblems({ boundObjectRef, revocation }: Spec): readonly FieldError[] {
+  if (boundObjectRef === undefined) return [];
+  if (revocation === 'BoundSecret') return [forbiddenValue('spec.boundObjectRef', 'cannot be combined with revocation BoundSecret')];
+  const kinds: readonly string[] = ['Pod', 'Secret'];
+  return kinds.includes(boundObjectRef.kind) ? [] : [unsupportedValue('spec.boundObjectRef.kind', boundObjectRef.kind, kinds)];
+}

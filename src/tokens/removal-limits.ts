@@ -1,0 +1,104 @@
+// Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. They count only tokens that Purser
+// issued, so that no tenant can reach them with objects alone.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { HubView } from './hub-view.ts';
+import type { TokenMemory } from './memory.ts';
+import { anchorsOf } from './policy/anchors.ts';
+import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
+import type { Recollection } from './recollection.ts';
+import { RemovalPause, type RemovalPauseOptions } from './removal-pause.ts';
+
+export interface RemovalLimitsOptions extends RemovalPauseOptions {
+  readonly view: Pick<HubView, 'tokens'>;
+  readonly memory: TokenMemory;
+}
+
+/** Whether a Secret may be removed now, after two refusals. */
+export type Removal = { readonly type: 'allowed' } | { readonly type: 'delayed'; readonly until: number } | { readonly type: 'paused' };
+
+export class RemovalLimits {
+  readonly #options: RemovalLimitsOptions;
+  readonly #pause: RemovalPause;
+  #removed: readonly Loss[] = [];
+  #counted: { readonly state: string; readonly at: number; readonly counts: TokenCounts } | undefined;
+
+  constructor(options: RemovalLimitsOptions) {
+    this.#options = options;
+    this.#pause = new RemovalPause(options);
+  }
+
+  /** Reads whether an earlier leader paused removal; logs a failure, since the next removal reads again. */
+  load(): void {
+    this.#pause.refresh().catch((error: unknown) => this.#options.log.warn({ error }, 'removal limit could not be read'));
+  }
+
+  /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
+  async check(token: ManagedToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: Recollection): Promise<Removal> {
+    // A token of BoundSecret ends with its anchor; waiting would keep it valid.
+    const isHeldNever = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
+    if (countedIn === undefined || isHeldNever) return { type: 'allowed' };
+    await this.#pause.refresh();
+    if (!this.#pause.isHeld) await this.#holdIfMass();
+    if (this.#pause.isHeld) return { type: 'paused' };
+    const now = this.#options.clock.now();
+    const until = delayedUntil(this.#lost(-Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
+    return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
+  }
+
+  /** Counts a removal. */
+  removed({ countedIn, refusedAt: [firstRefusedAt = 0] }: Recollection): void {
+    if (countedIn === undefined) return;
+    const removedAt = this.#options.clock.now();
+    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, removedAt }];
+  }
+
+  async #holdIfMass(): Promise<void> {
+    const lost = this.#lost(this.#pause.releasedAt);
+    if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
+  }
+
+  /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token asks for them. */
+  #lost(after: number): TokenCounts {
+    const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
+    const now = this.#options.clock.monotonic();
+    const known = this.#counted;
+    if (known?.state === state && now - known.at < COUNT_MS) return known.counts;
+    const counts = this.#countLost(after);
+    this.#counted = { state, at: now, counts };
+    return counts;
+  }
+
+  /** Counts tokens that wait for removal or were removed within a minute, and were first refused after an instant. */
+  #countLost(after: number): TokenCounts {
+    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, refusedAt: [firstRefusedAt = 0] }) =>
+      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt }],
+    );
+    const losses = [...waiting, ...this.#recentlyRemoved()].filter(({ firstRefusedAt }) => firstRefusedAt > after);
+    return countBy(losses.map(({ namespace }) => namespace));
+  }
+
+  #recentlyRemoved(): readonly Loss[] {
+    const now = this.#options.clock.now();
+    return this.#removed.filter(({ removedAt }) => Math.abs(now - removedAt) < WINDOW_MS);
+  }
+
+  #issued(): TokenCounts {
+    const issued = this.#options.view.tokens.list().filter(({ status }) => status?.tokenDigest !== undefined);
+    return countBy(issued.map(({ metadata }) => metadata.namespace ?? ''));
+  }
+}
+
+const COUNT_MS = 1_000;
+
+interface Loss {
+  readonly namespace: string;
+  readonly firstRefusedAt: number;
+  readonly removedAt: number;
+}
+
+function countBy(names: readonly string[]): TokenCounts {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}

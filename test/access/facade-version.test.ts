@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { fingerprintOf, formatVersion, versionOf } from '../../src/access/facade-version.ts';
+
+const revision = fc.integer({ min: 1, max: 2 ** 37 });
+const fingerprint = fc.integer({ min: 0, max: 2 ** 24 - 1 });
+
+describe('a version of the cluster list', () => {
+  it.each([
+    [288, 0, '288'],
+    [0, 1, '4611686018427387905'],
+    [288, 2, '4611686023259226114'],
+  ])('is written as a number: revision %d, fingerprint %d', (number, print, text) => {
+    expect(formatVersion(number, print)).toBe(text);
+  });
+
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(revision, fingerprint, (number, print) => {
+        expect(versionOf(BigInt(formatVersion(number, print)))).toEqual({ revision: number, fingerprint: print });
+      }),
+    );
+  });
+
+  it('grows with the revision, and fits into a signed number of 64 bits', () => {
+    fc.assert(
+      fc.property(revision, fingerprint, fingerprint, (number, one, other) => {
+        const [print, next] = [Math.max(one, 1), Math.max(other, 1)];
+        expect(BigInt(formatVersion(number + 1, next))).toBeGreaterThan(BigInt(formatVersion(number, print)));
+        expect(BigInt(formatVersion(number, print))).toBeLessThan(2n ** 63n);
+      }),
+    );
+  });
+});
+
+describe('a fingerprint', () => {
+  it('is that of a set: order does not matter, and it is never one of the two that mean something else', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string()), (names) => {
+        const print = fingerprintOf(names);
+        expect(fingerprintOf(names.toReversed())).toBe(print);
+        expect(print).toBeGreaterThan(1);
+        expect(print).toBeLessThan(2 ** 24);
+      }),
+    );
+  });
+
+  it('tells similar sets apart', () => {
+    const prints = new Set(Array.from({ length: 2_000 }, (_, index) => fingerprintOf([`cluster-${index}`, `cluster-${index + 1}`])));
+    expect(prints.size).toBeGreaterThan(1_995);
+  });
+});

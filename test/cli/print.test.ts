@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { printedText } from '../../src/cli/print.ts';
+import { readText } from '../support/repository.ts';
+
+const WIDE = ['ClusterRole', 'ClusterRoleBinding'];
+
+interface Printed {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+async function printed(...args: readonly string[]): Promise<readonly Printed[]> {
+  const text = (await printedText(['print', ...args])) ?? '';
+  return parseAllDocuments(text).map((document) => document.toJS() as Printed);
+}
+
+describe('purser print', () => {
+  it.each([
+    ['target-rbac', 'deploy/target/access.yaml', ['Namespace', 'ServiceAccount', ...WIDE, ...WIDE]],
+    ['registration', 'deploy/samples/cluster.yaml', ['Cluster']],
+  ])('prints %s as it can be applied, and how', async (what, path, kinds) => {
+    const text = (await printedText(['print', what])) ?? '';
+    const documents = parseAllDocuments(text);
+
+    expect(text).toContain(`purser print ${what}`);
+    expect(text.endsWith(readText(path))).toBe(true);
+    expect(documents.map((document) => document.get('kind'))).toEqual(kinds);
+  });
+
+  it('prints nothing that would take the place of the credential which its own recipe has made', async () => {
+    const recipe = (await printedText(['print', 'target-rbac'])) ?? '';
+
+    expect(recipe).toContain('create secret generic target-1-credential');
+    for (const key of ['token', 'cluster', 'server', 'ca.crt']) expect(recipe).toMatch(new RegExp(`--from-(literal|file)=${key}=`));
+    expect((await printed('registration')).map(({ kind }) => kind)).not.toContain('Secret');
+  });
+
+  it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
+    'grants in the namespaces of %j what it grants everywhere without them',
+    async (options) => {
+      const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
+      const everywhere = await printed('target-rbac');
+      const narrow = await printed('target-rbac', ...options);
+      const bindings = narrow.filter(({ kind }) => kind === 'RoleBinding');
+      const wide = everywhere.find(isWide);
+
+      expect(narrow.filter(({ kind }) => kind !== 'RoleBinding')).toEqual(everywhere.filter((each) => !isWide(each)));
+      expect(bindings).toEqual(
+        ['deploy', 'argocd'].map((namespace) => ({ ...wide, kind: 'RoleBinding', metadata: { name: 'purser', namespace } })),
+      );
+      expect(await printedText(['print', 'target-rbac', ...options])).toContain('purser print target-rbac --namespaces deploy,argocd |');
+    },
+  );
+
+  it('says what is wrong with namespaces', async () => {
+    await expect(printedText(['print', 'target-rbac', '--namespaces', 'A b'])).rejects.toThrow(
+      '--namespaces must be names of namespaces with commas between them, not "A b"',
+    );
+  });
+
+  it.each([
+    [['print']],
+    [['print', 'secrets']],
+    [['print', 'constructor']],
+    [['print', 'target-rbac', 'more']],
+    [['print', 'registration', '--namespaces=a']],
+    [['print', 'target-rbac', '--names=a']],
+  ])('refuses %j', async (args) => {
+    await expect(printedText(args)).rejects.toThrow('print takes one of: target-rbac, registration');
+  });
+
+  it('leaves other commands to others', async () => {
+    expect(await printedText(['run'])).toBeUndefined();
+  });
+});

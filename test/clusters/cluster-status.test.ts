@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Clusters } from '../../src/api/resources.ts';
+import { freePorts } from '../support/ports.ts';
+import type { WireHandler, WireReply } from '../support/wire-server.ts';
+import { authority, refusal } from '../targets/wire-target.ts';
+import { base64 } from '../tokens/token-world.ts';
+import { ClusterWorld, healthy } from './cluster-world.ts';
+
+let world: ClusterWorld;
+
+beforeAll(async () => {
+  world = await ClusterWorld.start();
+  world.run();
+}, 60_000);
+
+afterAll(() => world.close());
+
+const readyz =
+  (answer: WireHandler): WireHandler =>
+  (request, reply) =>
+    request.path === '/readyz' ? answer(request, reply) : healthy()(request, reply);
+
+const here = (serverAddress: string, clientCIDR = '127.0.0.0/24') => ({ clientCIDR, serverAddress });
+
+describe('a cluster', () => {
+  it('that is well is ready, with version, type and endpoint', async () => {
+    const { url } = await world.serve(healthy('v1.28.2+k3s1'));
+    await world.register('well', [url]);
+    await world.shows('well', 'Ready=True ClusterReady');
+    expect(await world.conditions('well')).toEqual([
+      'Ready=True ClusterReady',
+      'Reachable=True Answering',
+      'Authorized=True RightsGranted',
+      'CredentialFresh=Unknown ExpiryUnknown',
+    ]);
+    expect((await world.get('well')).status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
+  });
+
+  it.each<readonly [string, string, WireHandler]>([
+    ['rejects (F17)', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
+    ['forbids (F18)', 'Forbidden', healthy('v1.36.4', false)],
+    ['is not ready', 'NotReady', readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed'))],
+    ['throttles (F12)', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
+    ['redirects', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
+    ['falls silent (F11)', 'Timeout', readyz(() => {})],
+    ['is behind a proxy that finds nobody', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
+  ])('that %s is not ready: %s', async (_, reason, handler) => {
+    const { url } = await world.serve(handler);
+    const name = reason.toLowerCase();
+    await world.register(name, [url]);
+    await world.shows(name, `Ready=False ${reason}`);
+  });
+
+  it.each([
+    ['refused', 'ConnectionRefused', async () => `https://127.0.0.1:${(await freePorts(1))[0]}`],
+    ['dns', 'DNSFailed', async () => 'https://no-such-host.invalid:6443'],
+    ['linklocal', 'AddressRefused', async () => 'https://169.254.169.254'],
+  ])('%s shows %s', async (name, reason, address) => {
+    await world.register(name, [await address()]);
+    await world.shows(name, `Ready=False ${reason}`);
+    expect(await world.conditions(name)).toContain('Authorized=Unknown NoAnswer');
+  });
+
+  it('C-6, F15: whose certificate another authority signed is sent no credential until its bundle is right', async () => {
+    const server = await world.serve(healthy());
+    await world.register('tls', [server.url], { ca: world.hub.ca });
+    await world.shows('tls', 'Ready=False TLSVerifyFailed');
+    expect(server.requests).toEqual([]);
+    const caBundle = Buffer.from(authority.certificate).toString('base64');
+    await world.credential('tls', { token: 'opaque-credential', server: server.url, 'ca.crt': authority.certificate });
+    await world.hub.admin.patch(Clusters, { name: 'tls' }, { spec: { orchestratorApiEndpoints: { caBundle } } });
+    const patchedAt = world.clock.now();
+    await world.shows('tls', 'Ready=True ClusterReady');
+    expect(world.clock.now() - patchedAt).toBeLessThan(10_000);
+  });
+
+  it('C-10: whose address the credential does not name is not asked', async () => {
+    const server = await world.serve(healthy());
+    await world.register('unpinned', [server.url]);
+    await world.shows('unpinned', 'Ready=True ClusterReady');
+    await world.credential('unpinned', { token: 'opaque-credential', server: 'https://elsewhere.example' });
+    await world.shows('unpinned', 'Authorized=False EndpointNotPinned');
+    expect(await world.conditions('unpinned')).toContain('Reachable=Unknown NotProbed');
+  });
+
+  it.each([
+    [
+      'another address',
+      'EndpointNotPinned',
+      (url: string) => ({ serverEndpoints: [here(url), here('https://127.0.0.1:1', '127.0.0.1/32')] }),
+    ],
+    ['another certificate authority', 'CANotPinned', () => ({ caBundle: base64(authority.certificate + world.hub.ca) })],
+  ])('is not probed once %s is added to the Cluster: Authorized=False %s', async (_, reason, change) => {
+    const name = reason.toLowerCase();
+    const server = await world.serve(healthy());
+    await world.register(name, [server.url]);
+    await world.shows(name, 'Ready=True ClusterReady');
+    await world.hub.admin.patch(Clusters, { name }, { spec: { orchestratorApiEndpoints: change(server.url) } });
+    await world.shows(name, `Authorized=False ${reason}`);
+    const asked = server.requests.length;
+    await world.pass(20_000);
+    expect(server.requests.length).toBe(asked);
+    expect(await world.conditions(name)).toContain('Reachable=Unknown NotProbed');
+  });
+
+  it('that refers to the credential of another Cluster is not probed: Authorized=False CredentialNotForCluster', async () => {
+    const server = await world.serve(healthy());
+    await world.register('prod', [server.url]);
+    await world.add('dev', [server.url], { controller: { kind: 'Secret', namespace: 'purser-system', name: 'prod' } });
+    await world.shows('dev', 'Authorized=False CredentialNotForCluster');
+    expect(await world.conditions('dev')).toContain('Reachable=Unknown NotProbed');
+  });
+});
+
+describe('C-13: the version', () => {
+  const telling =
+    (answer: (reply: WireReply) => void): WireHandler =>
+    (request, reply) =>
+      request.path === '/version' ? answer(reply) : healthy()(request, reply);
+
+  it.each<readonly [string, string, (reply: WireReply) => void, string | undefined]>([
+    ['of 10 MB', 'long', (reply) => reply.json(200, { gitVersion: 'v1.36.4', padding: 'x'.repeat(10 << 20) }), undefined],
+    ['of 10 MB in one word', 'wordy', (reply) => reply.json(200, { gitVersion: 'v'.repeat(10 << 20) }), undefined],
+    ['that terminals act on', 'ansi', (reply) => reply.json(200, { gitVersion: '\u001b]0;x\u0007\u001b[31mv1.36.4\u0000' }), '0xv1.36.4'],
+    ['in HTML', 'html', (reply) => reply.json(200, { gitVersion: '<script>v1</script>' }), 'scriptv1script'],
+    ['that is no JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
+    ['that never ends', 'endless', (reply) => void reply.open().bytes('{"gitVersion":"v1'), undefined],
+  ])('%s is made harmless, and the cluster is ready', async (_, name, answer, expected) => {
+    const { url } = await world.serve(telling(answer));
+    await world.register(name, [url]);
+    await world.shows(name, 'Ready=True ClusterReady');
+    expect((await world.get(name)).status?.version).toBe(expected);
+  });
+});
+
+describe('over time, a cluster', () => {
+  it('F8: that dies and returns turns twice, and people are told', async () => {
+    const server = await world.serve(healthy());
+    await world.register('mortal', [server.url]);
+    await world.shows('mortal', 'Ready=True ClusterReady');
+    server.handle(readyz((_, reply) => reply.text(503, '')));
+    const diedAt = world.clock.now();
+    await world.shows('mortal', 'Ready=False Unreachable');
+    expect(world.clock.now() - diedAt).toBeLessThan(30_000);
+    server.handle(healthy());
+    const returnedAt = world.clock.now();
+    await world.shows('mortal', 'Ready=True ClusterReady');
+    expect(world.clock.now() - returnedAt).toBeLessThan(30_000);
+    expect(await world.events('mortal')).toEqual(['Normal ClusterReady', 'Warning Unreachable']);
+  });
+
+  it('F10: that comes and goes every 5 s is not told to do so', async () => {
+    const server = await world.serve((request, reply) => {
+      const isUp = Math.floor(world.clock.now() / 5_000) % 2 === 0;
+      return request.path === '/readyz' && !isUp ? reply.text(503, '') : healthy()(request, reply);
+    });
+    await world.register('flapping', [server.url]);
+    await world.pass(120_000);
+    // It went and came two dozen times; what is told depends on when it is asked.
+    expect(world.history('flapping').length).toBeLessThanOrEqual(4);
+    const { status } = await world.get('flapping');
+    expect(await world.events('flapping')).toHaveLength(Math.min(world.history('flapping').length, 3));
+    expect(status?.conditions).toHaveLength(4);
+  }, 60_000);
+
+  it('uses another address while the first does not answer', async () => {
+    const [port] = await freePorts(1);
+    const { url } = await world.serve(healthy());
+    await world.register('failover', [`https://127.0.0.1:${port}`, url]);
+    await world.shows('failover', 'Ready=True ClusterReady');
+    expect((await world.get('failover')).status?.activeEndpoint).toBe(url);
+  });
+
+  it('F16: whose credential changes is asked anew with that one, on a new connection', async () => {
+    const server = await world.serve(healthy());
+    await world.register('rotated', [server.url], { token: 'old-credential' });
+    await world.shows('rotated', 'Ready=True ClusterReady');
+    const [first] = server.requests;
+    const before = server.requests.length;
+    await world.credential('rotated', { token: 'new-credential', server: server.url });
+    while (server.requests.length === before) await world.shows('rotated', 'Ready=True ClusterReady').then(() => world.clock.advance(1));
+    const next = server.requests[before];
+    expect(next?.headers.authorization).toBe('Bearer new-credential');
+    expect(next?.connection).not.toBe(first?.connection);
+  });
+
+  it('C-12: whose conditions are forged has them put right', async () => {
+    const { url } = await world.serve(readyz((_, reply) => reply.text(503, '')));
+    await world.register('forged', [url]);
+    await world.shows('forged', 'Ready=False Unreachable');
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Forged', lastHeartbeatTime: '2099-01-01T00:00:00Z' }];
+    await world.hub.admin.patchStatus(Clusters, { name: 'forged' }, { status: { conditions } });
+    await world.shows('forged', 'Ready=False Unreachable');
+    expect(await world.conditions('forged')).toHaveLength(4);
+  });
+});

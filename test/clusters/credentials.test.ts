@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Clusters } from '../../src/api/resources.ts';
+import { issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { startWireServer, type WireServer } from '../support/wire-server.ts';
+import { authority, jwt, refusal } from '../targets/wire-target.ts';
+import { CREDENTIALS } from '../tokens/token-world.ts';
+import { ClusterWorld, HUB, healthy } from './cluster-world.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const OWN = { kind: 'ServiceAccount', namespace: CREDENTIALS, name: 'purser' } as const;
+let world: ClusterWorld;
+let byCertificate: WireServer;
+
+beforeAll(async () => {
+  const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  byCertificate = await startWireServer(healthy(), { tls: { cert, key, ca: authority.certificate } });
+  world = await ClusterWorld.start();
+  world.run();
+}, 60_000);
+
+afterAll(async () => {
+  await world.close();
+  await byCertificate.close();
+});
+
+/** Registers a Cluster with these keys beside the addresses of its credential. */
+async function withCredential(name: string, { url }: WireServer, keys: Readonly<Record<string, string>>): Promise<void> {
+  await world.credential(name, { ...keys, server: url });
+  await world.add(name, [url], { controller: { kind: 'Secret', namespace: CREDENTIALS, name } });
+  await world.shows(name, 'Ready=True ClusterReady');
+}
+
+async function freshness(name: string): Promise<string> {
+  const { status } = await world.get(name);
+  const { reason, message } = status?.conditions?.find(({ type }) => type === 'CredentialFresh') ?? {};
+  return `${reason}: ${message}`;
+}
+
+describe('a credential', () => {
+  it.each([
+    ['of a year, at its beginning', 'certificate-new', 0, 'CredentialValid'],
+    ['of a year, 25 days before its end', 'certificate-old', 340, 'CredentialExpiring'],
+  ])('that is a client certificate %s', async (_, name, daysAgo, reason) => {
+    const { certificate, key, expiresAt } = issueClientCertificate(
+      authority,
+      { name: 'purser', groups: [] },
+      Date.now() - daysAgo * DAY_MS,
+    );
+    await withCredential(name, byCertificate, { 'tls.crt': certificate, 'tls.key': key });
+    expect(byCertificate.requests.at(-1)?.clientName).toBe('purser');
+    expect(await freshness(name)).toMatch(new RegExp(`^${reason}: .*it is valid until ${new Date(expiresAt).toISOString().slice(0, 17)}`));
+  });
+
+  it('that is about to expire is told of in an event, with the cluster still ready', async () => {
+    expect(await world.events('certificate-old')).toEqual(expect.arrayContaining(['Warning CredentialExpiring', 'Normal ClusterReady']));
+    expect(await freshness('certificate-old')).toContain('Put a new credential into the Secret');
+  });
+
+  it('that is a JWT turns from valid to expiring to expired as time goes by', async () => {
+    const server = await world.serve(healthy());
+    const iat = Math.floor(world.clock.now() / 1_000);
+    await withCredential('jwt', server, { token: jwt({ iat, exp: iat + 600 }) });
+    expect(await freshness('jwt')).toMatch(/^CredentialValid/);
+    world.clock.advance(490_000);
+    await world.shows('jwt', 'CredentialFresh=False CredentialExpiring');
+    world.clock.advance(120_000);
+    await world.shows('jwt', 'CredentialFresh=False CredentialExpired');
+    expect(await world.conditions('jwt')).toContain('Ready=True ClusterReady');
+  });
+
+  it('F17: that is rejected is shown to the cluster ever less often, and a new one at once', async () => {
+    const server = await world.serve(healthy());
+    await world.register('rejected', [server.url]);
+    await world.shows('rejected', 'Ready=True ClusterReady');
+    server.handle((_, reply) => reply.json(401, refusal(401, 'Unauthorized')));
+    await world.shows('rejected', 'Authorized=False CredentialRejected');
+    const asked = async (ms: number) => {
+      const before = server.requests.length;
+      await world.pass(ms);
+      return server.requests.length - before;
+    };
+    await asked(60_000);
+    expect(await asked(180_000)).toBeLessThanOrEqual(4);
+    server.handle(healthy());
+    await world.credential('rejected', { token: 'another-credential', server: server.url });
+    const renewedAt = world.clock.now();
+    await world.shows('rejected', 'Ready=True ClusterReady');
+    expect(world.clock.now() - renewedAt).toBeLessThan(10_000);
+  }, 90_000);
+});
+
+describe('the hub', () => {
+  it("is asked by Purser's own client, and its addresses are never dialled", async () => {
+    await world.add(HUB, ['https://no-such-host.invalid'], { controller: OWN });
+    await world.shows(HUB, 'Ready=True ClusterReady');
+    expect(await world.conditions(HUB)).toEqual([
+      'Ready=True ClusterReady',
+      'Reachable=True Answering',
+      'Authorized=True RightsGranted',
+      'CredentialFresh=True CredentialValid',
+    ]);
+    const { status } = await world.get(HUB);
+    expect(status).toMatchObject({ type: 'Kubernetes', version: expect.stringMatching(/^v1\./) });
+    expect(status?.activeEndpoint).toBeUndefined();
+    await world.hub.admin.delete(Clusters, { name: HUB });
+  });
+
+  it('is no other Cluster, whatever that says', async () => {
+    await world.add('not-the-hub', [world.hub.url], { controller: OWN });
+    await world.shows('not-the-hub', 'Authorized=False CredentialMissing');
+    expect(await world.conditions('not-the-hub')).toContain('CredentialFresh=Unknown CredentialMissing');
+  });
+});

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { Clusters } from '../../src/api/resources.ts';
+import { type RunningController, TokenWorld } from '../tokens/token-world.ts';
+
+/** Longer than it takes to find out that a cluster is back. */
+const LONG_MS = 60_000;
+let world: TokenWorld;
+
+beforeAll(async () => {
+  world = await TokenWorld.start();
+}, 60_000);
+
+beforeEach(() => world.begin());
+
+afterEach(() => world.end());
+
+afterAll(() => world.close());
+
+/** Lets the test's time pass, ten times as fast as any other, until something is so. */
+async function pass(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`it did not happen; ${await world.conditions()}`);
+    await delay(10);
+    world.clock.advance(100);
+  }
+}
+
+/** When the ManagedToken is tried again, as it stands. */
+function retryAt({ outcomes }: RunningController): number {
+  const last = outcomes.at(-1);
+  return last?.type === 'failed' ? (last.retry.retryAt ?? 0) : 0;
+}
+
+async function clusterSays(): Promise<string | undefined> {
+  const { status } = await world.hub.admin.get(Clusters, { name: world.cluster });
+  return status?.conditions?.[0]?.status;
+}
+
+it('F8: a cluster that is back wakes the ManagedTokens that failed, long before they would be tried again', async () => {
+  await world.target.stop();
+  const running = await world.run({ isProbing: true });
+  await world.create();
+  await pass(async () => (await world.condition('Ready')) === 'False ClusterUnreachable');
+  await pass(async () => retryAt(running) - world.clock.now() > LONG_MS);
+  expect(await clusterSays()).toBe('False');
+  const due = retryAt(running);
+  await world.target.restart();
+  await pass(async () => (await world.condition('Ready')) === 'True Issued');
+  expect(await clusterSays()).toBe('True');
+  expect(world.clock.now()).toBeLessThan(due);
+}, 120_000);
+
+it('F46: a Cluster that is removed tells the ManagedTokens that use it', async () => {
+  await world.run({ isProbing: true });
+  await world.create();
+  await pass(async () => (await world.condition('Ready')) === 'True Issued');
+  await world.hub.admin.delete(Clusters, { name: world.cluster });
+  const removedAt = world.clock.now();
+  await pass(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
+  expect(world.clock.now() - removedAt).toBeLessThan(LONG_MS);
+}, 60_000);

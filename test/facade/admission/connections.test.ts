@@ -1,0 +1,77 @@
+import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Connections } from '../../../src/facade/admission/connections.ts';
+
+class FakeSocket extends EventEmitter {
+  destroyed = false;
+  isReading = true;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+
+  constructor(remoteAddress: string, remotePort: number) {
+    super();
+    this.remoteAddress = remoteAddress;
+    this.remotePort = remotePort;
+  }
+
+  pause(): void {
+    this.isReading = false;
+  }
+
+  resume(): void {
+    this.isReading = true;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+describe('Connections', () => {
+  let server: EventEmitter;
+  let ports: number;
+
+  beforeEach(() => {
+    server = new EventEmitter();
+    ports = 0;
+    new Connections({ waiting: 4, total: 100 }).follow(server as unknown as Server);
+  });
+
+  function open(address: string): FakeSocket {
+    const socket = new FakeSocket(address, ++ports);
+    server.emit('connection', socket);
+    return socket;
+  }
+
+  /** Begins a request on a connection; returns its response. */
+  function request(socket: FakeSocket): EventEmitter {
+    const response = new EventEmitter();
+    server.emit('request', { socket }, response);
+    return response;
+  }
+
+  it('closes the oldest idle connection of an address for a new one, and not the new one', () => {
+    const idle = Array.from({ length: 4 }, () => open('192.0.2.1'));
+    for (const socket of idle) request(socket).emit('close');
+    const newcomer = open('192.0.2.1');
+    expect([newcomer.destroyed, idle.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+  });
+
+  it('closes a connection of the address with the most, never of another', () => {
+    const polite = open('192.0.2.2');
+    const crowd = Array.from({ length: 4 }, () => open('192.0.2.1'));
+    expect([polite.destroyed, crowd.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+  });
+
+  it('reads no more than 64 requests of a connection ahead of its responses', () => {
+    const socket = open('192.0.2.1');
+    const responses = Array.from({ length: 63 }, () => request(socket));
+    expect(socket.isReading).toBe(true);
+    responses.push(request(socket));
+    expect(socket.isReading).toBe(false);
+    responses[0]?.emit('close');
+    expect([socket.isReading, socket.destroyed]).toEqual([true, false]);
+  });
+});

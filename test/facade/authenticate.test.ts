@@ -1,0 +1,150 @@
+// Who a bearer token stands for, while many ask.
+
+import { describe, expect, it } from '@jest/globals';
+import { ReviewLimit } from '../../src/facade/admission/review-limit.ts';
+import { Authenticator } from '../../src/facade/authenticate.ts';
+import { FakeClock } from '../support/clock.ts';
+import { silentLog } from '../support/silent-log.ts';
+
+const ATTACKER = '10.0.0.66';
+const POLITE = '10.0.0.7';
+
+/** A hub that accepts every token that begins with `good`. Tokens that differ only after a tilde belong to one user. */
+class World {
+  readonly clock = new FakeClock();
+  reviews = 0;
+  isAway = false;
+  readonly #authenticator = new Authenticator({
+    hub: { createReview: (async (_resource: unknown, { spec }: { spec: { token: string } }) => this.#review(spec.token)) as never },
+    clock: this.clock,
+    log: silentLog,
+    audiences: [],
+  });
+
+  /** 200, or the code of the refusal. */
+  async code(token: string, address = POLITE): Promise<number> {
+    const rawHeaders = ['authorization', `Bearer ${token}`];
+    const caller = this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
+    return caller.then(
+      () => 200,
+      ({ code }: { code: number }) => code,
+    );
+  }
+
+  flood(address = ATTACKER): Promise<readonly number[]> {
+    return Promise.all(Array.from({ length: 1_000 }, (_, index) => this.code(`bad-${address}-${index}`, address)));
+  }
+
+  async #review(token: string): Promise<unknown> {
+    this.reviews += 1;
+    if (this.isAway) throw new Error('the hub is away');
+    return { status: token.startsWith('good') ? { authenticated: true, user: { username: token.replace(/~.*/, '') } } : { user: {} } };
+  }
+}
+
+describe('a flood of unknown tokens', () => {
+  it('from one address does not reject a newcomer from another address, in case 120', async () => {
+    const world = new World();
+    expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
+    expect(await world.code('good-newcomer')).toBe(200);
+  });
+
+  it('from several addresses does not reject a newcomer from another address, in case 120', async () => {
+    const world = new World();
+    for (let second = 0; second < 10; second++) {
+      for (let index = 0; index < 8; index++) await world.flood(`10.0.1.${index}`);
+      expect(await world.code(`good-newcomer-${second}`)).toBe(200);
+      world.clock.advance(1_000);
+    }
+  });
+
+  it('rejects newcomers from its own address while it lasts, and no longer, in case 120', async () => {
+    const world = new World();
+    await world.flood();
+    expect(await world.code('good-newcomer', ATTACKER)).toBe(429);
+    world.clock.advance(1_000);
+    expect(await world.code('good-newcomer', ATTACKER)).toBe(200);
+  });
+
+  it('does not reject newcomers who come together from the address of a proxy', async () => {
+    const world = new World();
+    const codes: number[] = [];
+    for (const size of [32, 64, 128]) {
+      const newcomers = Array.from({ length: size }, (_, index) => world.code(`good-${size}-${index}`));
+      codes.push(...(await Promise.all(newcomers)));
+    }
+    expect(new Set(codes)).toEqual(new Set([200]));
+  });
+
+  it('keeps nobody waiting who was known before, even while the hub is away, in case 120', async () => {
+    const world = new World();
+    expect(await world.code('good-friend')).toBe(200);
+    world.clock.advance(10_000);
+    world.isAway = true;
+    expect(await world.code('good-friend')).toBe(503);
+    await world.flood();
+    world.isAway = false;
+    expect(await world.code('good-friend')).toBe(200);
+  });
+});
+
+describe('a caller with many tokens', () => {
+  /** Shows 1,000 tokens of one user that were not seen before. */
+  const showMany = async (world: World, round: number) => {
+    const codes: number[] = [];
+    for (let index = 0; index < 1_000; index += 20) {
+      const tokens = Array.from({ length: 20 }, (_, next) => `good-minter~${round}-${index + next}`);
+      codes.push(...(await Promise.all(tokens.map((token) => world.code(token, ATTACKER)))));
+    }
+    return codes;
+  };
+
+  it('does not take the reviews of a newcomer from another address', async () => {
+    const world = new World();
+    for (let second = 0; second < 10; second++) {
+      await showMany(world, second);
+      expect(await world.code(`good-newcomer-${second}`)).toBe(200);
+      world.clock.advance(1_000);
+    }
+  });
+
+  it('is rejected with 429 beyond 64 new tokens and the allowance of the address', async () => {
+    const codes = await showMany(new World(), 0);
+    expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
+    expect(new Set(codes)).toEqual(new Set([200, 429]));
+  });
+
+  it('is served when each token comes from another address', async () => {
+    const world = new World();
+    const codes = await Promise.all(Array.from({ length: 300 }, (_, index) => world.code(`good-replica~${index}`, `10.1.${index}.1`)));
+    expect(new Set(codes)).toEqual(new Set([200]));
+  });
+});
+
+it('sends no more reviews for two authenticators that share a limit', async () => {
+  const clock = new FakeClock();
+  const reviewLimit = new ReviewLimit(clock);
+  let reviews = 0;
+  const createReview = async () => {
+    reviews += 1;
+    return { status: { user: {} } };
+  };
+  const all = [['a'], []].map(
+    (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
+  );
+  const flood = all.flatMap((each) =>
+    Array.from({ length: 200 }, (_, index) => {
+      const rawHeaders = ['authorization', `Bearer bad-${index}`];
+      return each.authenticate({ rawHeaders, address: ATTACKER }, new AbortController().signal).catch(() => {});
+    }),
+  );
+  await Promise.all(flood);
+  // The allowance of an address, then the burst of an address beyond it.
+  expect(reviews).toBe(32 + 10);
+});
+
+it('asks the hub once for all who come with the same token at once', async () => {
+  const world = new World();
+  expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
+  expect(world.reviews).toBe(1);
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
+import { bearerToken } from '../../src/facade/bearer.ts';
+
+const schemes = constantFrom('Bearer', 'bearer', 'BEARER', 'Basic', '');
+const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-remote-user', 'Accept', 'impersonate-group'), string()), {
+  maxLength: 4,
+});
+
+describe('bearerToken', () => {
+  it('gives what stands behind Bearer and one space, or nothing', () => {
+    assert(
+      property(schemes, string({ unit: 'binary' }), (scheme, rest) => {
+        const token = bearerToken(['Authorization', `${scheme} ${rest}`]);
+        const isOne = scheme.toLowerCase() === 'bearer' && /^[A-Za-z0-9_.~+/-]+=*$/.test(rest);
+        expect(token).toBe(isOne ? rest : undefined);
+      }),
+    );
+  });
+
+  it('refuses two of them, and other names for somebody with a token, whatever else there is', () => {
+    assert(
+      property(headers, (given) => {
+        const raw = given.flat();
+        const names = given.map(([name]) => name.toLowerCase());
+        const count = names.filter((name) => name === 'authorization').length;
+        const read = () => bearerToken(raw);
+        if (count > 1) expect(read).toThrow('more than one');
+        else expect(read()).toBeUndefined();
+      }),
+    );
+    expect(() => bearerToken(['Authorization', 'Bearer x', 'X-Remote-User', 'y'])).toThrow('x-remote-user');
+    expect(() => bearerToken(['IMPERSONATE-USER', 'y', 'Authorization', 'Bearer x'])).toThrow('impersonate-user');
+  });
+});

@@ -1,0 +1,133 @@
+// The façade's certificate in files that somebody replaces, as new connections see it.
+
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { certificateFiles, type ServingCertificate, toldOnce } from '../../src/facade/certificate.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { eventually } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
+import { newFolder } from '../support/folders.ts';
+import { bytesOf, FacadeWorld } from './facade-world.ts';
+
+const authority = createAuthority(Date.now());
+const LOOK_MS = 10_000;
+
+let clock: FakeClock;
+let certFile: string;
+let keyFile: string;
+let world: FacadeWorld;
+/** How often the files have been read. */
+let looks: number;
+
+beforeEach(async () => {
+  clock = new FakeClock(Date.now());
+  const folder = await newFolder();
+  certFile = join(folder, 'tls.crt');
+  keyFile = join(folder, 'tls.key');
+  await replace('first.test');
+  const files = certificateFiles(certFile, keyFile);
+  looks = 0;
+  const certificate = async () => {
+    const found = await files();
+    looks += 1;
+    return found;
+  };
+  world = await FacadeWorld.start({ clock, certificate });
+});
+afterEach(() => world.close());
+
+async function replace(name: string): Promise<void> {
+  const { certificate, key } = issueServerCertificate(authority, [name, ...LOOPBACK_NAMES], Date.now());
+  await writeFile(keyFile, key);
+  await writeFile(certFile, certificate);
+}
+
+async function open(): Promise<TLSSocket> {
+  const socket = connect({ port: world.port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['http/1.1'] });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** The first name in the certificate that a new connection is shown. */
+async function shown(): Promise<string> {
+  const socket = await open();
+  const { subjectaltname = '' } = socket.getPeerCertificate();
+  socket.destroy();
+  return /^DNS:([^,]+)/.exec(subjectaltname)?.[1] ?? '';
+}
+
+/** The façade looks at its files; resolves when it has found what is told in its log. */
+async function looked(line: string): Promise<void> {
+  const { length } = world.lines;
+  clock.advance(LOOK_MS);
+  await eventually(() => expect(world.lines.slice(length).join()).toContain(line));
+}
+
+/** The façade looks at its files, which stay as they are, so often. */
+async function reads(count: number): Promise<void> {
+  for (let round = 0; round < count; round++) {
+    const before = looks;
+    clock.advance(LOOK_MS);
+    await eventually(() => expect(looks).toBeGreaterThan(before));
+  }
+}
+
+describe('a certificate in files', () => {
+  it('is shown to new connections once it is replaced, and old ones go on', async () => {
+    const old = await open();
+    expect(await shown()).toBe('first.test');
+    await replace('second.test');
+    expect(await shown()).toBe('first.test');
+
+    await looked('there is a new certificate');
+    expect(await shown()).toBe('second.test');
+    old.write(bytesOf());
+    expect(String((await once(old, 'data'))[0])).toMatch(/^HTTP\/1\.1 201 /);
+    old.destroy();
+  });
+
+  it.each([
+    ['is no certificate', async () => writeFile(certFile, 'nonsense')],
+    [
+      'is half replaced: the key is that of another one',
+      async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key),
+    ],
+  ])('stays while the new one cannot be used, which is told, where it %s', async (_how, damage) => {
+    await damage();
+    await looked('the new certificate cannot be used, the old one stays');
+    expect(await shown()).toBe('first.test');
+    const { length } = world.lines;
+    await reads(2);
+    expect(world.lines.slice(length)).toEqual([]);
+
+    await replace('third.test');
+    await looked('there is a new certificate');
+    expect(await shown()).toBe('third.test');
+  });
+});
+
+describe('a certificate that cannot be read', () => {
+  it('is told of once, however many ask for it and however often, and again when that has passed', async () => {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
+    let found: ServingCertificate | undefined;
+    const source = toldOnce(async () => {
+      if (found === undefined) throw new Error('the hub is away');
+      return found;
+    }, log);
+    const asked = async (count: number) => await Promise.allSettled(Array.from({ length: count }, source));
+
+    await asked(2);
+    await asked(2);
+    expect(lines).toEqual([expect.stringMatching(/the hub is away.*the certificate of the façade cannot be read/)]);
+    found = { cert: 'found', key: 'key' };
+    expect(await source()).toBe(found);
+    found = undefined;
+    await asked(2);
+    expect(lines).toHaveLength(2);
+  });
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { CLUSTER_COLUMNS } from '../../../src/facade/clusters/cluster-kind.ts';
+import type { PrinterColumn } from '../../../src/kubernetes/custom-table.ts';
+import { callerOf, HandHub, Replica, requestOf } from './replica.ts';
+
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+describe('the table of clusters', () => {
+  it('has the columns of the CRD, but for what is shown on the hub alone', () => {
+    const { spec } = parse(readFileSync('crds/clusters.registry.purser.dev.yaml', 'utf8')) as {
+      readonly spec: { readonly versions: readonly { readonly additionalPrinterColumns: readonly PrinterColumn[] }[] };
+    };
+    expect(CLUSTER_COLUMNS).toEqual(spec.versions[0]?.additionalPrinterColumns.filter(({ name }) => name !== 'Endpoint'));
+  });
+
+  it('has a row for each cluster, and in a watch the columns but once', async () => {
+    const hub = new HandHub();
+    hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+    hub.putCluster('a');
+    const replica = new Replica(hub);
+    const admin = callerOf('admin');
+    const request = requestOf('', admin);
+    const reply = await replica.endpoints.list({ ...request, preferences: { ...request.preferences, accept: TABLE } });
+    expect(JSON.parse((reply as { readonly body: string }).body)).toMatchObject({
+      kind: 'Table',
+      metadata: { resourceVersion: '103' },
+      rows: [{ cells: ['a', null, null, null, null, null, null, null, null, null], object: { kind: 'PartialObjectMetadata' } }],
+    });
+    const stream = await replica.watch('', admin, TABLE);
+    hub.putCluster('b');
+    await replica.catchUp();
+    const tables = stream
+      .take()
+      .map(({ object }) => object as unknown as { readonly columnDefinitions: unknown; readonly rows: readonly unknown[] });
+    expect(tables.map(({ columnDefinitions, rows }) => [Array.isArray(columnDefinitions), rows.length])).toEqual([
+      [true, 1],
+      [false, 1],
+    ]);
+  });
+
+  it('ends a watch of lists, which no event can hold', async () => {
+    const hub = new HandHub();
+    const stream = await new Replica(hub).watch('', callerOf('admin'), TABLE.replace('Table', 'PartialObjectMetadataList'));
+    expect(stream.text).toBe('');
+    expect(stream.writableEnded).toBe(true);
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Health, healthReply } from '../../../src/facade/operations/health.ts';
+
+function health(isSynced: boolean): Health {
+  const ping = { name: 'ping', holds: () => true };
+  return { livez: [ping], readyz: [ping, { name: 'informer-sync', holds: () => isSynced }] };
+}
+
+function ask(url: string, isSynced = true) {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  const reply = healthReply(health(isSynced), pathname, searchParams);
+  return reply && { status: reply.status, body: reply.body };
+}
+
+describe('healthReply', () => {
+  it.each([
+    ['/livez', 'ok'],
+    ['/readyz', 'ok'],
+    ['/readyz/', 'ok'],
+    ['/readyz/ping', 'ok'],
+    ['/readyz?verbose', '[+]ping ok\n[+]informer-sync ok\nreadyz check passed\n'],
+    ['/livez?verbose=1', '[+]ping ok\nlivez check passed\n'],
+    ['/readyz?verbose&exclude=ping', '[+]ping excluded: ok\n[+]informer-sync ok\nreadyz check passed\n'],
+    [
+      '/readyz?verbose&exclude=none',
+      '[+]ping ok\n[+]informer-sync ok\nwarn: some health checks cannot be excluded: no matches for "none"\nreadyz check passed\n',
+    ],
+  ])('answers %s as Kubernetes does', (url, body) => {
+    expect(ask(url)).toEqual({ status: 200, body });
+  });
+
+  it.each([
+    ['/readyz', '[+]ping ok\n[-]informer-sync failed: reason withheld\nreadyz check failed\n'],
+    ['/readyz/informer-sync', 'internal server error: reason withheld\n'],
+  ])('names at %s what fails, and not why', (url, body) => {
+    expect(ask(url, false)).toEqual({ status: 500, body });
+  });
+
+  it('lets a check be left out', () => {
+    expect(ask('/readyz?exclude=informer-sync', false)).toEqual({ status: 200, body: 'ok' });
+  });
+
+  it('knows no other checks', () => {
+    expect(ask('/readyz/none')?.status).toBe(404);
+    expect(ask('/livez/ping/more')).toBeUndefined();
+    expect(ask('/metrics')).toBeUndefined();
+  });
+});

@@ -1,0 +1,75 @@
+// The port of metrics as somebody in another pod finds it, with the hub behind it.
+
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Authenticator } from '../../../src/facade/authenticate.ts';
+import { listenForOperations, type Operations } from '../../../src/facade/operations/listener.ts';
+import { metricsAccess } from '../../../src/facade/operations/metrics-access.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { fixed } from '../../../src/kube/kube-config.ts';
+import { createTransport, type Transport } from '../../../src/kube/transport.ts';
+import { systemClock as clock } from '../../../src/std/clock.ts';
+import { silentLog as log } from '../../support/silent-log.ts';
+import { startWireServer, type WireServer } from '../../support/wire-server.ts';
+import { allows, GOOD, POOR } from '../facade-world.ts';
+
+let hubServer: WireServer;
+let transport: Transport;
+let running: Operations;
+
+beforeEach(async () => {
+  hubServer = await startWireServer(allows());
+  const cluster = { name: 'hub', server: hubServer.url, skipTLSVerify: false };
+  transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
+  const hub = new KubeClient(transport, 'purser');
+  const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
+  const ping = { name: 'ping', holds: () => true };
+  running = await listenForOperations({
+    host: '127.0.0.1',
+    port: 0,
+    health: { livez: [ping], readyz: [ping] },
+    metrics: {
+      async *text() {
+        yield 'purser_secret_count 1\n';
+      },
+    },
+    admit: metricsAccess({ authenticator, hub, clock, log }),
+    clock,
+    log,
+  });
+});
+
+afterEach(async () => {
+  await running.close();
+  await transport.close();
+  await hubServer.close();
+});
+
+/** What comes back for these bytes until the connection ends. */
+function answerTo(...lines: readonly string[]): Promise<string> {
+  const socket = connect(Number(new URL(running.url).port), '127.0.0.1');
+  socket.write(['GET /metrics HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join('\r\n'));
+  return text(socket);
+}
+
+describe('the metrics', () => {
+  it.each([
+    ['no token', [], 401],
+    ['a token that nobody knows', ['Authorization: Bearer unknown'], 401],
+    ['names that callers give themselves', ['X-Remote-User: alice', 'X-Forwarded-User: alice', 'Impersonate-User: alice'], 401],
+    ['the token of somebody who may not read them', [`Authorization: Bearer ${POOR}`], 403],
+    ['such a token and the name of somebody who may', [`Authorization: Bearer ${POOR}`, 'X-Remote-User: alice'], 400],
+  ])('are not shown in case 123: with %s', async (_what, lines, code) => {
+    const answer = await answerTo(...lines);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));
+    expect(answer).not.toContain('purser_secret_count');
+  });
+
+  it('are shown to whoever may get /metrics on the hub, in case 123', async () => {
+    expect(await answerTo(`Authorization: Bearer ${GOOD}`)).toMatch(/^HTTP\/1\.1 200 .*purser_secret_count 1/s);
+    expect(JSON.parse(hubServer.requests.at(-1)?.body ?? '')).toMatchObject({
+      spec: { user: 'alice', nonResourceAttributes: { verb: 'get', path: '/metrics' } },
+    });
+  });
+});

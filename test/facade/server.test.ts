@@ -1,0 +1,333 @@
+// What callers can do with connections, byte for byte, and what the server makes of it.
+
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect as connectPlain } from 'node:net';
+import { text as wholeText } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Endpoint } from '../../src/facade/request.ts';
+import { createFacadeServer, type FacadeServer } from '../../src/facade/server.ts';
+import type { Reply } from '../../src/kubernetes/reply.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import type { Answer } from '../../src/telemetry/metrics.ts';
+import { eventually } from '../kube/eventually.ts';
+import { answersIn, isWhole, RawConnection, statusOf } from './raw-connection.ts';
+
+const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
+const LIMIT = 3 * 1024 * 1024;
+
+let authority: Certificate;
+let serving: { readonly cert: string; readonly key: string };
+beforeAll(() => {
+  authority = createAuthority(Date.now());
+  const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  serving = { cert, key };
+});
+
+let server: FacadeServer;
+let port: number;
+let endpoint: Endpoint;
+let seen: (readonly string[])[];
+let answered: Answer[];
+let reported: unknown[];
+let connections: RawConnection[];
+beforeEach(async () => {
+  [seen, answered, reported, connections] = [[], [], [], []];
+  endpoint = async (request) => {
+    await request.body();
+    return OK;
+  };
+  server = await createFacadeServer({
+    clock: systemClock,
+    certificate: serving,
+    routes: [
+      { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
+      { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
+    ],
+    documents: [{ path: '/document', reply: () => OK }],
+    authenticate: async ({ rawHeaders }) => {
+      seen.push(rawHeaders);
+      return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
+    },
+    report: (error) => void reported.push(error),
+    answered: (answer) => void answered.push(answer),
+  });
+  ({ port } = await server.listen(0, '127.0.0.1'));
+});
+afterEach(async () => {
+  connections.forEach((connection) => connection.destroy());
+  await server.close(0);
+});
+
+async function opened(): Promise<RawConnection> {
+  const connection = await RawConnection.open({ port, ca: authority.certificate });
+  connections.push(connection);
+  return connection;
+}
+
+async function sent(text: string | Buffer): Promise<RawConnection> {
+  const connection = await opened();
+  await connection.write(text);
+  return connection;
+}
+
+const request = (first: string, ...lines: readonly string[]) => [`${first} HTTP/1.1`, 'Host: f', ...lines, '', ''].join('\r\n');
+const GET = request('GET /document');
+const POST = 'POST /things/a';
+const count = (number: number) => (text: string) => answersIn(text).length >= number;
+
+describe('CONNECT', () => {
+  const CONNECT = request('CONNECT f:443');
+
+  it('is refused, and ends its connection', async () => {
+    const answer = await (await sent(CONNECT)).read(() => false);
+    expect(answersIn(answer.text)).toMatchObject([{ status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') }]);
+  });
+
+  it('by somebody who resets the connection harms nobody', async () => {
+    const plain = connectPlain(port, '127.0.0.1');
+    const secure = connect({ socket: plain, ca: authority.certificate });
+    secure.on('error', () => {});
+    await once(secure, 'secureConnect');
+    secure.write(CONNECT, () => plain.resetAndDestroy());
+    await once(secure, 'close');
+    expect(statusOf(await (await sent(GET)).read(isWhole))).toBe(200);
+  });
+
+  it('by somebody who never leaves does not stay open', async () => {
+    const plain = connectPlain({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const secure = connect({ socket: plain, ca: authority.certificate });
+    secure.on('error', () => {}).resume();
+    await once(secure, 'secureConnect');
+    secure.write(CONNECT);
+    await once(secure, 'end');
+    await eventually(() => {
+      secure.write('x');
+      expect(secure.destroyed).toBe(true);
+    });
+  });
+});
+
+describe('HEAD', () => {
+  const pieces = {
+    status: 200,
+    headers: { 'content-type': 'text/plain', 'content-length': '4' },
+    write: async (response: ServerResponse) => void (response.write('o') && response.write('kay')),
+  };
+
+  it.each([
+    ['at once', OK, '2'],
+    ['in pieces', pieces, '4'],
+  ])('is GET without the body, of what is sent %s', async (_, reply, length) => {
+    endpoint = async () => reply;
+    const { text } = await (await sent(`${request('HEAD /things')}${request('HEAD /things')}`)).read(
+      (so) => so.split('\r\n\r\n').length > 2,
+    );
+    const [first = '', second = '', rest] = text.split('\r\n\r\n');
+    for (const head of [first, second]) {
+      expect(head).toMatch(/^HTTP\/1.1 200 /);
+      expect(head).toContain(`content-length: ${length}`);
+    }
+    expect(rest).toBe('');
+  });
+
+  it('is refused where GET would be a watch', async () => {
+    const answer = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
+    expect(statusOf(answer)).toBe(405);
+    expect(answer.text).toMatch(/\r\nallow: GET\r\n/i);
+  });
+});
+
+describe('headers beyond the thousandth', () => {
+  const many = Array.from({ length: 1_100 }, () => 'a: b');
+
+  it.each([
+    ['7: a second Authorization', 'Authorization: Bearer other'],
+    ['24: Impersonate-User', 'Impersonate-User: admin'],
+    ['25: Impersonate-Group', 'Impersonate-Group: system:masters'],
+  ])('are seen, in case %s', async (_case, line) => {
+    await (await sent(request(POST, ...many, line, 'Content-Length: 0'))).read(isWhole);
+    expect(seen[0]?.join(': ')).toContain(line);
+  });
+
+  it('are seen, in case 32: identity, chunked', async () => {
+    const bytes = `${request(POST, ...many, 'Transfer-Encoding: identity, chunked')}0\r\n\r\n`;
+    expect(statusOf(await (await sent(bytes)).read(isWhole))).toBe(400);
+  });
+});
+
+describe('a later request of a connection', () => {
+  it.each([
+    ['400', 'nonsense\r\n\r\n'],
+    ['431', request('GET /document', `x: ${'y'.repeat(17_000)}`)],
+  ])('is refused with a Status by %s', async (code, bytes) => {
+    const connection = await sent(GET);
+    await connection.read(isWhole);
+    await connection.write(bytes);
+    const [, answer] = answersIn((await connection.read(() => false)).text);
+    expect(answer).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
+  });
+
+  it('is refused with a Status by 408', async () => {
+    const connection = await sent(GET);
+    await connection.read(isWhole);
+    await connection.write(request(POST, 'Content-Length: 5'));
+    const [, answer] = answersIn((await connection.read(() => false)).text);
+    expect(answer).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
+  });
+
+  it('is not answered amid the answer to an earlier one', async () => {
+    const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
+    endpoint = async () => ({
+      status: 200,
+      headers: {},
+      write: async (response) => {
+        response.write('first');
+        await isEnd;
+      },
+    });
+    const connection = await sent(request(POST, 'Content-Length: 0'));
+    await connection.read((text) => text.includes('first'));
+    await connection.write('nonsense\r\n\r\n');
+    const { text } = await connection.read(() => false);
+    end();
+    expect(text).not.toContain('Status');
+  });
+
+  it('is not answered in the place of an earlier one', async () => {
+    const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
+    endpoint = () => isEnd.then(() => OK);
+    const connection = await sent(request(POST, 'Content-Length: 0'));
+    await eventually(() => expect(seen).toHaveLength(1));
+    await connection.write('nonsense\r\n\r\n');
+    const read = connection.read(() => false);
+    await read;
+    end();
+    expect(connection.text).toBe('');
+  });
+});
+
+describe('a request that Node would refuse without a word', () => {
+  it.each([
+    ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
+    ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
+    ['an expectation that nobody knows', request('GET /document', 'Expect: x'), 417],
+  ])('is refused with a Status: %s', async (_what, bytes, code) => {
+    const [answer] = answersIn((await (await sent(bytes)).read(isWhole)).text);
+    expect(answer?.status).toBe(code);
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ kind: 'Status', code });
+  });
+});
+
+describe('a body that is too long', () => {
+  it.each([
+    ['its length is told', [`Content-Length: ${64 << 20}`]],
+    ['its length is not told', ['Transfer-Encoding: chunked']],
+  ])('is answered while the caller still sends, where %s', async (_what, lines) => {
+    const connection = await sent(request(POST, ...lines));
+    const piece = lines[0]?.startsWith('T') ? `100000\r\n${' '.repeat(1 << 20)}\r\n` : ' '.repeat(1 << 20);
+    const read = connection.read(() => false);
+    for (let left = 64; left > 0 && !connection.isClosed; left--) await connection.write(piece);
+    expect(answersIn((await read).text)).toMatchObject([{ status: 413, headers: { connection: 'close' } }]);
+  });
+
+  it('is answered to a caller who reads only when all is sent', async () => {
+    const secure = connect({ port, host: '127.0.0.1', ca: authority.certificate });
+    await once(secure, 'secureConnect');
+    secure.write(request(POST, 'Transfer-Encoding: chunked'));
+    const piece = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+    for (let left = 60; left > 0; left--) await new Promise((resolve) => secure.write(piece, resolve));
+    expect(statusOf({ text: await wholeText(secure) })).toBe(413);
+  });
+
+  it('is taken no longer than for a second, and not whole', async () => {
+    const connection = await sent(request(POST, `Content-Length: ${64 << 20}`));
+    const startedAt = performance.now();
+    const read = connection.read(() => false);
+    await read;
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(answersIn(connection.text)).toHaveLength(1);
+  });
+
+  it('of just the right length is taken', async () => {
+    const connection = await sent(Buffer.from(request(POST, `Content-Length: ${LIMIT}`) + ' '.repeat(LIMIT)));
+    expect(statusOf(await connection.read(isWhole))).toBe(200);
+  });
+});
+
+describe('a body that does not come', () => {
+  it.each(['timeout=1s', 'timeout=1s&watch=true'])('takes no longer than ?%s says', async (query) => {
+    const startedAt = performance.now();
+    const connection = await sent(request(`${POST}?${query}`, 'Content-Length: 5'));
+    const [answer] = answersIn((await connection.read(isWhole)).text);
+    expect(answer).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  it('is not answered twice', async () => {
+    const connection = await sent(request(`${POST}?timeout=1s`, 'Content-Length: 5'));
+    const { text } = await connection.read(() => false);
+    expect(answersIn(text).map(({ status }) => status)).toEqual([504]);
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    ['a name that is none', request('GET /things/Bad_Name')],
+    ['a path that cannot be decoded', request('GET /%zz')],
+    ['control characters', request('GET /things/%00')],
+  ])('does not cost the connection: %s', async (_what, bytes) => {
+    const connection = await sent(bytes);
+    await connection.read(isWhole);
+    await connection.write(GET);
+    const answers = answersIn((await connection.read(count(2))).text);
+    expect(answers[1]?.status).toBe(200);
+  });
+
+  it('of a path that cannot be decoded is counted', async () => {
+    await (await sent(request('GET /%zz'))).read(isWhole);
+    await eventually(() => expect(answered).toMatchObject([{ route: '*', code: 400 }]));
+  });
+});
+
+describe('a server that stops', () => {
+  it('does not wait for connections that are kept alive', async () => {
+    const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
+    endpoint = () => isEnd.then(() => OK);
+    const connection = await sent(request(POST, 'Content-Length: 0'));
+    await eventually(() => expect(seen).toHaveLength(1));
+    const startedAt = performance.now();
+    const stopped = server.close(20_000);
+    end();
+    const [answer] = answersIn((await connection.read(() => false)).text);
+    expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await stopped;
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  it('ends streams at once', async () => {
+    endpoint = async ({ signal }) => ({
+      status: 200,
+      headers: {},
+      write: async (response) => {
+        response.write('first');
+        await once(signal, 'abort');
+      },
+    });
+    const connection = await sent(request(POST, 'Content-Length: 0'));
+    await connection.read((text) => text.includes('first'));
+    const startedAt = performance.now();
+    await server.close(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  it('waits for nobody longer than it has time', async () => {
+    endpoint = () => new Promise(() => {});
+    await sent(request(POST, 'Content-Length: 0'));
+    await eventually(() => expect(seen).toHaveLength(1));
+    await server.close(100);
+    expect(reported).toEqual([]);
+  });
+});

@@ -1,0 +1,256 @@
+// Bodies: cases 58 to 80. Cases 71 and 73 belong to another model of permissions and are void.
+
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSlowProxy } from '../../support/slow-proxy.ts';
+import { ACCOUNT_UID } from '../../targets/wire-target.ts';
+import { allows, bytesOf, FacadeWorld, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { failureOf, type RawAnswer, statusOf } from '../raw-connection.ts';
+
+let world: FacadeWorld;
+beforeAll(async () => {
+  world = await FacadeWorld.start({ settings: { facadePort: 0 } });
+});
+afterAll(() => world.close());
+
+const [HOST = '', AUTHORIZATION = ''] = GOOD_LINES;
+const typed = (type: string | undefined, body: string | Buffer = JSON.stringify(TOKEN_REQUEST), more: readonly string[] = []) =>
+  bytesOf({ lines: [HOST, AUTHORIZATION, ...(type === undefined ? [] : [`Content-Type: ${type}`])], body, more });
+const posted = (body: string | object, query = '') =>
+  world.raw(bytesOf({ target: `${TOKEN_PATH}${query}`, body: typeof body === 'string' ? body : JSON.stringify(body) }));
+const spec = (more: object) => ({ ...TOKEN_REQUEST, spec: { audiences: ['api'], ...more } });
+const answerOf = ({ text }: RawAnswer) =>
+  JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as { status: { token: string }; spec: object };
+/** What the target was asked by the last request. */
+const sent = () => JSON.parse(world.tokenRequests.at(-1)?.body ?? 'null') as { metadata: object; spec: object };
+/** Plays a request that must send nothing. */
+const unsent = async <T>(played: Promise<T>): Promise<T> => {
+  const { length } = world.tokenRequests;
+  const answer = await played;
+  expect(world.tokenRequests).toHaveLength(length);
+  return answer;
+};
+
+describe('the form of a body', () => {
+  const yaml = 'kind: TokenRequest\nspec:\n  audiences: [api]\n';
+  const protobuf = Buffer.from(
+    'azhzAAooChhhdXRoZW50aWNhdGlvbi5rOHMuaW8vdjESDFRva2VuUmVxdWVzdBIfChAKABIAGgAiACoAMgA4AEIAEgUKA2FwaRoECgASABoAIgA=',
+    'base64',
+  );
+  it.each([
+    ['59: none named', typed(undefined), 201],
+    ['59: YAML', typed('application/yaml', yaml), 201],
+    ['61: YAML of more than 16 KiB', typed('application/yaml', `${yaml}#${' '.repeat(16 << 10)}`), 413],
+    ['61: JSON of more than 16 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(20_000)), 201],
+    ['59: UTF-8', typed('application/json; charset=utf-8'), 201],
+    ['59: protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
+    ['59: text', typed('text/plain'), 415],
+    ['59: a form', typed('application/x-www-form-urlencoded'), 415],
+    ['59: UTF-16', typed('application/json; charset=utf-16'), 415],
+    ['60: compressed', typed('application/json', gzipSync(JSON.stringify(TOKEN_REQUEST)), ['Content-Encoding: gzip']), 415],
+    ['58: empty', typed('application/json', ''), 400],
+    ['63: cut', typed('application/json', '{"spec":{"audiences":["api"]'), 400],
+    ['63: a byte order mark', typed('application/json', `\ufeff${JSON.stringify(TOKEN_REQUEST)}`), 400],
+    ['63: NaN', typed('application/json', '{"spec":{"audiences":["api"],"expirationSeconds":NaN}}'), 400],
+    ['63: two objects', typed('application/json', `${JSON.stringify(TOKEN_REQUEST)}${JSON.stringify(TOKEN_REQUEST)}`), 400],
+    ['63: a comma too many', typed('application/json', '{"spec":{"audiences":["api"],}}'), 400],
+    ['64: nested', typed('application/json', '['.repeat(200_000)), 400],
+    ['64: nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
+    ['67: another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
+    ['67: another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
+  ])('is as kube-apiserver takes it, in case %s', async (_case, bytes, status) => {
+    const { length } = world.tokenRequests;
+    expect(statusOf(await world.raw(bytes))).toBe(status);
+    expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
+  });
+
+  /** Pours 64 MiB behind this head, as fast as they are taken. Says how much was taken before the connection was ended. */
+  async function pour(head: Buffer, piece: Buffer) {
+    const connection = await world.open();
+    await connection.write(head);
+    let taken = 0;
+    while (taken < 64 << 20 && (await connection.write(piece))) taken += piece.length;
+    return { answer: await connection.read(() => false), taken };
+  }
+
+  const ANNOUNCED = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
+  const CHUNKED = bytesOf({ more: ['Transfer-Encoding: chunked'], body: '' });
+  const PIECE = Buffer.alloc(1 << 16, ' ');
+
+  it.each([
+    ['61: its length is told', ANNOUNCED, PIECE],
+    ['61: its length is not told', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
+  ])('is no longer than 3 MiB, and the rest is not taken, in case %s', async (_case, head, piece) => {
+    const { answer, taken } = await unsent(pour(head, piece));
+    expect(statusOf(answer)).toBe(413);
+    expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
+    expect(answer.isClosed).toBe(true);
+    // What is not taken fills no memory; some is on its way, in buffers of the system.
+    expect(taken).toBeLessThan(32 << 20);
+  });
+
+  it('that is too long is refused so that the caller hears of it, however slow the link, in case 61', async () => {
+    const link = await startSlowProxy(world.port);
+    const connection = await world.open({ port: link.port });
+    link.delay(250);
+    void connection.write(ANNOUNCED);
+    for (let bytes = 0; bytes < 10 << 20; bytes += PIECE.length) void connection.write(PIECE);
+    const answer = await unsent(connection.read(() => false));
+    expect(statusOf(answer)).toBe(413);
+    expect(failureOf(answer)).toMatchObject({ kind: 'Status', code: 413 });
+    await link.close();
+  });
+
+  it('comes within ten seconds, in case 62', async () => {
+    const connection = await world.open();
+    void connection.write(bytesOf({ more: ['Content-Length: 1000'], body: '' }));
+    // A byte a second. The server's clock is that of this process, which is late for both when it has other work.
+    let seconds = 0;
+    const timer = setInterval(() => {
+      seconds += 1;
+      void connection.write(' ');
+    }, 1_000);
+    const answer = await unsent(connection.read(() => false)).finally(() => clearInterval(timer));
+    expect(statusOf(answer)).toBe(408);
+    expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
+    expect(seconds).toBeLessThanOrEqual(10);
+  }, 60_000);
+});
+
+describe('fields that nobody knows', () => {
+  it.each([
+    ['65: a key twice', '{"spec":{"audiences":["api"],"expirationSeconds":600,"expirationSeconds":700}}', 'duplicate field'],
+    ['66: __proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
+    ['66: constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
+    ['77: attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
+  ])('are told by a warning and not passed on, or refused, in case %s', async (_case, body, what) => {
+    const lenient = await posted(body);
+    expect(statusOf(lenient)).toBe(201);
+    expect(lenient.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
+    expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+    expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
+    const strict = await unsent(posted(body, '?fieldValidation=Strict'));
+    expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(what) });
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('are not echoed, in case 78: a status', async () => {
+    const answer = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
+    expect(answerOf(answer).status.token).toMatch(/^eyJ/);
+    expect(answer.text).not.toContain('mine');
+    expect(sent()).not.toHaveProperty('status.token', 'mine');
+  });
+});
+
+describe('what is asked for', () => {
+  it.each([
+    ['68: another namespace', { ...TOKEN_REQUEST, metadata: { namespace: 'other' } }, 400],
+    ['70: a text', spec({ expirationSeconds: '600' }), 400],
+    ['70: a fraction', spec({ expirationSeconds: 600.5 }), 400],
+    ['70: beyond numbers', '{"spec":{"audiences":["api"],"expirationSeconds":1e400}}', 400],
+    [
+      '72: an hour for a Pod that would be a year',
+      spec({ expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } }),
+      422,
+    ],
+    ['73: no audiences', spec({ audiences: [] }), 422],
+    ['76: bound to a Node', spec({ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'n' } }), 400],
+    [
+      '76: bound to a webhook',
+      spec({ boundObjectRef: { kind: 'ValidatingWebhookConfiguration', apiVersion: 'admissionregistration.k8s.io/v1', name: 'n' } }),
+      400,
+    ],
+    ['76: bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
+  ])('is refused before anything is sent, in case %s', async (_case, body, status) => {
+    expect(statusOf(await unsent(posted(body)))).toBe(status);
+  });
+
+  it.each([
+    ['70: too short', '599'],
+    ['70: nothing', '0'],
+    ['70: negative', '-1'],
+    ['70: too long', '4294967297'],
+    ['70: beyond doubles', '9007199254740993'],
+  ])('is left to the target as it is, in case %s', async (_case, seconds) => {
+    await posted(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
+    expect(world.tokenRequests.at(-1)?.body).toContain(`"expirationSeconds":${seconds},`);
+  });
+
+  it.each([
+    ['68: another name', { metadata: { name: 'nope' } }, { metadata: { name: 'nope' } }],
+    ['70: null', { spec: { audiences: ['api'], expirationSeconds: null } }, { spec: { audiences: ['api'], expirationSeconds: 3600 } }],
+    [
+      '76: a name with a path',
+      spec({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } }),
+      { spec: { boundObjectRef: { name: '../x' } } },
+    ],
+  ])('reaches the target in its place, in case %s', async (_case, body, expected) => {
+    await posted({ ...TOKEN_REQUEST, ...body });
+    expect(sent()).toMatchObject(expected);
+  });
+
+  it('has an end, too: 1,001 owners', async () => {
+    const owned = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
+    expect(statusOf(await posted(owned(1_000)))).toBe(201);
+    expect(failureOf(await unsent(posted(owned(1_001))))).toMatchObject({
+      code: 422,
+      message: expect.stringContaining('metadata.ownerReferences: Too many: 1001: must have at most 1000 items'),
+    });
+  });
+
+  it('is for this very account, in case 69', async () => {
+    const answer = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
+    expect(failureOf(answer)).toMatchObject({
+      code: 409,
+      reason: 'Conflict',
+      // The target is one that does not heed the UID: the answer is in the words of one that does.
+      message: `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "deployer": the UID in the token request (another) does not match the UID of the service account (${ACCOUNT_UID})`,
+    });
+    expect(sent()).toMatchObject({ metadata: { uid: 'another' } });
+    expect(statusOf(await posted({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
+  });
+
+  it.each([
+    ['74: 10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
+    ['74: a long one', ['a'.repeat(1 << 20)]],
+    ['74: control characters', ['a\u0000b\u001f', '<&>']],
+  ])('may be for any audiences, in case %s', async (_case, audiences) => {
+    const answer = await posted(spec({ audiences }));
+    expect(statusOf(answer)).toBe(201);
+    expect(answerOf(answer).spec).toMatchObject({ audiences });
+  });
+});
+
+describe('whose token is asked for', () => {
+  it('is not that of the façade itself, in case 75', async () => {
+    const hub = allows({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
+    const other = await FacadeWorld.start({ hub, settings: { facadePort: 0, facadeAudiences: ['facade'] } });
+    expect(await other.post(spec({ audiences: ['api', 'facade'] }))).toMatchObject({ status: 403 });
+    expect(other.target.requests).toEqual([]);
+    await other.close();
+  });
+
+  it('is not that of Purser, in case 79', async () => {
+    const other = await FacadeWorld.start();
+    const path = '/orchestrator/prod-eu/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
+    expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
+    expect(other.tokenRequests).toEqual([]);
+    expect(await other.post(TOKEN_REQUEST, { path: `${path}?dryRun=All` })).toMatchObject({ status: 403 });
+    await other.close();
+  });
+
+  it('is named in a rule where its namespace is protected, in case 80', async () => {
+    const names: string[] = [];
+    const hub = allows({
+      SubjectAccessReview: ({ spec: { resourceAttributes } }) => {
+        names.push(resourceAttributes['name'] ?? '');
+        return { allowed: resourceAttributes['name'] === 'prod-eu' };
+      },
+    });
+    const other = await FacadeWorld.start({ hub });
+    const path = '/orchestrator/prod-eu/api/v1/namespaces/kube-system/serviceaccounts/deployer/token';
+    expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
+    expect(names).toEqual(['prod-eu/kube-system/deployer', 'prod-eu/kube-system']);
+    await other.close();
+  });
+});

@@ -1,0 +1,122 @@
+// A token through the façade.
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { labelsKey } from '../../support/exposition.ts';
+import { refusal, withIdentity } from '../../targets/wire-target.ts';
+import { FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+
+let world: FacadeWorld;
+afterEach(() => world.close());
+
+interface Invalid {
+  readonly details: { readonly causes: readonly object[] };
+}
+
+describe('the token endpoint', () => {
+  it('answers with a token', async () => {
+    world = await FacadeWorld.start();
+    const { status, body } = await world.post();
+    expect(status).toBe(201);
+    expect(JSON.parse(body)).toMatchObject({ kind: 'TokenRequest', status: { token: expect.stringMatching(/^ey/) } });
+  });
+
+  it('lets nobody keep a token on its way', async () => {
+    world = await FacadeWorld.start();
+    expect((await world.post()).headers['cache-control']).toBe('no-cache, no-store, private');
+    expect((await world.post({})).headers['cache-control']).toBe('no-cache, private');
+  });
+
+  it('measures how long tokens take, and counts those that are refused', async () => {
+    world = await FacadeWorld.start();
+    await world.post();
+    await world.post();
+    await world.post({});
+    const scraped = await world.scrape();
+    const durations = scraped.get('purser_token_issue_duration_seconds')?.samples;
+    expect(durations?.get(labelsKey({ __name__: 'purser_token_issue_duration_seconds_count' }))).toBe(2);
+    const issuances = scraped.get('purser_token_issuances_total')?.samples;
+    expect(issuances).toEqual(
+      new Map([
+        [labelsKey({ cluster: 'prod-eu', result: 'success', reason: 'Requested' }), 2],
+        [labelsKey({ cluster: 'prod-eu', result: 'failure', reason: 'Invalid' }), 1],
+      ]),
+    );
+  });
+
+  it('shortens what exceeds the ceiling of the installation, and says so', async () => {
+    world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 900 } });
+    const { status, headers, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 7200 } });
+    expect({ status, warning: headers['warning'] }).toEqual({
+      status: 201,
+      warning: '299 - "requested expiration of 7200 seconds shortened to 900 seconds"',
+    });
+    expect(JSON.parse(body)).toMatchObject({ spec: { expirationSeconds: 900 } });
+    expect(
+      (await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 900 } })).headers['warning'],
+    ).toBeUndefined();
+  });
+
+  it('shortens a lifetime for a Pod by one more second where Kubernetes would issue a token for a year', async () => {
+    world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 3607 } });
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'pod' };
+    const { headers } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 7200, boundObjectRef } });
+    expect(headers['warning']).toBe('299 - "requested expiration of 7200 seconds shortened to 3606 seconds"');
+    expect(world.tokenRequests).toMatchObject([{ body: expect.stringContaining('"expirationSeconds":3606') }]);
+  });
+
+  it('leaves a lifetime of more than 2^32 seconds for the target to reject', async () => {
+    world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 900 } });
+    const { headers } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 2 ** 32 + 1 } });
+    expect(headers['warning']).toBeUndefined();
+    expect(world.tokenRequests).toMatchObject([{ body: expect.stringContaining(`"expirationSeconds":${2 ** 32 + 1}`) }]);
+  });
+
+  it('refuses audiences that the installation does not allow', async () => {
+    world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
+    const { status, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api', 'other'] } });
+    expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({
+      status: 422,
+      body: { message: expect.stringContaining('spec.audiences: Unsupported value: "other": supported values: "api", "vault"') },
+    });
+    expect(world.tokenRequests).toEqual([]);
+    expect((await world.post()).status).toBe(201);
+  });
+
+  it('names each audience that is not allowed once, and of many the first few', async () => {
+    world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
+    const few = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
+    const many = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array.from({ length: 1_000 }, (_, index) => `other-${index}`) } });
+    expect([few, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
+  });
+
+  it.each([
+    ['', ['serviceaccounts']],
+    ['Secret', ['serviceaccounts', 'secrets']],
+    ['Pod', ['serviceaccounts', 'pods']],
+  ])('warns in a dry run of what Purser may not read on the cluster: bound to "%s"', async (kind, plurals) => {
+    const forbidden = refusal(403, 'User "purser" cannot get resource "things" in API group ""', { reason: 'Forbidden' });
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(403, forbidden) });
+    const bound = kind === '' ? {} : { boundObjectRef: { apiVersion: 'v1', kind, name: 'anchor', uid: 'u' } };
+    const spec = { ...TOKEN_REQUEST.spec, ...bound };
+    const { status, headers, body } = await world.post({ ...TOKEN_REQUEST, spec }, { path: `${TOKEN_PATH}?dryRun=All` });
+    expect(status).toBe(201);
+    expect(headers['warning']).toBe(
+      plurals.map((plural) => `299 - "existence not checked: Purser may not read ${plural} of the cluster"`).join(', '),
+    );
+    expect(JSON.parse(body)).toMatchObject({ status: { token: '', expirationTimestamp: null } });
+    expect(world.tokenRequests).toEqual([]);
+  });
+
+  it('warns of nothing in a dry run that could check everything, and refuses what it finds missing', async () => {
+    world = await FacadeWorld.start();
+    const path = `${TOKEN_PATH}?dryRun=All`;
+    expect((await world.post(TOKEN_REQUEST, { path })).headers['warning']).toBeUndefined();
+    const missing = refusal(404, 'serviceaccounts "deployer" not found', { reason: 'NotFound', details: { kind: 'serviceaccounts' } });
+    world.target.handle(withIdentity((_request, reply) => reply.json(404, missing)));
+    expect(await world.post(TOKEN_REQUEST, { path })).toMatchObject({
+      status: 404,
+      body: expect.stringContaining('serviceaccounts \\"deployer\\" not found'),
+    });
+    expect(world.tokenRequests).toEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  dns1123LabelProblems,
+  dns1123SubdomainProblems,
+  labelValueProblems,
+  pathSegmentPrefixProblems,
+  pathSegmentProblems,
+  qualifiedNameProblems,
+} from '../../src/kubernetes/names.ts';
+
+const LABEL =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SUBDOMAIN =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const KEY =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+describe('dns1123SubdomainProblems', () => {
+  it.each([
+    ['a', []],
+    ['a.b-c.1', []],
+    ['a'.repeat(253), []],
+    ['', [SUBDOMAIN]],
+    ['A', [SUBDOMAIN]],
+    ['a..b', [SUBDOMAIN]],
+    ['a-', [SUBDOMAIN]],
+    ['a\n', [SUBDOMAIN]],
+    ['a'.repeat(254), ['must be no more than 253 characters']],
+    [`-${'a'.repeat(253)}`, ['must be no more than 253 characters', SUBDOMAIN]],
+  ])('of %j', (name, problems) => {
+    expect(dns1123SubdomainProblems(name)).toEqual(problems);
+  });
+});
+
+describe('dns1123LabelProblems', () => {
+  it.each([
+    ['a', []],
+    ['a'.repeat(63), []],
+    ['', [LABEL]],
+    ['a.b', ['must not contain dots']],
+    ['a_b', [LABEL]],
+    ['a'.repeat(64), ['must be no more than 63 characters']],
+    [`${'a'.repeat(64)}.b`, ['must be no more than 63 characters', 'must not contain dots']],
+  ])('of %j', (name, problems) => {
+    expect(dns1123LabelProblems(name)).toEqual(problems);
+  });
+});
+
+describe('qualifiedNameProblems', () => {
+  it.each([
+    ['a', []],
+    ['My_Name.1', []],
+    ['example.com/MyName', []],
+    [`${'a'.repeat(253)}/${'b'.repeat(63)}`, []],
+    ['', ['name part must be non-empty', `name part ${KEY}`]],
+    ['/a', ['prefix part must be non-empty']],
+    ['a/', ['name part must be non-empty', `name part ${KEY}`]],
+    ['/', ['prefix part must be non-empty', 'name part must be non-empty', `name part ${KEY}`]],
+    ['A.com/b', [`prefix part ${SUBDOMAIN}`]],
+    ['a'.repeat(64), ['name part must be no more than 63 bytes']],
+    ['é'.repeat(32), ['name part must be no more than 63 bytes', `name part ${KEY}`]],
+    ['a/b/c', [`a valid label key ${KEY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]],
+  ])('of %j', (name, problems) => {
+    expect(qualifiedNameProblems(name)).toEqual(problems);
+  });
+});
+
+describe('labelValueProblems', () => {
+  it.each([
+    ['', []],
+    ['a', []],
+    ['-a', [LABEL_VALUE]],
+    ['a b', [LABEL_VALUE]],
+    ['a'.repeat(64), ['must be no more than 63 bytes']],
+    [`${'a'.repeat(64)}-`, ['must be no more than 63 bytes', LABEL_VALUE]],
+  ])('of %j', (value, problems) => {
+    expect(labelValueProblems(value)).toEqual(problems);
+  });
+});
+
+describe('pathSegmentProblems', () => {
+  it.each([
+    ['system:node', []],
+    ['', []],
+    ['.', ["may not be '.'"]],
+    ['..', ["may not be '..'"]],
+    ['a/b%c', ["may not contain '/'", "may not contain '%'"]],
+  ])('of %j', (name, problems) => {
+    expect(pathSegmentProblems(name)).toEqual(problems);
+  });
+
+  it('lets a prefix be dots, since something follows', () => {
+    expect(pathSegmentPrefixProblems('..')).toEqual([]);
+    expect(pathSegmentPrefixProblems('%')).toEqual(["may not contain '%'"]);
+  });
+});

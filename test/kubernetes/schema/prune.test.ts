@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { prune } from '../../../src/kubernetes/schema/prune.ts';
+import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
+
+const schema: Schema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        size: { type: 'integer' },
+        note: { type: 'string', nullable: true },
+        mode: { type: 'string', default: 'auto' },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { strict: { type: 'object', properties: {} } } },
+        labels: { type: 'object', additionalProperties: { type: 'object', properties: { a: { type: 'string' } } } },
+        list: { type: 'array', items: { type: 'object', properties: { k: { type: 'string' } } } },
+        template: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object', properties: {} } } },
+      },
+    },
+  },
+};
+
+function widget(spec: object, rest: object = {}) {
+  return { apiVersion: 'example.dev/v1', kind: 'Widget', metadata: { name: 'one' }, spec, ...rest };
+}
+
+describe('prune', () => {
+  it.each([
+    ['keeps known fields', { size: 1, list: [{ k: 'a' }] }, { size: 1, list: [{ k: 'a' }] }, []],
+    ['drops unknown fields', { size: 1, zzz: { deep: 1 } }, { size: 1 }, ['spec.zzz']],
+    ['names list items by index', { list: [{ k: 'a', x: 1 }, { y: 2 }] }, { list: [{ k: 'a' }, {}] }, ['spec.list[0].x', 'spec.list[1].y']],
+    ['names map values by key', { labels: { 'a.b': { a: '1', b: 2 } } }, { labels: { 'a.b': { a: '1' } } }, ['spec.labels.a.b.b']],
+    [
+      'keeps everything below a preserving schema, except where a schema is given',
+      { free: { x: { y: 1 }, strict: { z: 1 } } },
+      { free: { x: { y: 1 }, strict: {} } },
+      ['spec.free.strict.z'],
+    ],
+    [
+      'drops nulls that are neither nullable nor defaulted',
+      { size: null, note: null, mode: null, list: [null] },
+      { note: null, mode: null, list: [null] },
+      [],
+    ],
+    ['leaves scalars where an object is expected to validation', { labels: 5, list: 'x' }, { labels: 5, list: 'x' }, []],
+    ['keeps fields that share a name with Object.prototype only if known', { constructor: 1 }, {}, ['spec.constructor']],
+  ])('%s', (_, spec, expected, unknown) => {
+    const pruned = prune(widget(spec), schema);
+    expect(pruned.value).toEqual(widget(expected));
+    expect(pruned.unknown).toEqual(unknown);
+  });
+
+  it('reports metadata first, then fields by path, then metadata of embedded resources', () => {
+    const template = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', odd: 1 }, spec: { x: 1 } };
+    const object = {
+      apiVersion: 'example.dev/v1',
+      kind: 'Widget',
+      metadata: { zzz: 1, name: 'one', aaa: 1 },
+      spec: { template, b: 1 },
+      a: 1,
+    };
+    const { unknown, value } = prune(object, schema);
+    expect(unknown).toEqual(['metadata.aaa', 'metadata.zzz', 'a', 'spec.b', 'spec.template.spec.x', 'spec.template.metadata.odd']);
+    expect(value).toEqual(widget({ template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: {} } }));
+  });
+
+  it('keeps managed fields whole', () => {
+    const metadata = { name: 'one', managedFields: [{ manager: 'x', fieldsV1: { 'f:spec': { 'f:size': {} } }, odd: 1 }] };
+    const { unknown, value } = prune({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata }, schema);
+    expect(unknown).toEqual(['metadata.managedFields[0].odd']);
+    expect(value.metadata).toEqual({ name: 'one', managedFields: [{ manager: 'x', fieldsV1: { 'f:spec': { 'f:size': {} } } }] });
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { atLatest, decodeContinue, encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
+
+const token = (json: string) => Buffer.from(json).toString('base64url');
+
+describe('continue tokens', () => {
+  it('are written as kube-apiserver writes them', () => {
+    expect(encodeContinue(288, 'c10')).toBe('eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6Mjg4LCJzdGFydCI6Ii9jMTBcdTAwMDAifQ');
+  });
+
+  it('are read with or without a slash at the start', () => {
+    expect(decodeContinue(encodeContinue(288, 'lab/x'))).toEqual({ revision: 288n, start: 'lab/x\0' });
+    expect(decodeContinue(token('{"v":"meta.k8s.io/v1","rv":1,"start":"c10\\u0000"}'))).toEqual({ revision: 1n, start: 'c10\0' });
+  });
+
+  it('can be moved to the latest revision', () => {
+    expect(decodeContinue(atLatest({ revision: 5n, start: 'c10\0' }))).toEqual({ revision: -1n, start: 'c10\0' });
+  });
+
+  it.each([
+    ['abc', "invalid character 'i' looking for beginning of value"],
+    ['!!!', 'illegal base64 data at input byte 0'],
+    [token('{}'), 'server does not recognize this encoded version '],
+    [token('null'), 'server does not recognize this encoded version '],
+    [token('[]'), 'json: cannot unmarshal array into Go value of type storage.continueToken'],
+    [token('{"v":5}'), 'json: cannot unmarshal number into Go struct field continueToken.v of type string'],
+    [token('{"v"'), 'unexpected end of JSON input'],
+    [token('{"v":"meta.k8s.io/v1"}'), 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
+    [token('{"v":"meta.k8s.io/v1","rv":3}'), 'encoded start key empty (version meta.k8s.io/v1)'],
+    [token('{"v":"meta.k8s.io/v1","rv":3,"start":"../x"}'), '../x'],
+  ])('that nobody issued are refused: %s', (text, why) => {
+    expect(() => decodeContinue(text)).toThrow(`invalid continue token: continue key is not valid: ${why}`);
+  });
+});

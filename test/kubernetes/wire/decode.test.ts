@@ -1,0 +1,282 @@
+import { describe, expect, it } from '@jest/globals';
+import { secretKind } from '../../../apiserver/kinds/core/secret.ts';
+import { TOKEN_REQUEST } from '../../../src/kubernetes/reviews.ts';
+import { objectStruct } from '../../../src/kubernetes/schema/go-struct.ts';
+import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
+import { decodeObject } from '../../../src/kubernetes/wire/decode.ts';
+import type { DecodedObject, DecodeRequest } from '../../../src/kubernetes/wire/decode-request.ts';
+import { writeOptions } from '../../../src/kubernetes/wire/options.ts';
+import { warningHeaders } from '../../../src/kubernetes/wire/warning.ts';
+import { recordings } from '../../support/golden.ts';
+import { messageOf, queryOf, requestBody, warningsOf } from './recorded.ts';
+
+const tokenRequest = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', builtIn: true, schema: TOKEN_REQUEST };
+
+const wireSchema: Schema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        a: { type: 'integer' },
+        n: { type: 'number' },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        emb: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+      },
+    },
+  },
+};
+const wire = { group: 'wire.dev', version: 'v1', kind: 'Wire', builtIn: false, schema: wireSchema };
+
+function decode(body: string | Buffer, request: Partial<DecodeRequest> = {}): DecodedObject {
+  const kind = request.kind ?? tokenRequest;
+  return decodeObject({
+    body: Buffer.from(body),
+    mediaType: 'json',
+    kind,
+    defaultKind: kind.builtIn,
+    fieldValidation: 'Warn',
+    isRegistered: (group, version, name) =>
+      version === 'v1' && (name === 'TokenReview' || (group === '' && name === 'Pod') || name === 'Event'),
+    ...request,
+  });
+}
+
+function refusal(body: string | Buffer, request: Partial<DecodeRequest> = {}): string {
+  try {
+    decode(body, request);
+    return 'accepted';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('decodeObject, as recorded for token requests', () => {
+  const posts = recordings('token-requests').filter(
+    ({ request, response }) =>
+      request.path.includes('/builder/token') && request.method === 'POST' && !request.big && response.status !== 403,
+  );
+  const decodable = posts.filter(({ response }) => [201, 400].includes(response.status));
+  const mediaTypeOf = (contentType = '') => (contentType === 'application/yaml' ? 'yaml' : 'json');
+
+  it.each(decodable.map((exchange) => [exchange.name, exchange] as const))('%s', (_, exchange) => {
+    const { fieldValidation } = writeOptions(queryOf(exchange), 'CreateOptions');
+    const request = { mediaType: mediaTypeOf(exchange.request.headers?.['content-type']), fieldValidation } as const;
+    const isRefused = exchange.response.status === 400 && /cannot be handled|unrecognized/.test(messageOf(exchange));
+    if (isRefused) {
+      expect(refusal(requestBody(exchange), request)).toBe(messageOf(exchange).replace(/scheme.go:\d+/, 'scheme.go:30'));
+    } else {
+      expect(warningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
+    }
+  });
+
+  it('refuses documents that are nested too deeply, also in fields that nobody knows', () => {
+    const body = `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"deep":${'['.repeat(11_000)}${']'.repeat(11_000)}}}`;
+    expect(refusal(body)).toBe(
+      "the object provided is unrecognized (must be of type TokenRequest): couldn't get version/kind; json parse error: " +
+        'invalid character \'[\' exceeded max depth ({"apiVersion":"authentication. ...)',
+    );
+  });
+});
+
+describe('decodeObject, for built-in kinds', () => {
+  const secret = { ...secretKind, builtIn: true };
+
+  it.each([
+    [
+      'a version of too many parts',
+      '{"apiVersion":"a/b/c"}',
+      'the object provided is unrecognized (must be of type Secret): unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c"})',
+    ],
+    [
+      'a group without version',
+      '{"apiVersion":"foo/"}',
+      `Secret in version "" cannot be handled as a Secret: Object 'apiVersion' is missing in '{"apiVersion":"foo/"}'`,
+    ],
+    [
+      'another kind of the same group',
+      '{"apiVersion":"v1","kind":"Pod","foo":1}',
+      'Pod in version "v1" cannot be handled as a Secret: converting (v1.Pod) to (core.Secret): unknown conversion',
+    ],
+    [
+      'a kind in another letter case',
+      '{"Kind":5}',
+      `the object provided is unrecognized (must be of type Secret): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"Kind":5})`,
+    ],
+    [
+      'an error behind an earlier one, from a type that decodes itself',
+      '{"metadata":{"labels":{"a":5},"creationTimestamp":5}}',
+      'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string',
+    ],
+    [
+      'a time that is none',
+      '{"metadata":{"creationTimestamp":"x\\"é"}}',
+      String.raw`Secret in version "v1" cannot be handled as a Secret: parsing time "x\"\xc3\xa9" as "2006-01-02T15:04:05Z07:00": cannot parse "x\"\xc3\xa9" as "2006"`,
+    ],
+    [
+      'base64 that is none',
+      '{"data":{"a":"***"},"type":5}',
+      'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0',
+    ],
+    [
+      'a string for a map',
+      '{"data":"x"}',
+      'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal string into Go struct field Secret.data of type map[string][]uint8',
+    ],
+    [
+      'a string for an item of a list',
+      '{"metadata":{"ownerReferences":["x"]}}',
+      'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal string into Go struct field ObjectMeta.metadata.ownerReferences of type v1.OwnerReference',
+    ],
+    [
+      'a wrong type in an item of a list',
+      '{"metadata":{"ownerReferences":[{"uid":5}]}}',
+      'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field OwnerReference.metadata.ownerReferences.uid of type types.UID',
+    ],
+  ])('refuses %s', (_, body, message) => {
+    expect(refusal(body, { kind: secret })).toBe(message);
+  });
+
+  it('tells a kind of another API version by the version', () => {
+    const event = { group: '', version: 'v1', kind: 'Event', builtIn: true, schema: objectStruct('v1.Event', {}) };
+    expect(refusal('{"apiVersion":"events.k8s.io/v1","kind":"Event","foo":1}', { kind: event })).toBe(
+      'the API version in the data (events.k8s.io/v1) does not match the expected API version (v1)',
+    );
+  });
+
+  it('shows bytes that are cut in the middle of a character', () => {
+    expect(refusal('{"xéééééééééééééééééééé', { kind: secret })).toContain('({"xééééééééééééé\udfff ...)');
+  });
+
+  it('decodes a repeated field into what is there already', () => {
+    const { object, warnings } = decode('{"data":{"a":null},"data":{"b":"Yg=="}}', { kind: secret });
+    expect(object['data']).toEqual({ a: '', b: 'Yg==' });
+    expect(warnings).toEqual(['duplicate field "data"']);
+  });
+
+  it('leaves out zero values and unknown fields, and brings times into UTC', () => {
+    const body =
+      '{"metadata":{"name":"","generation":0,"creationTimestamp":"2026-11-15T01:00:00.5+01:00","labels":{}},"type":"","immutable":false,"x":1}';
+    expect(decode(body, { kind: secret }).object).toEqual({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { creationTimestamp: '2026-11-15T00:00:00Z' },
+      immutable: false,
+    });
+  });
+
+  it('splits what YAML says of repeated keys into one warning for each', () => {
+    const body = 'metadata:\n  name: a\n  name: b\ntype: c\ntype:\n  d\n';
+    expect(decode(body, { kind: secret, mediaType: 'yaml' }).warnings).toEqual([
+      'line 3: key "name" already set in map',
+      'line 6: key "type" already set in map',
+    ]);
+    expect(refusal(body, { kind: secret, mediaType: 'yaml', fieldValidation: 'Strict' })).toBe(
+      'Secret in version "v1" cannot be handled as a Secret: strict decoding error: ' +
+        'yaml: unmarshal errors:\n  line 3: key "name" already set in map\n  line 6: key "type" already set in map',
+    );
+  });
+});
+
+describe('decodeObject, for custom resources', () => {
+  const object = (rest: string) => `{"apiVersion":"wire.dev/v1","kind":"Wire","metadata":{"name":"x"}${rest}}`;
+
+  it.each([
+    [
+      'no apiVersion',
+      '{"kind":"Wire","metadata":{"name":"x"}}',
+      'the API version in the data () does not match the expected API version (wire.dev/v1)',
+    ],
+    [
+      'another version',
+      '{"apiVersion":"wire.dev/v9","kind":"Wire"}',
+      'the API version in the data (wire.dev/v9) does not match the expected API version (wire.dev/v1)',
+    ],
+    [
+      'another group',
+      '{"apiVersion":"v1","kind":"Secret"}',
+      'the API version in the data (v1) does not match the expected API version (wire.dev/v1)',
+    ],
+    [
+      'no kind',
+      '{"apiVersion":"wire.dev/v1"}',
+      `the object provided is unrecognized (must be of type Wire): Object 'Kind' is missing in '{"apiVersion":"wire.dev/v1"}' ({"apiVersion":"wire.dev/v1"})`,
+    ],
+    [
+      'a kind in another letter case',
+      '{"Kind":"Wire"}',
+      `the object provided is unrecognized (must be of type Wire): Object 'Kind' is missing in '{"Kind":"Wire"}' ({"Kind":"Wire"})`,
+    ],
+    ['null', 'null', `the object provided is unrecognized (must be of type Wire): Object 'Kind' is missing in 'null' (6e756c6c)`],
+    [
+      'metadata of a wrong type',
+      '{"apiVersion":"wire.dev/v1","kind":"Wire","metadata":"x"}',
+      'Wire in version "v1" cannot be handled as a Wire: json: cannot unmarshal string into Go value of type v1.ObjectMeta',
+    ],
+    [
+      'a label of a wrong type',
+      '{"apiVersion":"wire.dev/v1","kind":"Wire","metadata":{"labels":{"a":5}}}',
+      'Wire in version "v1" cannot be handled as a Wire: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+    ],
+    [
+      'a number out of range',
+      object(',"spec":{"n":1e400}'),
+      'Wire in version "v1" cannot be handled as a Wire: json: cannot unmarshal number 1e400 into Go value of type float64',
+    ],
+  ])('refuses %s', (_, body, message) => {
+    expect(refusal(body, { kind: wire })).toBe(message);
+  });
+
+  it('misses the kind later when fields are not validated', () => {
+    expect(refusal('{}', { kind: wire, fieldValidation: 'Ignore' })).toBe(
+      `Wire in version "v1" cannot be handled as a Wire: Object 'Kind' is missing in '{}'`,
+    );
+  });
+
+  it('tells repeated fields first, then unknown ones by path, without quoting those', () => {
+    const rest = String.raw`,"spec":{"q\"uote":1,"free":{"a":1,"a":2,"q\"uote":1,"q\"uote":1},"zz":1,"zz":2},"spec2":{"a":{"b":1,"b":2}},"metadata":{"name":"x"}`;
+    const { object: decoded, warnings } = decode(object(rest), { kind: wire });
+    expect(warnings).toEqual([
+      'duplicate field "spec.free.a"',
+      String.raw`duplicate field "spec.free.q\"uote"`,
+      'duplicate field "spec.zz"',
+      'duplicate field "spec2.a.b"',
+      'duplicate field "metadata"',
+      'unknown field "spec.q"uote"',
+      'unknown field "spec.zz"',
+      'unknown field "spec2"',
+    ]);
+    expect(decoded).toEqual({ apiVersion: 'wire.dev/v1', kind: 'Wire', metadata: { name: 'x' }, spec: { free: { a: 2, 'q"uote': 1 } } });
+  });
+
+  it('reads numbers as Go does', () => {
+    const { object: decoded } = decode(
+      object(',"spec":{"n":1e2,"free":{"x":-0,"y":-0.0,"z":9223372036854775808,"w":1.0,"v":123456789012345678}}'),
+      {
+        kind: wire,
+      },
+    );
+    expect(decoded['spec']).toEqual({ n: 100, free: { x: 0, y: 0, z: 9223372036854776000, w: 1, v: 123456789012345678n } });
+  });
+
+  it('leaves a wrong kind to validation', () => {
+    const { object: decoded } = decode('{"apiVersion":"wire.dev/v1","kind":"Gadget","metadata":{"name":"x"}}', { kind: wire });
+    expect(decoded.kind).toBe('Gadget');
+  });
+
+  const posts = recordings('resources').filter(({ name }) => /^cr-create-(unknown|dup)/.test(name));
+
+  it.each(posts.map((exchange) => [exchange.name, exchange] as const))('%s, as recorded', (_, exchange) => {
+    const { fieldValidation } = writeOptions(queryOf(exchange), 'CreateOptions');
+    const widget = { group: 'example.dev', version: 'v1alpha1', kind: 'Widget', builtIn: false, schema: recordedSchema() };
+    const request = { kind: widget, fieldValidation };
+    if (exchange.response.status === 400) expect(refusal(requestBody(exchange), request)).toBe(messageOf(exchange));
+    else expect(warningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
+  });
+});
+
+/** The schema of the CRD that the recording created. */
+function recordedSchema(): Schema {
+  const crd = recordings('resources').find(({ name }) => name === 'crd-create');
+  return JSON.parse(crd === undefined ? '' : requestBody(crd).toString()).spec.versions[0].schema.openAPIV3Schema;
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { duplicateFields, toNode, toValue } from '../../../src/kubernetes/wire/json-node.ts';
+import { parseJson } from '../../../src/kubernetes/wire/json-parse.ts';
+import { goJson } from '../../../src/std/go-text.ts';
+
+function parse(text: string | Buffer) {
+  return toValue(parseJson(Buffer.from(text)));
+}
+
+describe('parseJson', () => {
+  it.each([
+    ['', 'unexpected end of JSON input'],
+    ['{"a":', 'unexpected end of JSON input'],
+    ['"abc', 'unexpected end of JSON input'],
+    ['[1,', 'unexpected end of JSON input'],
+    ['{}xyz', "invalid character 'x' after top-level value"],
+    ['{"a":1,}', "invalid character '}' looking for beginning of object key string"],
+    ['{a:1}', "invalid character 'a' looking for beginning of object key string"],
+    ['[1,]', "invalid character ']' looking for beginning of value"],
+    ['{"a" 1}', "invalid character '1' after object key"],
+    ['{"a":1 "b"', `invalid character '"' after object key:value pair`],
+    ['[1 2]', "invalid character '2' after array element"],
+    ['tap', "invalid character 'a' in literal true (expecting 'r')"],
+    ['nul', "invalid character ' ' in literal null (expecting 'l')"],
+    ['"a\nb"', String.raw`invalid character '\n' in string literal`],
+    ['"\u0000"', String.raw`invalid character '\x00' in string literal`],
+    [String.raw`"\q"`, "invalid character 'q' in string escape code"],
+    [String.raw`"\u12g4"`, String.raw`invalid character 'g' in \u hexadecimal character escape`],
+    ['"\\', "invalid character ' ' in string escape code"],
+    ['-', "invalid character ' ' in numeric literal"],
+    ['-a', "invalid character 'a' in numeric literal"],
+    ['1.', "invalid character ' ' after decimal point in numeric literal"],
+    ['1e+', "invalid character ' ' in exponent of numeric literal"],
+    ['01', "invalid character '1' after top-level value"],
+    ["'a'", String.raw`invalid character '\'' looking for beginning of value`],
+    ['é', "invalid character 'Ã' looking for beginning of value"],
+    ['\ufeff{}', "invalid character 'ï' looking for beginning of value"],
+  ])('refuses %j as Go does', (text, message) => {
+    expect(() => parse(text)).toThrow(new Error(message));
+  });
+
+  it('allows a depth of 1,000 and no more, but any in what the server wrote', () => {
+    const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    expect(() => parse(nested(1000))).not.toThrow();
+    expect(() => parse(nested(1001))).toThrow("invalid character '[' exceeded max depth");
+    expect(() => toValue(parseJson(Buffer.from(nested(20_000)), Number.POSITIVE_INFINITY))).not.toThrow();
+  });
+
+  it.each([
+    [String.raw`"\ud83d\ude00"`, '😀'],
+    [String.raw`"\ud83d"`, '\ufffd'],
+    [String.raw`"\ude00\ud83d"`, '\ufffd\ufffd'],
+    [String.raw`"\ud83dA"`, '\ufffdA'],
+    [Buffer.from([0x22, 0xff, 0xe2, 0x82, 0x22]), '\ufffd\ufffd\ufffd'],
+  ])('replaces what is no character in %s', (text, value) => {
+    expect(parse(text)).toBe(value);
+  });
+
+  it('takes __proto__ and constructor for names like any other', () => {
+    const value = parse('{"__proto__":{"x":1},"constructor":2}') as Record<string, unknown>;
+    expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
+    expect(value['x']).toBeUndefined();
+    expect(value['toString']).toBeUndefined();
+  });
+
+  it('agrees with JSON.parse on any document', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (document, indent) => {
+        const text = JSON.stringify(document, null, indent);
+        expect(goJson(parse(text))).toBe(goJson(normalized(JSON.parse(text))));
+      }),
+    );
+  });
+
+  it('accepts and refuses the same changed documents as JSON.parse', () => {
+    const change = fc.record({
+      at: fc.nat(200),
+      remove: fc.nat(2),
+      insert: fc.constantFrom('', '{', '}', '[', ']', '"', ',', ':', '\\', '1', '-', 'e', '.', ' ', 't', '\n'),
+    });
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), fc.array(change, { maxLength: 3 }), (document, changes) => {
+        const text = changes.reduce(
+          (result, { at, remove, insert }) => `${result.slice(0, at)}${insert}${result.slice(at + remove)}`,
+          JSON.stringify(document),
+        );
+        expect(isAccepted(() => parseJson(Buffer.from(text)))).toBe(isAccepted(() => JSON.parse(text)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('toValue', () => {
+  it.each([
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740993', 9007199254740993n],
+    ['-9223372036854775808', -9223372036854775808n],
+    ['9223372036854775808', 9223372036854775808],
+    ['1.0', 1],
+    ['-0', 0],
+    ['1e3', 1000],
+  ])('reads %s as Go does', (text, value) => {
+    expect(parse(text)).toBe(value);
+  });
+
+  it('lets the last of repeated keys win', () => {
+    expect(parse('{"a":{"x":1},"b":2,"a":{"y":3}}')).toEqual({ a: { y: 3 }, b: 2 });
+  });
+
+  it('is what toNode makes a document of again', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (document) => {
+        const value = parse(JSON.stringify(document));
+        expect(goJson(toValue(toNode(value)))).toBe(goJson(value));
+      }),
+    );
+  });
+});
+
+describe('duplicateFields', () => {
+  it('names repeated fields where they stand a second time, in the order of the document', () => {
+    const text = '{"a":[{"b":1,"b":{"c":1,"c":2}}],"d":1,"d":{"e":1,"e":1,"e":1}}';
+    expect(duplicateFields(parseJson(Buffer.from(text)))).toEqual(['a[0].b', 'a[0].b.c', 'd', 'd.e']);
+  });
+
+  it('copes with long lists', () => {
+    const text = `[${Array.from({ length: 300_000 }, () => '{}').join(',')}]`;
+    expect(duplicateFields(parseJson(Buffer.from(text)))).toEqual([]);
+  });
+});
+
+/** The sign of zero is lost. */
+function normalized(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, each) => (each === 0 ? 0 : each));
+}
+
+function isAccepted(parseIt: () => unknown): boolean {
+  try {
+    parseIt();
+    return true;
+  } catch {
+    return false;
+  }
+}

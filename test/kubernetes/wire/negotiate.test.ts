@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import type { StatusError } from '../../../src/kubernetes/status.ts';
+import { bodyMediaType, patchType } from '../../../src/kubernetes/wire/content-type.ts';
+import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
+import { isPretty, negotiate, negotiateError, negotiateWatch } from '../../../src/kubernetes/wire/negotiate.ts';
+import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
+import { recordings } from '../../support/golden.ts';
+import { queryOf } from './recorded.ts';
+
+const builtIn = { builtIn: true, tables: true };
+const custom = { builtIn: false, tables: true };
+
+function asking(accept: string | undefined, rest: { readonly pretty?: string; readonly userAgent?: string } = {}) {
+  return { accept, userAgent: rest.userAgent, pretty: rest.pretty };
+}
+
+function refusal(run: () => unknown): StatusError {
+  try {
+    run();
+  } catch (error) {
+    return error as StatusError;
+  }
+  throw new Error('accepted');
+}
+
+describe('negotiate', () => {
+  it.each([
+    [undefined, 'json', undefined],
+    ['', 'json', undefined],
+    ['*/*', 'json', undefined],
+    ['application/yaml', 'yaml', undefined],
+    ['text/html,*/*;q=0.1', 'json', undefined],
+    ['application/json;q=0.4,application/yaml;q=0.5', 'yaml', undefined],
+    ['application/json;as=Table;v=v1;g=meta.k8s.io', 'json', 'Table'],
+    ['application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json', 'json', 'Table'],
+    ['application/json;as=Table;v=v9;g=meta.k8s.io,application/json', 'json', undefined],
+    ['application/yaml;as=PartialObjectMetadata;v=v1;g=meta.k8s.io', 'yaml', 'PartialObjectMetadata'],
+    ['application/vnd.kubernetes.protobuf,application/json', 'json', undefined],
+    ['application/json;stream=watch', 'json', undefined],
+    ['application/json;sv=v1', 'json', undefined],
+    ['application/json;q=0', 'json', undefined],
+  ])('answers Accept %j with %s', (accept, mediaType, as) => {
+    expect(negotiate(asking(accept), builtIn)).toMatchObject({ mediaType, contentType: `application/${mediaType}` });
+    expect(negotiate(asking(accept), custom).as?.kind).toBe(as);
+  });
+
+  it.each(['application/*', '*', 'text/plain', 'APPLICATION/JSON', ',', ';;;', '*/json'])(
+    'lets the router of built-in APIs refuse %j',
+    (accept) => {
+      const error = refusal(() => negotiate(asking(accept), builtIn));
+      expect(error.message).toBe(
+        '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+      );
+      expect(error.status.details).toEqual({});
+    },
+  );
+
+  it.each(['application/*', '*'])('takes %j for custom resources', (accept) => {
+    expect(negotiate(asking(accept), custom).mediaType).toBe('json');
+  });
+
+  it.each([
+    'text/plain',
+    'application/json;as=Foo;v=v1;g=meta.k8s.io',
+    'application/json;v=v1',
+    'application/json;sv=v2',
+    'application/json;stream=foo',
+  ])('refuses %j for custom resources', (accept) => {
+    const { status } = refusal(() => negotiate(asking(accept), custom));
+    expect(status.message).toBe(
+      'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    );
+    expect(status.details).toBeUndefined();
+  });
+
+  it.each(['application/vnd.kubernetes.protobuf', 'text/plain,application/vnd.kubernetes.protobuf'])(
+    'tells those who ask for %j what they can have instead',
+    (accept) => {
+      const message = 'only the following media types are accepted: application/json, application/yaml';
+      expect(refusal(() => negotiate(asking(accept), builtIn)).message).toBe(message);
+    },
+  );
+
+  it('writes the recorded refusal', () => {
+    const exchange = recordings('token-requests').find(({ name }) => name === 'accept-text');
+    const preferences = asking(exchange?.request.headers?.['accept']);
+    const { status } = refusal(() => negotiate(preferences, builtIn));
+    expect(formatBody(orderedJson(status), negotiateError(preferences))).toBe(exchange?.response.body);
+  });
+
+  it('lists what a collection can be watched in', () => {
+    expect(refusal(() => negotiate(asking('text/plain'), { ...builtIn, watchable: true })).message).toMatch(
+      /protobuf, application\/json;stream=watch, application\/vnd.kubernetes.protobuf;stream=watch$/,
+    );
+  });
+});
+
+describe('negotiateWatch', () => {
+  it('streams JSON, never indented', () => {
+    expect(negotiateWatch(asking('application/json', { pretty: '1' }), custom)).toMatchObject({ mediaType: 'json', pretty: false });
+  });
+
+  it('cannot stream YAML', () => {
+    expect(refusal(() => negotiateWatch(asking('application/yaml'), custom)).message).toBe(
+      'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
+    );
+  });
+});
+
+describe('negotiateError', () => {
+  it.each([
+    [undefined, 'json', false],
+    ['application/yaml', 'yaml', false],
+    ['application/json;as=Table;v=v1;g=meta.k8s.io', 'json', true],
+    ['application/json;as=Table;v=v1;g=meta.k8s.io,application/json', 'json', false],
+    ['application/json;sv=v1', 'json', true],
+    ['text/plain', 'json', true],
+  ])('answers Accept %j with %s', (accept, mediaType, pretty) => {
+    expect(negotiateError(asking(accept))).toMatchObject({ mediaType, pretty });
+  });
+});
+
+describe('isPretty', () => {
+  const posts = recordings('token-requests').filter(({ name }) => name.startsWith('pretty-'));
+
+  it.each(posts.map((exchange) => [exchange.name, exchange] as const))('%s, as recorded', (_, exchange) => {
+    const userAgent = exchange.request.headers?.['user-agent'];
+    const pretty = queryOf(exchange).get('pretty') ?? undefined;
+    expect(isPretty({ accept: undefined, userAgent, pretty })).toBe(exchange.response.body?.startsWith('{\n'));
+  });
+
+  it('can be asked for in Accept', () => {
+    expect(negotiate(asking('application/json; pretty=1'), builtIn).pretty).toBe(true);
+    expect(negotiate(asking('application/json;pretty=0'), builtIn).pretty).toBe(false);
+  });
+});
+
+describe('bodyMediaType', () => {
+  it.each([
+    [undefined, 'json'],
+    ['', 'json'],
+    ['Application/JSON', 'json'],
+    ['application/json;charset=utf-8', 'json'],
+    ['application/json;a="x y"', 'json'],
+    ['application/json;', 'json'],
+    ['application/yaml', 'yaml'],
+  ])('takes %j for %s', (contentType, mediaType) => {
+    expect(bodyMediaType(contentType)).toBe(mediaType);
+  });
+
+  it.each(['text/plain', ';;;', 'application/json; charset', 'application/'])('refuses %j', (contentType) => {
+    const { status } = refusal(() => bodyMediaType(contentType));
+    expect(status).toMatchObject({
+      code: 415,
+      message:
+        'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    });
+  });
+});
+
+describe('patchType', () => {
+  it.each(['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'])(
+    'takes %s for every kind',
+    (type) => {
+      expect(patchType(type, true)).toBe(type);
+      expect(patchType(`${type}; charset=utf-8`, false)).toBe(type);
+    },
+  );
+
+  it('knows strategic merge for built-in kinds only', () => {
+    expect(patchType('application/strategic-merge-patch+json', true)).toBe('application/strategic-merge-patch+json');
+    expect(refusal(() => patchType('application/strategic-merge-patch+json', false)).message).toBe(
+      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
+    );
+  });
+
+  it.each([undefined, '', 'application/json', 'APPLICATION/merge-patch+json'])('lets the router of built-in APIs refuse %j', (type) => {
+    const { status } = refusal(() => patchType(type, true));
+    expect(status).toMatchObject({ code: 415, message: '415: Unsupported Media Type', details: {} });
+  });
+});

@@ -1,0 +1,221 @@
+import { describe, expect, it } from '@jest/globals';
+import { deleteOptions } from '../../../apiserver/endpoints/delete-options.ts';
+import type { StatusError } from '../../../src/kubernetes/status.ts';
+import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
+import { listOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';
+import { fieldManagerName, patchOptions, requestTimeoutMs, writeOptions } from '../../../src/kubernetes/wire/options.ts';
+import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
+import { recordings } from '../../support/golden.ts';
+import { queryOf } from './recorded.ts';
+
+const query = (text: string) => new URLSearchParams(text);
+const noBody = Buffer.alloc(0);
+
+function refusal(run: () => unknown): StatusError {
+  try {
+    run();
+  } catch (error) {
+    return error as StatusError;
+  }
+  throw new Error('accepted');
+}
+
+function bodyOf({ status }: StatusError): string {
+  return formatBody(orderedJson(status), { mediaType: 'json', pretty: false });
+}
+
+describe('writeOptions', () => {
+  const refused = recordings('token-requests').filter(({ response: { body = '' } }) => body.includes('CreateOptions.meta.k8s.io'));
+
+  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('refuses %s as recorded', (_, exchange) => {
+    expect(bodyOf(refusal(() => writeOptions(queryOf(exchange), 'CreateOptions')))).toBe(exchange.response.body);
+  });
+
+  it('warns of unknown fields unless told otherwise', () => {
+    expect(writeOptions(query(''), 'CreateOptions')).toEqual({ dryRun: false, fieldManager: '', fieldValidation: 'Warn' });
+    expect(writeOptions(query('fieldValidation=&dryRun=All&dryRun=All&fieldManager=me'), 'UpdateOptions')).toEqual({
+      dryRun: true,
+      fieldManager: 'me',
+      fieldValidation: 'Warn',
+    });
+  });
+
+  it('takes the first of repeated values', () => {
+    expect(writeOptions(query('fieldValidation=Strict&fieldValidation=Nonsense'), 'CreateOptions').fieldValidation).toBe('Strict');
+  });
+
+  it('tells every character of a manager that cannot be printed, by its byte', () => {
+    expect(refusal(() => writeOptions(query('fieldManager=%C3%A9%0A%C2%A0'), 'UpdateOptions')).message).toBe(
+      String.raw`UpdateOptions.meta.k8s.io "" is invalid: [fieldManager: Invalid value: "é\n\u00a0": invalid character U+000A (at position 2), ` +
+        String.raw`fieldManager: Invalid value: "é\n\u00a0": invalid character U+00A0 (at position 3)]`,
+    );
+  });
+
+  it('says of a manager that is too long only that, whatever its characters are', () => {
+    expect(refusal(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+    );
+  });
+});
+
+describe('patchOptions', () => {
+  it('wants a manager for apply, and force for nothing else', () => {
+    expect(refusal(() => patchOptions(query(''), true)).message).toBe(
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+    );
+    expect(refusal(() => patchOptions(query('force='), false)).message).toBe(
+      'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+    );
+    expect(patchOptions(query('fieldManager=me&force'), true).force).toBe(true);
+    expect(patchOptions(query('fieldManager=me&force=False'), true).force).toBe(false);
+  });
+});
+
+describe('deleteOptions', () => {
+  it('come from the query if there is no body', () => {
+    const text = 'gracePeriodSeconds=5&propagationPolicy=Foreground&uid=u&resourceVersion=7&dryRun=All';
+    expect(deleteOptions(query(text), noBody, undefined)).toEqual({
+      dryRun: true,
+      gracePeriodSeconds: 5,
+      propagationPolicy: 'Foreground',
+      preconditions: { uid: 'u', resourceVersion: '7' },
+    });
+    expect(deleteOptions(query('orphanDependents='), noBody, undefined)).toEqual({ dryRun: false, orphanDependents: true });
+  });
+
+  it.each(['{}', 'null', '{"kind":"DeleteOptions","apiVersion":"apps/v1"}', '{"zzz":1,"zzz":2}'])(
+    'come from a body such as %s alone',
+    (body) => {
+      expect(deleteOptions(query('dryRun=Nonsense'), Buffer.from(body), undefined)).toEqual({ dryRun: false });
+    },
+  );
+
+  it('may be YAML', () => {
+    expect(deleteOptions(query(''), Buffer.from('preconditions: {uid: u}'), 'application/yaml')).toEqual({
+      dryRun: false,
+      preconditions: { uid: 'u' },
+    });
+  });
+
+  it.each([
+    ['{"apiVersion":"v1","kind":"Foo"}', 'no kind "Foo" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"'],
+    ['{"gracePeriodSeconds":"x"}', 'json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64'],
+    ['{"preconditions":{"uid":5}}', 'json: cannot unmarshal number into Go struct field Preconditions.preconditions.uid of type types.UID'],
+    ['{', "couldn't get version/kind; json parse error: unexpected end of JSON input"],
+    ['{"apiVersion":"a/b/c"}', 'unexpected GroupVersion string: a/b/c'],
+    ['{"apiVersion":"x/"}', `Object 'apiVersion' is missing in '{"apiVersion":"x/"}'`],
+    [
+      '{"propagationPolicy":"x","orphanDependents":true,"dryRun":["x"]}',
+      'DeleteOptions.meta.k8s.io "" is invalid: [propagationPolicy: Invalid value: "x": orphanDependents and deletionPropagation cannot be both set, ' +
+        'propagationPolicy: Unsupported value: "x": supported values: "Foreground", "Background", "Orphan", "nil", dryRun: Unsupported value: ["x"]: supported values: "All"]',
+    ],
+  ])('are refused as %s', (body, message) => {
+    expect(refusal(() => deleteOptions(query(''), Buffer.from(body), undefined)).message).toBe(message);
+  });
+
+  it.each([
+    ['gracePeriodSeconds=x', 'strconv.ParseInt: parsing "x": invalid syntax'],
+    ['gracePeriodSeconds=99999999999999999999', 'strconv.ParseInt: parsing "99999999999999999999": value out of range'],
+    [
+      'propagationPolicy=',
+      'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "": supported values: "Foreground", "Background", "Orphan", "nil"',
+    ],
+    ['dryRun=All&dryRun=', 'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["All",""]: supported values: "All"'],
+  ])('are refused as %s', (text, message) => {
+    expect(refusal(() => deleteOptions(query(text), noBody, undefined)).message).toBe(message);
+  });
+});
+
+describe('listOptions', () => {
+  it.each([
+    ['watch=zzz', true],
+    ['watch=', true],
+    ['watch=0', false],
+    ['watch=FALSE', false],
+    ['watch=0&watch=1', false],
+    ['', false],
+  ])('take %j for a watch: %s', (text, watch) => {
+    expect(listOptions(query(text)).watch).toBe(watch);
+  });
+
+  const refused = recordings('cluster-lists').filter(({ response: { body = '' } }) => /ListOptions|strconv.ParseInt/.test(body));
+
+  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('refuses %s as recorded', (_, exchange) => {
+    const run = () => {
+      const options = listOptions(queryOf(exchange));
+      return validateListOptions(options, options);
+    };
+    expect(bodyOf(refusal(run))).toBe(exchange.response.body);
+  });
+
+  const accepted = recordings('cluster-lists').filter(({ response: { status } }) => status === 200);
+
+  it.each(accepted.map((exchange) => [exchange.name, exchange] as const))('accepts %s as recorded', (_, exchange) => {
+    const options = listOptions(queryOf(exchange));
+    expect(() => validateListOptions(options, options)).not.toThrow();
+  });
+});
+
+describe('validateListOptions', () => {
+  it('asks for the initial events of a watch that does not say where to start', () => {
+    const started = (text: string) => validateListOptions(listOptions(query(text)), { watch: true });
+    expect(started('')).toMatchObject({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' });
+    expect(started('resourceVersion=0')).toMatchObject({ sendInitialEvents: true });
+    expect(started('resourceVersion=5').sendInitialEvents).toBeUndefined();
+  });
+
+  it.each([
+    [
+      'resourceVersion=5&resourceVersionMatch=Exact&continue=x',
+      false,
+      'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided',
+    ],
+    ['sendInitialEvents=true', false, 'sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list'],
+    [
+      'resourceVersionMatch=Exact',
+      true,
+      '[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]',
+    ],
+  ])('refuses %s', (text, watch, message) => {
+    expect(refusal(() => validateListOptions(listOptions(query(text)), { watch })).message).toBe(
+      `ListOptions.meta.k8s.io "" is invalid: ${message}`,
+    );
+  });
+});
+
+describe('requestTimeoutMs', () => {
+  it.each([
+    ['', 60_000],
+    ['timeout=', 60_000],
+    ['timeout=5s', 5000],
+    ['timeout=0', 60_000],
+    ['timeout=-5s', 60_000],
+    ['timeout=2m', 60_000],
+  ])('reads %j as %d', (text, timeoutMs) => {
+    expect(requestTimeoutMs(query(text))).toBe(timeoutMs);
+  });
+
+  it.each([
+    ['abc', 'time: invalid duration "abc"'],
+    ['5', 'time: missing unit in duration "5"'],
+    ['5x', 'time: unknown unit "x" in duration "5x"'],
+  ])('refuses %j', (text, message) => {
+    const error = refusal(() => requestTimeoutMs(query(`timeout=${text}`)));
+    expect(error.message).toBe(`invalid timeout specified in the request URL - ${message}`);
+    expect(error.code).toBe(400);
+  });
+});
+
+describe('fieldManagerName', () => {
+  it.each([
+    ['me', 'kubectl/v1', 'me'],
+    ['', 'kubectl/v1.36.4 (linux/amd64)', 'kubectl'],
+    ['', 'a\tb c', 'ab c'],
+    ['', 'é'.repeat(100), 'é'.repeat(64)],
+    ['', '', 'unknown'],
+    ['', undefined, 'unknown'],
+    ['', '/x', 'unknown'],
+  ])('takes %j and User-Agent %j for %j', (fieldManager, userAgent, name) => {
+    expect(fieldManagerName(fieldManager, userAgent)).toBe(name);
+  });
+});

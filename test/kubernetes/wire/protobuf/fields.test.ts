@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
+import { numberedFields } from '../../../../src/kubernetes/wire/protobuf/fields.ts';
+import { PROTOBUF_KINDS, SAMPLES } from './samples.ts';
+
+/** Every struct of a schema, with those inside it. */
+function structsOf(schema: Schema, found: Schema[] = []): readonly Schema[] {
+  const { items, additionalProperties, properties, go } = schema;
+  if (properties !== undefined) {
+    // A recursive struct is one and the same, whether behind a pointer or not.
+    if (found.some((each) => each.properties === properties && each.go?.struct === go?.struct)) return found;
+    found.push(schema);
+  }
+  const inner = [items, additionalProperties, go?.message, go?.embedded, ...Object.values(properties ?? {})];
+  for (const each of inner) if (typeof each === 'object') structsOf(each, found);
+  return found;
+}
+
+/** `name:1 volume:2.1`, sorted. */
+function numbersOf(schema: Schema, prefix = ''): string[] {
+  return [...numberedFields(schema)]
+    .filter(([number]) => number > 0)
+    .flatMap(([number, field]) =>
+      field.name === undefined ? numbersOf(field.schema, `${prefix}${number}.`) : [`${field.name}:${prefix}${number}`],
+    );
+}
+
+function sorted(numbers: readonly string[]): string {
+  return [...numbers].sort().join(' ');
+}
+
+const structs = PROTOBUF_KINDS.flatMap(({ group, schema }) =>
+  structsOf(schema).map((struct) => ({
+    owner: group === '' ? 'core' : (group.split('.')[0] ?? ''),
+    name: struct.go?.struct ?? '',
+    struct,
+  })),
+);
+
+describe('the protobuf numbers of a struct', () => {
+  it.each(structs.map(({ owner, name, struct }) => [`${owner}.${name}`, owner, name, struct] as const))(
+    'are those of Kubernetes for %s',
+    (_, owner, name, struct) => {
+      const expected = [owner, 'meta', 'core'].map((each) => SAMPLES.numbers[each]?.[name]).find((each) => each !== undefined);
+      expect(sorted(numbersOf(struct))).toBe(sorted((expected ?? 'unknown').split(' ').filter((each) => each !== '')));
+    },
+  );
+
+  it('are checked for every struct that has been extracted', () => {
+    const checked = new Set(structs.map(({ name }) => name));
+    expect(Object.values(SAMPLES.numbers).flatMap((each) => Object.keys(each).filter((name) => !checked.has(name)))).toEqual([]);
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanedMessage } from '../../src/std/clean-message.ts';
+import { jwt } from '../support/builders.ts';
+
+describe('cleanedMessage', () => {
+  it.each([
+    ['escape sequences of terminals', 'a\u001b[31mred\u001b[0m', 'a[31mred[0m'],
+    ['NUL', 'a\0b', 'ab'],
+    ['line breaks', 'one\r\ntwo\n\n three\u2028four', 'one two threefour'],
+    ['text that turns around', 'user\u202Egpj.exe', 'usergpj.exe'],
+    ['invisible characters', 'a\u200bb\ufeffc', 'abc'],
+    ['half characters', 'a\ud800b', 'ab'],
+    ['a JWT', `token ${jwt({ sub: 'somebody-important-who-is-long' })} refused`, /^token \S*\[redacted\]\S* refused$/],
+    [
+      'a JWT cut by invisible characters',
+      jwt({ sub: 'somebody-important-who-is-long' }).replace(/(.{9})/g, '$1\u200b'),
+      /^\S{0,24}\[redacted\]\S{0,24}$/,
+    ],
+    ['any long run in two cases', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
+  ])('C-13: has no %s', (_, text, expected) => {
+    expect(cleanedMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
+  });
+
+  it('keeps names, UIDs and quotes', () => {
+    const text = 'serviceaccounts "a-name-of-more-than-thirty-two-characters" (ab92bebf-09c1-471d-81fe-84e584411bac) not found';
+    expect(cleanedMessage(text)).toBe(text);
+  });
+
+  it('C-13: is at most 256 characters long, and soon done with a long text', () => {
+    const text = cleanedMessage('x y '.repeat(2_500_000));
+    expect(text).toHaveLength(256);
+    expect(text.endsWith('…')).toBe(true);
+    expect(cleanedMessage('😀'.repeat(500)).isWellFormed()).toBe(true);
+  });
+});

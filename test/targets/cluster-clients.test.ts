@@ -1,0 +1,517 @@
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Secret } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import {
+  type Certificate,
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+  LOOPBACK_NAMES,
+} from '../../src/std/x509/certificates.ts';
+import type { TargetSettings } from '../../src/targets/create-target.ts';
+import { eventually } from '../kube/eventually.ts';
+import { startWireServer, type WireServer } from '../support/wire-server.ts';
+import { connectionsOf, IssuerWorld, tokenRequests } from './issuer-world.ts';
+import { aCredential, base64, CREDENTIAL, type Registration, registered } from './registration.ts';
+import { authority, grant, grants, REQUEST, refusal, withIdentity } from './wire-target.ts';
+
+const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
+
+/** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
+function managed(marks: Secret['metadata']): Secret {
+  const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
+  return { ...secret, metadata: { ...secret.metadata, ...marks } };
+}
+
+const YEAR = 365 * 24 * 3_600_000;
+
+let world: IssuerWorld;
+
+function start(more: Partial<TargetSettings> = {}): void {
+  world = new IssuerWorld(more);
+}
+
+beforeEach(() => start());
+
+afterEach(() => world.close());
+
+/** Clusters at these servers, as one registration says. */
+function at(servers: readonly { readonly url: string }[], more: Registration = {}) {
+  return registered({ servers: servers.map(({ url }) => url), ca: authority.certificate, ...more });
+}
+
+async function serveWith({ certificate: cert, key }: Certificate, ca?: string): Promise<WireServer> {
+  return await startWireServer(withIdentity(grants()), { tls: { cert, key, ...(ca && { ca }) } });
+}
+
+/** An address at which nobody listens. */
+async function deadEnd(): Promise<{ readonly url: string }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return { url: `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` };
+}
+
+const bearers = (server: WireServer) => new Set(server.requests.map(({ headers }) => headers.authorization));
+
+describe('what is registered', () => {
+  const dead = { url: 'https://127.0.0.1:1' };
+
+  it.each<[string, Registration, Partial<TargetSettings>, string]>([
+    ['no credential', { controller: null }, {}, 'CredentialMissing'],
+    ['F16: a credential that is gone', { credential: null }, {}, 'CredentialMissing'],
+    ['C-7: a credential of another namespace', {}, { credentialNamespaces: ['elsewhere'] }, 'CredentialMissing'],
+    [
+      'C-7: the Secret of another Cluster',
+      { controller: { kind: 'Secret', namespace: 'purser-system', name: 'other' } },
+      {},
+      'CredentialMissing',
+    ],
+    ['C-8: a kubeconfig', { credential: aCredential({ kubeconfig: '{}', server: dead.url }) }, {}, 'CredentialMissing'],
+    [
+      'a service account, on a cluster that is not the hub',
+      { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
+      {},
+      'CredentialMissing',
+    ],
+    ['C-1: http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
+    ['C-3: a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
+    ['C-2: this machine', {}, { allowLoopback: false }, 'AddressRefused'],
+    ['C-2: metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
+    ['C-2: the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
+    ['C-2: the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
+    ['C-2: the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
+    ['C-5: a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
+    ['C-5: junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
+    [
+      'C-10: an address that the credential does not name',
+      { credential: aCredential({ token: 'abc', server: 'other:1' }) },
+      {},
+      'EndpointNotPinned',
+    ],
+    ['C-10: a credential that names no address', { credential: aCredential({ token: 'abc' }) }, {}, 'EndpointNotPinned'],
+    ['a credential that names no CA', { credential: aCredential({ token: 'abc', server: dead.url, 'ca.crt': '' }) }, {}, 'CANotPinned'],
+    [
+      'a caBundle where the credential is for public roots',
+      { credential: aCredential({ token: 'abc', server: dead.url, 'ca.crt': 'system' }) },
+      {},
+      'CANotPinned',
+    ],
+    [
+      'no caBundle where the credential names a CA',
+      { ca: undefined, credential: aCredential({ token: 'abc', server: dead.url }) },
+      {},
+      'CANotPinned',
+    ],
+    [
+      'a credential that names no Cluster',
+      { credential: aCredential({ token: 'abc', server: dead.url, cluster: '' }) },
+      {},
+      'CredentialNotForCluster',
+    ],
+    [
+      'the credential of another Cluster',
+      { name: 'dev', credential: aCredential({ token: 'abc', server: dead.url }) },
+      {},
+      'CredentialNotForCluster',
+    ],
+    [
+      'a Secret with the label of Purser',
+      { credential: managed({ labels: { 'tokens.purser.dev/managed-by': 'other' } }) },
+      {},
+      'CredentialMissing',
+    ],
+    ['a Secret that a ManagedToken owns', { credential: managed({ ownerReferences: [OWNER] }) }, {}, 'CredentialMissing'],
+  ])('is refused: %s', async (_, more, changed, ...[reason]) => {
+    await world.close();
+    start(changed);
+    expect(await world.failure(at([dead], more))).toMatchObject({ reason });
+  });
+
+  it.each<[string, Registration, string]>([
+    [
+      'a credential of another namespace',
+      { controller: { kind: 'Secret', namespace: 'team-a', name: 'credential' } },
+      'credentials are read from purser-system, not from team-a. Move the Secret, or add its namespace to --credential-namespaces',
+    ],
+    [
+      'a service account, on a cluster that is not the hub',
+      { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
+      'kind ServiceAccount is for the cluster that Purser runs in, and --hub-cluster does not name this one. Set it to prod-eu, or use kind Secret',
+    ],
+  ])('says what to do about %s', async (_, more, remedy) => {
+    const { message } = await world.failure(at([dead], more));
+    expect(message).toBe(`Purser's credential for the cluster is not there or not usable: ${remedy}`);
+  });
+
+  it('C-2: is refused at the dial: a name that leads to this machine', async () => {
+    await world.close();
+    start({ allowLoopback: false });
+    const server = await world.serve(grants());
+    const url = server.url.replace('127.0.0.1', 'localhost');
+    expect(await world.failure(at([{ url }]))).toMatchObject({ reason: 'AddressRefused' });
+    expect(connectionsOf(server).size).toBe(0);
+  });
+
+  it('C-10: is used only if the credential names every address, and nothing is sent otherwise', async () => {
+    const [pinned, other] = [await world.serve(grants()), await world.serve(grants())];
+    const credential = aCredential({ token: 'abc', server: pinned.url });
+    for (const servers of [
+      [other, pinned],
+      [pinned, other],
+    ]) {
+      expect(await world.failure(at(servers, { credential }))).toMatchObject({ reason: 'EndpointNotPinned' });
+    }
+    expect([...pinned.requests, ...other.requests]).toEqual([]);
+    await world.issue(at([pinned], { generation: 2, credential }));
+    expect(bearers(pinned)).toEqual(new Set(['Bearer abc']));
+  });
+
+  it('is used only if the credential names every CA, and nothing is sent otherwise', async () => {
+    const server = await world.serve(grants());
+    const both = authority.certificate + createAuthority(Date.now()).certificate;
+    const credential = aCredential({ token: 'abc', server: server.url });
+    expect(await world.failure(at([server], { ca: both, credential }))).toMatchObject({ reason: 'CANotPinned' });
+    expect(server.requests).toEqual([]);
+    const wider = aCredential({ token: 'abc', server: server.url, 'ca.crt': both }, '2');
+    await expect(world.issue(at([server], { credential: wider }))).resolves.toBeDefined();
+  });
+
+  it('issues tokens only for namespaces that the credential names, and sends nothing otherwise', async () => {
+    const server = await world.serve(grants());
+    const cluster = at([server], { credential: aCredential({ token: 'abc', server: server.url, namespaces: 'deploy, team-a' }) });
+    expect(await world.failure(cluster, { ...REQUEST, namespace: 'team-b' })).toMatchObject({ reason: 'NamespaceNotAllowed' });
+    const anchor = { namespace: 'team-b', name: 'purser-1', account: 'deployer' };
+    await expect(world.issuer.ensureAnchor(cluster, anchor, AbortSignal.any([]))).rejects.toMatchObject({ reason: 'NamespaceNotAllowed' });
+    expect(server.requests).toEqual([]);
+    await expect(world.issue(cluster)).resolves.toBeDefined();
+  });
+
+  it('is a client certificate, too', async () => {
+    const server = await serveWith(issueServerCertificate(authority, LOOPBACK_NAMES, Date.now()), authority.certificate);
+    const { certificate, key } = issueClientCertificate(authority, { name: 'purser', groups: [] }, Date.now());
+    const credential = aCredential({ 'tls.crt': certificate, 'tls.key': key, server: server.url });
+    await world.issue(at([server], { credential }));
+    expect(server.requests.map(({ clientName, headers }) => [clientName, headers.authorization])).toEqual([
+      ['purser', undefined],
+      ['purser', undefined],
+    ]);
+    await server.close();
+  });
+});
+
+describe('the certificate of a target', () => {
+  const years = (count: number) => Date.now() - count * YEAR;
+  const expired = createAuthority(years(11));
+
+  it.each<[string, () => Certificate, Registration]>([
+    ['for another name', () => issueServerCertificate(authority, ['other.example.com'], Date.now()), {}],
+    ['that has expired', () => issueServerCertificate(authority, LOOPBACK_NAMES, years(2)), {}],
+    ['from another CA', () => issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()), {}],
+    ['signed by nobody but itself', () => createAuthority(Date.now()), {}],
+    ['from a CA that has expired (C-5)', () => issueServerCertificate(expired, LOOPBACK_NAMES, years(11)), { ca: expired.certificate }],
+  ])('C-6: is refused, and no credential is shown: a certificate %s', async (_, certificate, more) => {
+    const server = await serveWith(certificate());
+    expect(await world.failure(at([server], more))).toMatchObject({ reason: 'TLSVerifyFailed' });
+    expect(server.requests).toEqual([]);
+    await server.close();
+  });
+
+  it('is refused where there is none: plain HTTP', async () => {
+    const server = await startWireServer(grants());
+    expect(await world.failure(at([{ url: server.url.replace('http:', 'https:') }]))).toMatchObject({ reason: 'TLSVerifyFailed' });
+    expect(server.requests).toEqual([]);
+    await server.close();
+  });
+
+  it('C-4: is verified, whatever the environment says', async () => {
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    const server = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
+    const failed = await world.failure(at([server]));
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    expect(failed).toMatchObject({ reason: 'TLSVerifyFailed' });
+    await server.close();
+  });
+
+  it('is held against the roots of the system if the Cluster names no CA', async () => {
+    const server = await world.serve(grants());
+    expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({
+      reason: 'TLSVerifyFailed',
+      message: expect.stringContaining(': the Cluster has no caBundle, so the roots of the system were used. Set it if '),
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  it('F14, F15: may change within its CA; with another CA the Cluster has to', async () => {
+    const first = await world.serve(grants());
+    await world.issue(at([first]));
+    const other = createAuthority(Date.now());
+    const second = await serveWith(issueServerCertificate(other, LOOPBACK_NAMES, Date.now()));
+    expect(await world.failure(at([second], { generation: 2 }))).toMatchObject({ reason: 'TLSVerifyFailed' });
+    await expect(world.issue(at([second], { generation: 3, ca: other.certificate }))).resolves.toBeDefined();
+    await second.close();
+  });
+});
+
+describe('connections', () => {
+  it('are kept as long as nothing changes', async () => {
+    const server = await world.serve(grants());
+    await world.issue(at([server]));
+    const before = connectionsOf(server);
+    for (let round = 0; round < 3; round += 1) await world.issue(at([server]));
+    expect(tokenRequests(server)).toHaveLength(4);
+    expect(connectionsOf(server)).toEqual(before);
+  });
+
+  it.each<[string, Registration]>([
+    ['F16: another state of the credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
+    ['another generation of the Cluster', { generation: 2 }],
+    ['93, C-15: another Cluster of the same name', { uid: 'newer' }],
+  ])('end, and new ones are made, with %s', async (_, more) => {
+    const server = await world.serve(grants());
+    await world.issue(at([server]));
+    const old = connectionsOf(server);
+    const credential = more.credential && aCredential({ token: 'newer', server: server.url }, '2');
+    await world.issue(at([server], { ...more, ...(credential && { credential }) }));
+    const used = connectionsOf(server).difference(old);
+    expect(server.requests.slice(2).every(({ connection }) => used.has(connection))).toBe(true);
+    await eventually(() => expect(server.openConnections).toBe(used.size));
+    const [before, after] = tokenRequests(server).map(({ headers }) => headers.authorization);
+    expect([before, after]).toEqual([`Bearer ${CREDENTIAL}`, credential ? 'Bearer newer' : `Bearer ${CREDENTIAL}`]);
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('F16: let a request finish that began with the old credential', async () => {
+    const server = await world.serve(grants());
+    await world.issue(at([server]));
+    let answer = () => {};
+    server.handle((request, reply) => {
+      answer = () => grant(request, reply);
+    });
+    const first = world.issue(at([server]));
+    await eventually(() => expect(tokenRequests(server)).toHaveLength(2));
+    const pending = answer;
+    server.handle(withIdentity(grants()));
+    await world.issue(at([server], { credential: aCredential({ token: 'newer', server: server.url }, '2') }));
+    pending();
+    await expect(first).resolves.toBeDefined();
+    const used = new Set(
+      server.requests.filter(({ headers }) => headers.authorization === 'Bearer newer').map(({ connection }) => connection),
+    );
+    await eventually(() => expect(server.openConnections).toBe(used.size));
+  });
+
+  it('do not wait for an answer from a Cluster that has changed', async () => {
+    const server = await world.serve(() => undefined);
+    const first = world.failure(at([server]), REQUEST, () => expect(tokenRequests(server)).toHaveLength(1));
+    await eventually(() => expect(tokenRequests(server)).toHaveLength(1));
+    const second = await world.serve(grants());
+    await world.issue(at([second], { generation: 2 }));
+    expect(await first).toMatchObject({ reason: 'ClusterUnreachable' });
+    await eventually(() => expect(server.openConnections).toBe(0));
+  });
+
+  it('C-17: are never shared between Clusters', async () => {
+    const server = await world.serve(grants());
+    const credential = aCredential({ token: 'another', server: server.url, cluster: 'b' });
+    await world.issue(at([server], { name: 'a', uid: 'a' }));
+    await world.issue(at([server], { name: 'b', uid: 'b', credential }));
+    const used = server.requests.map(({ connection, headers }) => `${connection} ${headers.authorization}`);
+    expect(new Set(used).size).toBe(connectionsOf(server).size);
+  });
+
+  it('F46: end with their Cluster', async () => {
+    const server = await world.serve(grants());
+    const gone = at([server]);
+    await world.issue(gone);
+    await world.issuer.forget(gone.cluster);
+    await world.issuer.forget(at([server], { name: 'unknown', uid: 'unknown' }).cluster);
+    await eventually(() => expect(server.openConnections).toBe(0));
+    // Whoever has read of it before it went does not bring it back, as its successor does.
+    await expect(world.issue(gone)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
+    await world.issue(at([server], { uid: 'successor' }));
+  });
+
+  it('all end at the end, those of old credentials and requests under way among them', async () => {
+    const server = await world.serve(() => undefined);
+    const pending = [
+      world.issue(at([server])),
+      world.issue(at([server], { credential: aCredential({ token: 'newer', server: server.url }, '2') })),
+      world.issue(at([server], { name: 'b', uid: 'b' })),
+    ].map((issued) => issued.catch((error: unknown) => error));
+    await eventually(() => expect(tokenRequests(server)).toHaveLength(3));
+    await world.issuer.close();
+    for (const failed of await Promise.all(pending)) expect(failed).toMatchObject({ reason: 'ClusterUnreachable' });
+    await eventually(() => expect(server.openConnections).toBe(0));
+    await expect(world.issue(at([server]))).rejects.toMatchObject({ reason: 'ClusterUnreachable' });
+    expect(world.clock.pending).toBe(0);
+  });
+});
+
+describe('several addresses', () => {
+  it('F8: are tried in turn while nobody is there, and the one that works is kept', async () => {
+    const [dead, server] = [await deadEnd(), await world.serve(grants())];
+    await world.issue(at([dead, server]));
+    await world.issue(at([dead, server]));
+    expect(tokenRequests(server)).toHaveLength(2);
+  });
+
+  it('are tried again from the preferred one after a while', async () => {
+    const [first, second] = [await world.serve((_, reply) => reply.reset()), await world.serve(grants())];
+    const asked = () => [first, second].map((server) => tokenRequests(server).length);
+    await world.failure(at([first, second]));
+    first.handle(withIdentity(grants()));
+    await world.issue(at([first, second]));
+    world.clock.advance(299_000);
+    await world.issue(at([first, second]));
+    expect(asked()).toEqual([1, 2]);
+    world.clock.advance(1_000);
+    await world.issue(at([first, second]));
+    await world.issue(at([first, second]));
+    expect(asked()).toEqual([3, 2]);
+  });
+
+  it('C-11: are each held to the same rules', async () => {
+    const hostile = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
+    const server = await world.serve(grants());
+    await world.issue(at([{ url: 'https://169.254.169.254' }, hostile, server]));
+    expect(hostile.requests).toEqual([]);
+    await hostile.close();
+  });
+
+  it('never get a request that another one may have taken', async () => {
+    const first = await world.serve((_, reply) => reply.reset());
+    const second = await world.serve(grants());
+    expect(await world.failure(at([first, second]))).toMatchObject({ reason: 'ClusterUnreachable' });
+    expect([tokenRequests(first).length, tokenRequests(second).length]).toEqual([1, 0]);
+    await expect(world.issue(at([first, second]))).resolves.toBeDefined();
+    expect([tokenRequests(first).length, tokenRequests(second).length]).toEqual([1, 1]);
+  });
+
+  it('F11: leave one that is silent behind', async () => {
+    const first = await world.serve(() => undefined);
+    const second = await world.serve(grants());
+    expect(await world.failure(at([first, second]), REQUEST, () => expect(tokenRequests(first)).toHaveLength(1))).toMatchObject({
+      reason: 'ClusterTimeout',
+    });
+    await expect(world.issue(at([first, second]))).resolves.toBeDefined();
+  });
+
+  it('F11: leave one behind within one request that does not even shake hands', async () => {
+    await world.close();
+    start({ clock: systemClock });
+    const silent = createServer((socket) => socket.on('error', () => undefined).resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const address = silent.address();
+    const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const server = await world.serve(grants());
+    await expect(world.issue(at([{ url }, server]))).resolves.toBeDefined();
+    await new Promise((resolve) => silent.close(resolve));
+  }, 20_000);
+
+  it('say what is wrong with the preferred one when all fail', async () => {
+    expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressRefused' });
+  });
+});
+
+describe('a cluster that fails', () => {
+  const failures = async (cluster: Parameters<IssuerWorld['failure']>[0], count: number) => {
+    for (let round = 0; round < count; round += 1) await world.failure(cluster);
+  };
+
+  it('F8, F10: is left alone after five failures, then asked once', async () => {
+    const server = await world.serve((_, reply) => reply.reset());
+    await failures(at([server]), 5);
+    const failed = await world.failure(at([server]));
+    expect(failed).toMatchObject({ reason: 'CircuitOpen', retryAfterMs: expect.any(Number) });
+    expect(failed.message).toContain('no address of the cluster answers');
+    expect(tokenRequests(server)).toHaveLength(5);
+    world.clock.advance(5_000);
+    server.handle(withIdentity(grants()));
+    await expect(world.issue(at([server]))).resolves.toBeDefined();
+    await expect(world.issue(at([server]))).resolves.toBeDefined();
+  });
+
+  it('F15: is asked at once when its registration changes', async () => {
+    const dead = await deadEnd();
+    await failures(at([dead]), 5);
+    expect(await world.failure(at([dead]))).toMatchObject({ reason: 'CircuitOpen' });
+    const server = await world.serve(grants());
+    await expect(world.issue(at([server], { generation: 2 }))).resolves.toBeDefined();
+  });
+
+  it('F9: does not concern others', async () => {
+    const dead = await deadEnd();
+    await failures(at([dead]), 6);
+    const server = await world.serve(grants());
+    await expect(world.issue(at([server], { name: 'b', uid: 'b' }))).resolves.toBeDefined();
+  });
+
+  it('F13: is one that has nobody behind its address, too', async () => {
+    const server = await world.serve((_, reply) => reply.text(503, 'no backend'));
+    await failures(at([server]), 5);
+    expect(await world.failure(at([server]))).toMatchObject({ reason: 'CircuitOpen' });
+  });
+
+  it.each([400, 401, 403, 404, 409, 422, 429, 500])('F17, F18: is not one that refuses (%i)', async (code) => {
+    const server = await world.serve((_, reply) => reply.json(code, refusal(code, 'no')));
+    await failures(at([server]), 6);
+    expect(tokenRequests(server)).toHaveLength(6);
+  });
+
+  it('is found out by the next one if the first is called off', async () => {
+    const server = await world.serve((_, reply) => reply.reset());
+    await failures(at([server]), 5);
+    world.clock.advance(5_000);
+    server.handle(() => undefined);
+    const controller = new AbortController();
+    const probe = world.issue(at([server]), REQUEST, controller.signal).catch(() => 'called off');
+    await eventually(() => expect(tokenRequests(server)).toHaveLength(6));
+    expect(await world.failure(at([server]))).toMatchObject({ reason: 'CircuitOpen' });
+    controller.abort();
+    expect(await probe).toBe('called off');
+    server.handle(grants());
+    await expect(world.issue(at([server]))).resolves.toBeDefined();
+  });
+});
+
+describe('the hub', () => {
+  const controller = { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' } as const;
+
+  async function startHub(): Promise<WireServer> {
+    const server = await startWireServer(withIdentity(grants()));
+    const config = fixed({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const client = new KubeClient(createTransport(config, { clock: world.clock }), 'purser');
+    start({ hub: { clusterName: 'hub', client, namespace: 'purser-system' } });
+    return server;
+  }
+
+  it("is asked by Purser's own client, whatever address is registered, and never closed", async () => {
+    const server = await startHub();
+    const hub = at([{ url: 'https://hub.example.com' }], { name: 'hub', controller });
+    await world.issue(hub);
+    expect(bearers(server)).toEqual(new Set(['Bearer hub-token']));
+    const before = server.openConnections;
+    await world.issuer.close();
+    expect(server.openConnections).toBe(before);
+    await server.close();
+  });
+
+  it.each([
+    ['by its own account', controller],
+    ['by a Secret', undefined],
+  ])("gives no token of any account in Purser's namespace: %s", async (_, by) => {
+    const server = await startHub();
+    const target = await world.serve(grants());
+    const hub = at([target], { name: 'hub', ...(by && { controller: by }) });
+    const failed = await world.failure(hub, { ...REQUEST, namespace: 'purser-system', name: 'default' });
+    expect(failed).toMatchObject({ reason: 'OwnAccount' });
+    expect(server.requests.filter(({ path }) => path.endsWith('/token'))).toEqual([]);
+    await server.close();
+  });
+});

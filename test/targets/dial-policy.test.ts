@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { dialPolicy } from '../../src/targets/dial-policy.ts';
+
+const mayDial = dialPolicy({ allowLoopback: false });
+const mayDialLocally = dialPolicy({ allowLoopback: true });
+
+describe('dial policy', () => {
+  it.each([
+    ['the metadata of clouds', '169.254.169.254'],
+    ['the same, mapped to IPv6', '::ffff:169.254.169.254'],
+    ['the same, mapped and in hexadecimal', '::ffff:a9fe:a9fe'],
+    ['the same, through NAT64', '64:ff9b::a9fe:a9fe'],
+    ['the same, through 6to4', '2002:a9fe:a9fe::1'],
+    ['the metadata of EC2 on IPv6', 'fd00:ec2::254'],
+    ['the metadata of Scaleway on IPv6', 'fd00:42::42'],
+    ['the metadata of Google on IPv6', 'fd20:ce::254'],
+    ['the metadata of another cloud', '100.100.100.200'],
+    ['the metadata of another cloud, through NAT64', '64:ff9b::6464:64c8'],
+    ['the host of Azure', '168.63.129.16'],
+    ['the host of Azure, through NAT64', '64:ff9b::168.63.129.16'],
+    ['the host of Azure, through 6to4', '2002:a83f:8110::1'],
+    ['the host of Azure, translated', '::ffff:0:168.63.129.16'],
+    ['the metadata of Oracle, through 6to4', '2002:c000:c0:1::1'],
+    ['loopback through NAT64', '64:ff9b::7fff:1'],
+    ['loopback through 6to4', '2002:7f00:1::'],
+    ['the unspecified address through NAT64', '64:ff9b::'],
+    ['broadcast through 6to4', '2002:ffff:ffff::'],
+    ['the unspecified address', '0.0.0.0'],
+    ['the unspecified address of IPv6', '::'],
+    ['an address in its network', '0.1.2.3'],
+    ['loopback in a form long given up', '::127.0.0.1'],
+    ['the metadata of clouds, through local NAT64', '64:ff9b:1::a9fe:a9fe'],
+    ['any address through local NAT64', '64:ff9b:1:2::a00:1'],
+    ['Teredo', '2001:0:4136:e378:8000:63bf:5601:5601'],
+    ['Teredo, shortened', '2001::1'],
+    ['the metadata of clouds, through ISATAP', '2001:db8::5efe:a9fe:a9fe'],
+    ['the same, under a prefix without zeros', '2001:db8:1:2:0:5efe:169.254.169.254'],
+    ['the same, with the bit of global addresses', '2001:db8:1:2:200:5efe:a9fe:a9fe'],
+    ['loopback through ISATAP', 'fd12:3456::200:5efe:7f00:1'],
+    ['a compatible IPv4 address', '::10.0.0.1'],
+    ['link-local IPv6', 'fe80::1'],
+    ['link-local IPv6 with a zone', 'fe80::1%eth0'],
+    ['multicast', '224.0.0.1'],
+    ['multicast IPv6', 'ff02::1'],
+    ['broadcast', '255.255.255.255'],
+    ['what is no address', 'localhost'],
+    ['nothing', ''],
+  ])('C-2: never allows %s', (_, address) => {
+    expect([mayDial(address), mayDialLocally(address)]).toEqual([false, false]);
+  });
+
+  it.each(['127.0.0.1', '127.255.0.1', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1'])(
+    'C-2: allows %s only where clusters are on this machine',
+    (address) => {
+      expect([mayDial(address), mayDialLocally(address)]).toEqual([false, true]);
+    },
+  );
+
+  it.each([
+    '10.0.0.1',
+    '192.168.1.1',
+    '172.16.0.1',
+    '100.64.0.1',
+    '203.0.113.7',
+    '2001:db8::1',
+    'fd12:3456::1',
+    '64:ff9b::a00:1',
+    '2002:a00:1::1',
+    '2001:db8::5efe:a00:1',
+    '2001:4860:4860::8888',
+  ])('allows %s', (address) => {
+    expect(mayDial(address)).toBe(true);
+  });
+});

@@ -1,0 +1,248 @@
+// The whole life of tokens on a server that behaves as Kubernetes does.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import { ClusterRoleBindings, Namespaces, Pods, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import type { Grant } from '../../src/targets/policy/grant.ts';
+import type { TokenRequest } from '../../src/targets/policy/token-request.ts';
+import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import { eventually } from '../kube/eventually.ts';
+import { TEST_USERS } from '../support/users.ts';
+import { Issuing } from './issuing.ts';
+import { aCredential, base64, registered, settings } from './registration.ts';
+
+const ISSUER = 'https://target.test';
+const { signal } = new AbortController();
+
+let folder: string;
+let server: ApiServer;
+let admin: KubeClient;
+let issuer: Issuing;
+let namespace: string;
+let namespaces = 0;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'purser-target-'));
+  server = await startApiServer({ folder, port: 0, issuer: ISSUER, tokens: TEST_USERS, report: (error) => expect(error).toBeUndefined() });
+  const cluster = { name: 'target', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
+  admin = new KubeClient(createTransport(fixed(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
+  issuer = new Issuing(settings(systemClock));
+});
+
+afterAll(async () => {
+  await issuer.close();
+  await admin.transport.close();
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(async () => {
+  namespaces += 1;
+  namespace = `deploy-${namespaces}`;
+  await admin.create(Namespaces, { metadata: { name: namespace } });
+  await createAccount();
+});
+
+afterEach(() => admin.delete(Namespaces, { name: namespace }));
+
+async function createAccount(): Promise<string> {
+  const { metadata } = await admin.create(ServiceAccounts, { metadata: { namespace, name: 'deployer' } });
+  return metadata.uid ?? '';
+}
+
+/** The cluster with one of its users' tokens for a credential. */
+function clusterAs(token: string): RegisteredCluster {
+  const credential = aCredential({ token, server: server.url, 'ca.crt': server.ca }, token);
+  return registered({ servers: [server.url], ca: server.ca, credential });
+}
+
+function issue(more: Partial<TokenRequest> = {}, cluster = clusterAs('admintoken')): Promise<Grant> {
+  return issuer.issue(cluster, { namespace, name: 'deployer', audiences: ['api'], expirationSeconds: 3600, ...more }, signal);
+}
+
+function review({ token }: Grant): Promise<boolean> {
+  const subject = `system:serviceaccount:${namespace}:deployer`;
+  return issuer.review(clusterAs('admintoken'), { token, subject, audiences: ['api'] }, signal);
+}
+
+describe('a token', () => {
+  it('is issued, and accepted by its cluster', async () => {
+    const grant = await issue();
+    expect(grant.expiresAt - grant.issuedAt).toBe(3_600_000);
+    expect(grant.claims).toMatchObject({ subject: `system:serviceaccount:${namespace}:deployer`, audiences: ['api'] });
+    await expect(review(grant)).resolves.toBe(true);
+  });
+
+  it('is renewed for the same account', async () => {
+    const { claims } = await issue();
+    const renewed = await issue({ accountUID: claims?.accountUID ?? '' });
+    expect(renewed.claims?.accountUID).toBe(claims?.accountUID);
+    expect(renewed.claims?.id).not.toBe(claims?.id);
+  });
+
+  it('F21: is not issued for an account that is gone, or a namespace that never was', async () => {
+    const grant = await issue();
+    await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
+    await expect(issue()).rejects.toMatchObject({ reason: 'ServiceAccountNotFound', status: { code: 404 } });
+    await expect(issue({ namespace: 'nowhere' })).rejects.toMatchObject({ reason: 'ServiceAccountNotFound' });
+    await expect(review(grant)).resolves.toBe(false);
+  });
+
+  it('F22: is not renewed for an account that was made anew', async () => {
+    const grant = await issue();
+    await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
+    const uid = await createAccount();
+    await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'AccountRecreated' });
+    await expect(review(grant)).resolves.toBe(false);
+    await expect(issue({ accountUID: uid })).resolves.toMatchObject({ claims: { accountUID: uid } });
+  });
+
+  it('F23: is bound to an object and to no other of the same name', async () => {
+    const secret = { metadata: { namespace, name: 'bound' }, type: 'Opaque' };
+    const boundObject = { kind: 'Secret', name: 'bound' } as const;
+    await expect(issue({ boundObject })).rejects.toMatchObject({ reason: 'BoundObjectNotFound' });
+    const { uid = '' } = (await admin.create(Secrets, secret)).metadata;
+    const grant = await issue({ boundObject: { ...boundObject, uid } });
+    expect(grant.claims?.boundSecretUID).toBe(uid);
+    await admin.delete(Secrets, { namespace, name: 'bound' });
+    await admin.create(Secrets, secret);
+    await expect(review(grant)).resolves.toBe(false);
+    await expect(issue({ boundObject: { ...boundObject, uid } })).rejects.toMatchObject({ reason: 'BoundObjectNotFound' });
+    await expect(issue({ boundObject })).resolves.toBeDefined();
+  });
+
+  it('F26: is never one for a year because it was to last 3607 seconds', async () => {
+    const spec = { serviceAccountName: 'deployer', containers: [{ name: 'c', image: 'i' }] };
+    await admin.create(Pods, { metadata: { namespace, name: 'pod' }, spec });
+    const grant = await issue({ audiences: [ISSUER], expirationSeconds: 3607, boundObject: { kind: 'Pod', name: 'pod' } });
+    expect((grant.claims?.expiresAt ?? 0) - (grant.claims?.issuedAt ?? 0)).toBe(3_606_000);
+  });
+
+  it('F18: is not issued with a credential that may not', async () => {
+    await expect(issue({}, clusterAs('bobtoken'))).rejects.toMatchObject({ reason: 'TargetForbidden', status: undefined });
+    await expect(issue()).resolves.toBeDefined();
+  });
+
+  it('F17: is not issued with a credential that nobody knows', async () => {
+    await expect(issue({}, clusterAs('unknown'))).rejects.toMatchObject({ reason: 'CredentialRejected' });
+  });
+
+  it('is not issued in a namespace on its way out', async () => {
+    await admin.create(Namespaces, { metadata: { name: `${namespace}-ending` } });
+    const kept = { namespace: `${namespace}-ending`, name: 'kept', finalizers: ['tests.example.com/kept'] };
+    await admin.create(ServiceAccounts, { metadata: kept });
+    await admin.delete(Namespaces, { name: `${namespace}-ending` });
+    await expect(issue({ namespace: kept.namespace, name: 'kept' })).rejects.toMatchObject({
+      reason: 'TargetRefused',
+      message: expect.stringContaining('because it is being terminated'),
+    });
+    await admin.patch(ServiceAccounts, kept, { metadata: { finalizers: null } });
+  });
+
+  it("is not for a service account in the namespace of Purser's own", async () => {
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
+    const subjects = [{ kind: 'ServiceAccount', namespace, name: 'deployer' }];
+    await admin.create(ClusterRoleBindings, { metadata: { name: namespace }, roleRef, subjects });
+    await admin.create(ServiceAccounts, { metadata: { namespace, name: 'other' } });
+    const { token } = await issue({ audiences: [ISSUER] });
+    const ours = clusterAs(token.reveal());
+    await expect(issue({}, ours)).rejects.toMatchObject({ reason: 'OwnAccount' });
+    await expect(issue({ name: 'other' }, ours)).rejects.toMatchObject({ reason: 'OwnAccount' });
+  });
+});
+
+describe('an anchor', () => {
+  const name = 'purser-5f0c';
+  const anchor = () => ({ namespace, name, account: 'deployer' });
+  const ensure = () => issuer.ensureAnchor(clusterAs('admintoken'), anchor(), signal);
+  const remove = () => issuer.deleteAnchor(clusterAs('admintoken'), { namespace, name }, signal);
+  const found = (): Promise<Secret> => admin.get(Secrets, { namespace, name });
+
+  it('is never one that is on its way out', async () => {
+    await ensure();
+    await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
+    await admin.delete(Secrets, { namespace, name });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
+  });
+
+  it('is made once, belongs to the account and says who made it', async () => {
+    const uid = await ensure();
+    await expect(ensure()).resolves.toBe(uid);
+    const { metadata, type, data } = await found();
+    const account = await admin.get(ServiceAccounts, { namespace, name: 'deployer' });
+    expect({ type, data, labels: metadata.labels }).toEqual({
+      type: 'Opaque',
+      data: undefined,
+      labels: { 'tokens.purser.dev/managed-by': 'purser' },
+    });
+    expect(metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'deployer', uid: account.metadata.uid }]);
+  });
+
+  it('takes its tokens with it', async () => {
+    const uid = await ensure();
+    const grant = await issue({ boundObject: { kind: 'Secret', name, uid } });
+    await expect(review(grant)).resolves.toBe(true);
+    await remove();
+    await expect(review(grant)).resolves.toBe(false);
+    await expect(found()).rejects.toMatchObject({ code: 404 });
+  });
+
+  it('may be gone already', async () => {
+    await remove();
+    await ensure();
+    await remove();
+    await remove();
+    await expect(found()).rejects.toMatchObject({ code: 404 });
+  });
+
+  it('goes with its account', async () => {
+    await ensure();
+    await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
+    await expect(ensure()).rejects.toMatchObject({
+      reason: 'ServiceAccountNotFound',
+      message: expect.stringMatching(/\/deployer\. Create it there, or change spec\.serviceAccount$/),
+    });
+    let isGone = false;
+    await eventually(() => {
+      found().catch(() => {
+        isGone = true;
+      });
+      expect(isGone).toBe(true);
+    });
+  });
+
+  it('is made anew for an account that was made anew', async () => {
+    const before = await ensure();
+    await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
+    await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
+    await createAccount();
+    // What still hangs on is not used for new tokens.
+    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
+    const after = await ensure();
+    expect(after).not.toBe(before);
+    await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
+  });
+
+  it('is never a Secret that somebody else made', async () => {
+    await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused', message: expect.stringContaining('not made by Purser') });
+    await expect(remove()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
+  });
+
+  it('F18: needs the right to make Secrets', async () => {
+    await expect(issuer.ensureAnchor(clusterAs('bobtoken'), anchor(), signal)).rejects.toMatchObject({ reason: 'TargetForbidden' });
+    await expect(issuer.deleteAnchor(clusterAs('bobtoken'), { namespace, name }, signal)).rejects.toMatchObject({
+      reason: 'TargetForbidden',
+    });
+  });
+});

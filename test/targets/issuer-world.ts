@@ -1,0 +1,90 @@
+// An issuer and the targets that it talks to, on real TLS sockets, with time in the test's hand.
+
+import { inspect } from 'node:util';
+import { expect } from '@jest/globals';
+import type { TargetSettings } from '../../src/targets/create-target.ts';
+import { IssueError } from '../../src/targets/issue-error.ts';
+import type { Grant } from '../../src/targets/policy/grant.ts';
+import type { TokenRequest } from '../../src/targets/policy/token-request.ts';
+import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import { eventually } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
+import type { WireHandler, WireServer } from '../support/wire-server.ts';
+import { Issuing } from './issuing.ts';
+import { type RawAnswer, type RawTarget, startRawTarget } from './raw-target.ts';
+import { CREDENTIAL, registered, settings } from './registration.ts';
+import { authority, REQUEST, startTarget, TOKEN_PATH } from './wire-target.ts';
+
+export class IssuerWorld {
+  /** The targets live by the clock of this machine. */
+  readonly clock = new FakeClock(Date.now());
+  readonly issuer: Issuing;
+  readonly #closing: (() => Promise<void>)[] = [];
+
+  constructor(more: Partial<TargetSettings> = {}) {
+    this.issuer = new Issuing(settings(this.clock, more));
+  }
+
+  async serve(handler: WireHandler, names?: readonly string[]): Promise<WireServer> {
+    const server = await startTarget(handler, names);
+    this.#closing.push(() => server.close());
+    return server;
+  }
+
+  async serveRaw(answer: RawAnswer): Promise<RawTarget> {
+    const target = await startRawTarget(answer);
+    this.#closing.push(() => target.close());
+    return target;
+  }
+
+  issue(cluster: RegisteredCluster, request: TokenRequest = REQUEST, signal = new AbortController().signal): Promise<Grant> {
+    return this.issuer.issue(cluster, request, signal);
+  }
+
+  /** Asks the target at this address, which is a cluster of its own. */
+  ask({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
+    return this.issue(clusterAt(url), request, signal);
+  }
+
+  /** The failure of a request while time passes once `started`; also checks that nothing secret is in it. */
+  async failure(cluster: RegisteredCluster, request: TokenRequest = REQUEST, started = () => {}): Promise<IssueError> {
+    let failed: unknown;
+    void this.issue(cluster, request)
+      .then(() => new Error('a token was issued'))
+      .catch((error: unknown) => error)
+      .then((error) => (failed = error));
+    await eventually(started);
+    await eventually(() => expect(failed).toBeDefined(), this.clock);
+    if (!(failed instanceof IssueError)) throw failed;
+    const shown = inspect(failed, { depth: 20, showHidden: true }) + JSON.stringify(failed);
+    expect(shown).not.toContain(CREDENTIAL);
+    expect(shown).not.toMatch(/eyJ[\w-]{20}/);
+    expect(failed.message.length).toBeLessThan(400);
+    expect(failed.message).not.toMatch(/[\p{C}\n]/u);
+    return failed;
+  }
+
+  failureAt({ url }: { readonly url: string }, request: TokenRequest = REQUEST, started?: () => void): Promise<IssueError> {
+    return this.failure(clusterAt(url), request, started);
+  }
+
+  async close(): Promise<void> {
+    await this.issuer.close();
+    for (const close of this.#closing.reverse()) await close();
+  }
+}
+
+/** A cluster with this one address. */
+export function clusterAt(url: string): RegisteredCluster {
+  return registered({ uid: url, servers: [url], ca: authority.certificate });
+}
+
+/** The requests for a token. */
+export function tokenRequests(server: WireServer): WireServer['requests'] {
+  return server.requests.filter(({ path }) => path === TOKEN_PATH);
+}
+
+/** The connections that have carried a request. */
+export function connectionsOf(server: WireServer): ReadonlySet<number> {
+  return new Set(server.requests.map(({ connection }) => connection));
+}

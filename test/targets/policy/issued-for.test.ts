@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { isIssuedWith, issuedForOf, issuedForText, parseIssuedFor, supersededBy } from '../../../src/targets/policy/issued-for.ts';
+import { aCluster, aToken } from '../../support/builders.ts';
+
+const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
+const anchored = aToken().with({ revocation: 'BoundSecret' });
+
+describe('issued-for', () => {
+  it.each([
+    ['nothing', aToken(), {}, ''],
+    ['a Pod', aToken().with({ boundObjectRef: pod }), { boundUID: 'p1' }, 'Pod/web-0/p1'],
+    ['the anchor', anchored, { boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
+  ])('says that the token is bound to %s', (_, token, granted, boundTo) => {
+    expect(issuedForOf(token.build(), aCluster(), granted).boundTo).toBe(boundTo);
+  });
+
+  it('reads what it wrote', () => {
+    const issued = issuedForOf(aToken().build(), aCluster(), { accountUID: 'a1' });
+    expect(parseIssuedFor(issuedForText(issued))).toEqual(issued);
+  });
+
+  it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('reads nothing from %p', (text) => {
+    expect(parseIssuedFor(text)).toBeUndefined();
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
+        expect(() => parseIssuedFor(text)).not.toThrow();
+      }),
+    );
+  });
+});
+
+describe('isIssuedWith', () => {
+  const referring = (name: string, uid?: string) => {
+    const { spec, ...cluster } = aCluster(uid);
+    return { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace: 'purser-system', name } } } };
+  };
+  const issued = issuedForOf(aToken().build(), referring('prod'), {});
+
+  it.each([
+    ['the same credential', referring('prod'), true],
+    ['another credential', referring('other'), false],
+    ['the credential of a Cluster that was re-created', referring('prod', 'another'), false],
+    ["Purser's own account on the hub", aCluster(), false],
+  ])('compares with %s', (_, cluster, isSame) => {
+    expect(isIssuedWith(issued, cluster)).toBe(isSame);
+  });
+});
+
+describe('supersededBy', () => {
+  const bound = aToken().with({ boundObjectRef: pod });
+  const issued = issuedForOf(aToken().build(), aCluster(), {});
+  const issuedForPod = issuedForOf(bound.build(), aCluster(), { boundUID: 'p1' });
+
+  it.each([
+    ['the same spec', issued, aToken(), undefined],
+    ['another lifetime', issued, aToken().with({ expirationSeconds: 600 }), undefined],
+    ['another cluster', issued, aToken().with({ clusterName: 'x' }), 'SpecChanged'],
+    ['another namespace', issued, aToken().with({ serviceAccount: { namespace: 'x', name: 'deployer' } }), 'SpecChanged'],
+    ['another account', issued, aToken().with({ serviceAccount: { namespace: 'deploy', name: 'x' } }), 'SpecChanged'],
+    ['fewer audiences', issued, aToken().with({ audiences: [] }), 'SpecChanged'],
+    ['a binding', issued, bound, 'SpecChanged'],
+    ['no binding any more', issuedForPod, aToken(), 'SpecChanged'],
+    ['the same Pod', issuedForPod, bound, undefined],
+    ['the same Pod by its UID', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p1' } }), undefined],
+    ['F23: another Pod of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p2' } }), 'SpecChanged'],
+    ['a Pod whose name begins alike', issuedForPod, aToken().with({ boundObjectRef: { ...pod, name: 'web' } }), 'SpecChanged'],
+    ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
+  ])('compares with %s', (_, before, token, reason) => {
+    expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
+  });
+
+  it('tells a Cluster that was made anew', () => {
+    expect(supersededBy(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
+  });
+
+  it('does not miss a Cluster that is gone', () => {
+    expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { serverUrl } from '../../../src/targets/policy/server-url.ts';
+
+describe('serverUrl', () => {
+  it.each([
+    ['https://prod-eu.example.com:6443', 'https://prod-eu.example.com:6443'],
+    ['prod-eu.example.com', 'https://prod-eu.example.com'],
+    ['10.1.2.3:6443', 'https://10.1.2.3:6443'],
+    ['https://[2001:DB8::1]:443/', 'https://[2001:db8::1]'],
+    ['https://Rancher.example.com/k8s/clusters/c-1/', 'https://rancher.example.com/k8s/clusters/c-1'],
+  ])('%s is spelt in one way', (address, url) => {
+    expect(serverUrl(address)).toBe(url);
+  });
+
+  it.each([
+    ['C-1: http', 'http://prod-eu.example.com'],
+    ['C-1: another scheme', 'ftp://prod-eu.example.com'],
+    ['C-1: HTTP in capitals', 'HTTP://prod-eu.example.com'],
+    ['C-3: a user', 'https://user@prod-eu.example.com'],
+    ['C-3: a user and a password', 'https://user:pass@prod-eu.example.com'],
+    ['C-3: a query', 'https://prod-eu.example.com/?a=b'],
+    ['C-3: a fragment', 'https://prod-eu.example.com/#a'],
+    ['C-3: a way up', 'https://prod-eu.example.com/a/../b'],
+    ['C-3: a hidden way up', 'https://prod-eu.example.com/%2e%2e/b'],
+    ['C-3: a backslash', 'https://prod-eu.example.com\\@evil.example.com'],
+    ['C-3: NUL in the host', 'https://prod-eu.example.com\0.evil.example.com'],
+    ['C-3: a line break', 'https://prod-eu.example.com\n'],
+    ['C-3: a port that is none', 'https://prod-eu.example.com:99999'],
+    ['C-3: brackets without an address', 'https://[:::]'],
+    ['C-3: nothing', ''],
+  ])('is never %s', (_, address) => {
+    expect(serverUrl(address)).toBeUndefined();
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
+import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
+
+describe('tokenClaims', () => {
+  it('reads what Kubernetes writes', () => {
+    expect(tokenClaims(aGrant().text())).toEqual({
+      subject: 'system:serviceaccount:deploy:deployer',
+      audiences: ['https://kubernetes.default.svc'],
+      issuedAt: NOON,
+      notBefore: NOON,
+      expiresAt: at('13:00:00'),
+      id: 'jti-1772366400',
+      accountUID: ACCOUNT_UID,
+    });
+  });
+
+  it.each([
+    ['a single audience', { aud: 'vault' }, { audiences: ['vault'] }],
+    ['the Secret that it is bound to', { 'kubernetes.io': { secret: { uid: 's' } } }, { audiences: [], boundSecretUID: 's' }],
+    ['the Pod that it is bound to', { 'kubernetes.io': { pod: { uid: 'p' } } }, { audiences: [], boundPodUID: 'p' }],
+    ['nothing', {}, { audiences: [] }],
+    ['values of other types for absent', { sub: 7, aud: [1, {}], exp: '1', iat: true, jti: [], 'kubernetes.io': [] }, { audiences: [] }],
+    ['negative times for absent', { exp: -1 }, { audiences: [] }],
+    ['years without end for the last one', { exp: 1e300 }, { audiences: [], expiresAt: Date.parse('9999-12-31T23:59:59Z') }],
+    [
+      'identifiers that would do harm for absent',
+      { jti: 'a\nb', 'kubernetes.io': { serviceaccount: { uid: 'x'.repeat(129) } } },
+      { audiences: [] },
+    ],
+  ])('takes %s', (_, payload, claims) => {
+    expect(tokenClaims(jwt(payload))).toEqual(claims);
+  });
+
+  it.each([
+    ['', 'nothing'],
+    ['opaque', 'one part'],
+    ['a.b', 'two parts'],
+    ['a.b.c.d', 'four parts'],
+    ['a.!!.c', 'characters that base64url does not have'],
+    ['a.eyJ.c', 'half an object'],
+    [jwt([]), 'a list'],
+    [jwt(null), 'null'],
+    [jwt('x'.repeat(20_000)), 'a text that is too long'],
+  ])('takes %p for opaque: %s', (token) => {
+    expect(tokenClaims(token)).toBeUndefined();
+  });
+
+  it('never throws', () => {
+    const payloads = fc.oneof(fc.string({ unit: 'binary' }), fc.json()).map((text) => `e30.${Buffer.from(text).toString('base64url')}.x`);
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), payloads, fc.jsonValue().map(jwt)), (token) => {
+        const claims = tokenClaims(token);
+        for (const time of [claims?.issuedAt, claims?.notBefore, claims?.expiresAt]) expect(Number.isFinite(time ?? 0)).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { tokenRequestFor } from '../../../src/targets/policy/token-request.ts';
+import { aToken } from '../../support/builders.ts';
+
+const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
+
+describe('tokenRequestFor', () => {
+  it('asks for what the spec says', () => {
+    expect(tokenRequestFor(aToken().build(), {})).toEqual({
+      namespace: 'deploy',
+      name: 'deployer',
+      audiences: ['https://kubernetes.default.svc'],
+      expirationSeconds: 3600,
+    });
+  });
+
+  it.each([
+    [7200, 3600, 3600],
+    [3600, 7200, 3600],
+    [600, undefined, 600],
+  ])('requests %s s under a ceiling of %s s as %s s', (expirationSeconds, maxExpirationSeconds, requested) => {
+    const limits = maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds };
+    expect(tokenRequestFor(aToken().with({ expirationSeconds }).build(), {}, limits).expirationSeconds).toBe(requested);
+  });
+
+  it('names the account that a renewal expects', () => {
+    expect(tokenRequestFor(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
+  });
+
+  it.each([
+    ['by its name', aToken().with({ boundObjectRef: pod }), { kind: 'Pod', name: 'web-0' }],
+    ['by its UID', aToken().with({ boundObjectRef: { ...pod, uid: 'p1' } }), { kind: 'Pod', name: 'web-0', uid: 'p1' }],
+    [
+      'the anchor',
+      aToken().with({ revocation: 'BoundSecret' }),
+      { kind: 'Secret', name: 'purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01', uid: 's1' },
+    ],
+  ])('binds the token to the object: %s', (_, token, boundObject) => {
+    expect(tokenRequestFor(token.build(), { anchorUID: 's1' })).toMatchObject({ boundObject });
+  });
+});

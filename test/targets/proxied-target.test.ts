@@ -1,0 +1,74 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createAuthority } from '../../src/std/x509/certificates.ts';
+import { proxyPolicy } from '../../src/targets/proxy-policy.ts';
+import { type ConnectProxy, startConnectProxy } from './connect-proxy.ts';
+import { IssuerWorld } from './issuer-world.ts';
+import { CREDENTIAL, registered } from './registration.ts';
+import { authority, grants } from './wire-target.ts';
+
+const NAME = 'prod.example.test';
+
+let world: IssuerWorld | undefined;
+let proxy: ConnectProxy | undefined;
+
+afterEach(async () => {
+  await world?.close();
+  await proxy?.close();
+});
+
+/** A target that only the proxy can reach: nobody else knows its name, and loopback must not be dialled. */
+async function proxied({ noProxy = '', isRefusing = false } = {}) {
+  proxy = await startConnectProxy((target) => (isRefusing ? undefined : Number(target.split(':')[1])));
+  const httpsProxy = `http://purser:pass-of-proxy@127.0.0.1:${proxy.port}`;
+  world = new IssuerWorld({ allowLoopback: false, proxyFor: proxyPolicy({ httpsProxy, noProxy }) });
+  const target = await world.serve(grants(), [NAME]);
+  const { port } = new URL(target.url);
+  return { world, proxy, target, host: `${NAME}:${port}`, url: `https://${NAME}:${port}` };
+}
+
+describe('a target behind a proxy', () => {
+  it('is asked through a tunnel, of which the proxy sees nothing but whereto it leads', async () => {
+    const { world: issuing, proxy: tunnel, target, host, url } = await proxied();
+    const { token } = await issuing.issue(registered({ servers: [url], ca: authority.certificate }));
+
+    expect(token.reveal()).toMatch(/^eyJ/);
+    expect(target.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${CREDENTIAL}`, `Bearer ${CREDENTIAL}`]);
+    const authorization = `Basic ${Buffer.from('purser:pass-of-proxy').toString('base64')}`;
+    expect(tunnel.asked).toEqual([{ target: host, authorization }]);
+    expect(tunnel.passed()).not.toContain(CREDENTIAL);
+  });
+
+  it('must prove itself, whoever is at the end of the tunnel', async () => {
+    const { world: issuing, target, url } = await proxied();
+    const other = createAuthority(Date.now()).certificate;
+    const failure = await issuing.failure(registered({ servers: [url], ca: other }));
+
+    expect([failure.reason, target.requests]).toEqual(['TLSVerifyFailed', []]);
+  });
+
+  it('is out of reach when the proxy says so, and nobody is told how we log in there', async () => {
+    const { world: issuing, url } = await proxied({ isRefusing: true });
+    const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
+
+    expect(failure.reason).toBe('ClusterUnreachable');
+    expect(inspect(failure, { depth: 20 })).not.toContain('pass-of-proxy');
+  });
+
+  it('is dialled directly when it is among the exceptions', async () => {
+    const { world: issuing, proxy: tunnel, url } = await proxied({ noProxy: '.example.test' });
+    const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
+
+    expect([failure.reason, tunnel.asked]).toEqual(['ClusterUnreachable', []]);
+  });
+
+  it.each(['https://169.254.169.254', 'https://127.0.0.1:6443', 'https://localhost:6443'])(
+    'is none at an address that is never connected to: %s',
+    async (server) => {
+      const { world: issuing, proxy: tunnel } = await proxied();
+      const failure = await issuing.failure(registered({ servers: [server], ca: authority.certificate }));
+
+      expect([failure.reason, tunnel.asked]).toEqual(['AddressRefused', []]);
+    },
+  );
+});

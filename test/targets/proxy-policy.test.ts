@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { proxyPolicy } from '../../src/targets/proxy-policy.ts';
+
+const httpsProxy = 'http://proxy.example.com:3128';
+
+describe('proxyPolicy', () => {
+  it('knows no proxy unless one is set', () => {
+    expect(proxyPolicy({})('https://a.example.com')).toBeUndefined();
+    expect(proxyPolicy({ httpsProxy: '', noProxy: '' })('https://a.example.com')).toBeUndefined();
+    expect(proxyPolicy({ httpsProxy })('https://a.example.com')).toBe(httpsProxy);
+  });
+
+  it.each(['https://127.0.0.1:6443', 'https://[::1]:6443', 'https://localhost', 'https://a.localhost:1', 'https://127.9.9.9'])(
+    'never reaches this machine through one: %s',
+    (server) => {
+      expect(proxyPolicy({ httpsProxy })(server)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['*', 'https://a.example.com', true],
+    ['example.com', 'https://example.com', true],
+    ['example.com', 'https://a.b.example.com', true],
+    ['example.com', 'https://notexample.com', false],
+    ['Example.COM', 'https://A.example.com', true],
+    ['.example.com', 'https://a.example.com', true],
+    ['.example.com', 'https://example.com', false],
+    ['*.example.com', 'https://a.example.com', true],
+    ['*.example.com', 'https://example.com', false],
+    ['a.com, example.com ,b.com', 'https://a.example.com', true],
+    [',,', 'https://a.example.com', false],
+    ['example.com:6443', 'https://a.example.com:6443', true],
+    ['example.com:6443', 'https://a.example.com', false],
+    ['example.com:443', 'https://a.example.com', true],
+    ['10.1.2.3', 'https://10.1.2.3:6443', true],
+    ['10.1.2.3', 'https://10.1.2.30', false],
+    ['10.1.2.3:443', 'https://10.1.2.3:6443', false],
+    ['10.0.0.0/8', 'https://10.1.2.3', true],
+    ['10.0.0.0/8', 'https://11.1.2.3', false],
+    ['10.0.0.0/8', 'https://a.example.com', false],
+    ['10.0.0.0/99', 'https://10.1.2.3', false],
+    ['fd00::/8', 'https://[fd00::1]:6443', true],
+    ['fd00::1', 'https://[fd00::1]:6443', true],
+    ['[fd00::1]:6443', 'https://[fd00::1]:6443', true],
+    ['[fd00::1]:6443', 'https://[fd00::1]', false],
+    ['1.2.3', 'https://a.1.2.3.example.com', false],
+  ])('by NO_PROXY=%s, %s is dialled directly: %s', (noProxy, server, isDirect) => {
+    expect(proxyPolicy({ httpsProxy, noProxy })(server)).toBe(isDirect ? undefined : httpsProxy);
+  });
+});

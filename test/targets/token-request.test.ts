@@ -1,0 +1,201 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { TokenRequest } from '../../src/targets/policy/token-request.ts';
+import { eventually } from '../kube/eventually.ts';
+import { IssuerWorld, tokenRequests } from './issuer-world.ts';
+import { CREDENTIAL } from './registration.ts';
+import { ACCOUNT_UID, grant, grants, jwt, REQUEST, refusal, selfSubjectReview, TOKEN_PATH } from './wire-target.ts';
+
+const HOUR = 3_600_000;
+
+let world: IssuerWorld;
+
+beforeEach(() => {
+  world = new IssuerWorld();
+});
+
+afterEach(() => world.close());
+
+describe('issue', () => {
+  it('sends what was asked for, and nothing else, as our credential', async () => {
+    const server = await world.serve(grants());
+    const boundObject = { kind: 'Secret', name: 'anchor', uid: 'anchor-uid' } as const;
+    await world.ask(server, { ...REQUEST, boundObject }).catch(() => undefined);
+    const [sent] = tokenRequests(server);
+    expect(sent).toMatchObject({ method: 'POST', headers: { authorization: `Bearer ${CREDENTIAL}` } });
+    expect(JSON.parse(sent?.body ?? '')).toEqual({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: {},
+      spec: { audiences: ['api'], expirationSeconds: 3600, boundObjectRef: { apiVersion: 'v1', ...boundObject } },
+    });
+  });
+
+  it('counts the lifetime from the moment when the request left', async () => {
+    const server = await world.serve((request, reply) => {
+      world.clock.advance(5_000);
+      grant(request, reply);
+    });
+    const sentAt = world.clock.now();
+    const { token, issuedAt, expiresAt, claims } = await world.ask(server);
+    expect({ issuedAt, expiresAt }).toEqual({ issuedAt: sentAt, expiresAt: sentAt + HOUR });
+    expect(claims).toMatchObject({ id: 'a-jti', accountUID: ACCOUNT_UID });
+    expect(token.reveal()).toMatch(/^eyJ/);
+    expect(inspect(token)).toBe('[redacted]');
+  });
+
+  it.each([
+    ['shorter than asked, in token and answer', { claims: { exp: Math.floor(Date.now() / 1000) + 600 } }, 600],
+    ['shorter in the answer than in the token (F26)', { claims: { exp: Math.floor(Date.now() / 1000) + 31_536_000 } }, 3600],
+  ])('F25: goes by the lifetime that was granted: %s', async (_, change, seconds) => {
+    const server = await world.serve(grants(change));
+    const { issuedAt, expiresAt } = await world.ask(server);
+    expect(Math.abs(expiresAt - issuedAt - seconds * 1000)).toBeLessThan(30_000);
+  });
+
+  it('F27: allows for the clock of the target, which its Date header tells', async () => {
+    const now = Date.now() + 2 * HOUR;
+    const server = await world.serve(grants({ now, headers: { date: new Date(now).toUTCString() } }));
+    const { issuedAt, expiresAt } = await world.ask(server);
+    expect(expiresAt - issuedAt).toBe(HOUR);
+  });
+
+  it('F27: takes a token from the future for what it is if the target does not tell its time', async () => {
+    const server = await world.serve(grants({ now: Date.now() + 2 * HOUR }));
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+  });
+
+  it.each(['', 'yesterday', '0', 'Thu, 01 Jan 1970 00:00:00 GMT', 'Fri, 31 Dec 9999 23:59:59 GMT', '\u0001'])(
+    'does not believe the Date %j',
+    async (date) => {
+      const server = await world.serve((request, reply) => grant(request, reply, { headers: { date: date.replace('\u0001', '~') } }));
+      const { issuedAt, expiresAt } = await world.ask(server);
+      expect(expiresAt - issuedAt).toBe(HOUR);
+    },
+  );
+
+  it('takes a token that is no JWT', async () => {
+    const server = await world.serve(grants({ status: { token: 'k8s-aws-v1.opaque' } }));
+    const { token, claims, issuedAt, expiresAt } = await world.ask(server);
+    expect([token.reveal(), claims]).toEqual(['k8s-aws-v1.opaque', undefined]);
+    expect(Math.abs(expiresAt - issuedAt - HOUR)).toBeLessThan(2_000);
+  });
+
+  it('never asks for 3607 seconds for a Pod', async () => {
+    const server = await world.serve(grants());
+    await world.ask(server, { ...REQUEST, expirationSeconds: 3607, boundObject: { kind: 'Pod', name: 'p' } }).catch(() => undefined);
+    await world.ask(server, { ...REQUEST, expirationSeconds: 3607 });
+    expect(tokenRequests(server).map(({ body }) => JSON.parse(body).spec.expirationSeconds)).toEqual([3606, 3607]);
+  });
+
+  it('F22: sends the UID of the account that it expects, and compares what comes back', async () => {
+    const server = await world.serve(grants());
+    await expect(world.ask(server, { ...REQUEST, accountUID: ACCOUNT_UID })).resolves.toBeDefined();
+    expect(JSON.parse(tokenRequests(server)[0]?.body ?? '').metadata).toEqual({ uid: ACCOUNT_UID });
+    expect(await world.failureAt(server, { ...REQUEST, accountUID: 'another' })).toMatchObject({ reason: 'AccountRecreated' });
+    server.handle((request, reply) =>
+      request.path === TOKEN_PATH
+        ? grant(request, reply, { status: { token: 'opaque' }, answer: { metadata: { uid: ACCOUNT_UID } } })
+        : reply.json(201, selfSubjectReview()),
+    );
+    expect(await world.failureAt(server, { ...REQUEST, accountUID: ACCOUNT_UID })).toMatchObject({ reason: 'AccountRecreated' });
+  });
+
+  it.each([
+    ['a namespace with dots', { namespace: '..' }],
+    ['a namespace with a slash', { namespace: 'a/b' }],
+    ['a name that leaves the path', { name: '../../secrets' }],
+    ['an empty name', { name: '' }],
+    ['a bound object that is not named', { boundObject: { kind: 'Pod', name: '' } as const }],
+  ])('refuses %s without asking', async (_, change) => {
+    const server = await world.serve(grants());
+    expect(await world.failureAt(server, { ...REQUEST, ...change })).toMatchObject({ reason: 'InvalidSpec' });
+    expect(server.requests).toEqual([]);
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const server = await world.serve(() => undefined);
+    const controller = new AbortController();
+    const issued = world.ask(server, REQUEST, controller.signal);
+    await eventually(() => expect(tokenRequests(server)).toHaveLength(1));
+    controller.abort(new Error('Purser stops'));
+    await expect(issued).rejects.toThrow('Purser stops');
+  });
+});
+
+describe('a refusal', () => {
+  const details = (kind: string) => ({ reason: 'NotFound', details: { name: 'x', kind } });
+  const bound = { ...REQUEST, boundObject: { kind: 'Secret', name: 'anchor' } } as const;
+  it.each<[string, number, object, TokenRequest, string]>([
+    ['F21: no such account', 404, details('serviceaccounts'), REQUEST, 'ServiceAccountNotFound'],
+    ['F21: no such namespace', 404, details('namespaces'), REQUEST, 'ServiceAccountNotFound'],
+    ['F23: no such Secret', 404, details('secrets'), bound, 'BoundObjectNotFound'],
+    ['F23: no such Pod', 404, details('pods'), { ...REQUEST, boundObject: { kind: 'Pod', name: 'p' } }, 'BoundObjectNotFound'],
+    ['F23: another Secret of the same name', 409, { details: { name: 'anchor', kind: 'Secret' } }, bound, 'BoundObjectNotFound'],
+    [
+      'F22: another account of the same name',
+      409,
+      { details: { kind: 'TokenRequest' } },
+      { ...REQUEST, accountUID: 'a' },
+      'AccountRecreated',
+    ],
+    ['a conflict of another kind', 409, {}, REQUEST, 'TargetRefused'],
+    ['what is missing is not said', 404, {}, bound, 'TargetRefused'],
+    ['F17: our credential', 401, {}, REQUEST, 'CredentialRejected'],
+    ['an invalid request', 422, { reason: 'Invalid' }, REQUEST, 'TargetRefused'],
+    ['F13: an error of its own', 500, { reason: 'InternalError' }, REQUEST, 'TargetFailed'],
+  ])('is told apart: %s', async (_, ...[code, more, request, reason]) => {
+    const server = await world.serve((_request, reply) => reply.json(code, refusal(code, 'no', more)));
+    expect(await world.failureAt(server, request)).toMatchObject({ reason });
+  });
+
+  it.each<[string, number, string, TokenRequest, string]>([
+    [
+      'no such account',
+      404,
+      'serviceaccounts',
+      REQUEST,
+      'the service account is not there: the cluster has no deploy/deployer. Create it there, or change spec.serviceAccount',
+    ],
+    [
+      'no such Secret',
+      404,
+      'secrets',
+      bound,
+      'the object to bind the token to is not there, or is another one of the same name: the cluster has no Secret deploy/anchor. Create it there, or change spec.boundObjectRef',
+    ],
+    [
+      'another Secret of the same name',
+      409,
+      'Secret',
+      bound,
+      'the object to bind the token to is not there, or is another one of the same name: the Secret deploy/anchor has another UID. Change spec.boundObjectRef.uid, or leave it out',
+    ],
+  ])('says what to do, and leaves the words of the target as they are: %s', async (_, ...[code, kind, request, message]) => {
+    const status = refusal(code, 'x not found', { details: { name: 'x', kind } });
+    const server = await world.serve((_request, reply) => reply.json(code, status));
+    expect(await world.failureAt(server, request)).toMatchObject({ message, status });
+  });
+
+  it('98: never tells our credential or a token, in whatever form the target writes it', async () => {
+    const escaped = CREDENTIAL.replace(/./g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+    const token = jwt({ sub: 'x'.repeat(40) });
+    const message = `"got ${escaped}, ${CREDENTIAL} and ${token}"`;
+    const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":422,"message":${message},"details":{"name":"${escaped}"}}`;
+    const server = await world.serve((_, reply) => reply.text(422, body, { 'content-type': 'application/json' }));
+    const failed = await world.failureAt(server);
+    expect(failed.status?.details?.name).toBe('[redacted]');
+    expect(failed.message).toContain('got [redacted], [redacted] and');
+  });
+
+  it('C-13: comes as one short line', async () => {
+    const server = await world.serve((_, reply) => reply.json(422, refusal(422, `\u001b[31m<b>no</b>\n${'x '.repeat(9_000)}`)));
+    expect((await world.failureAt(server)).message).toMatch(/: \[31m<b>no<\/b> x x [x ]+…$/);
+  });
+
+  it.each(['1', '30', '86400', 'soon', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT'])('F12: says when to come back: %s', async (seconds) => {
+    const server = await world.serve((_, reply) => reply.json(429, refusal(429, 'slow down'), { 'retry-after': seconds }));
+    const expected = { 30: 30_000, 86400: 300_000 }[seconds] ?? 1_000;
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'TargetThrottled', retryAfterMs: expected });
+  });
+});

@@ -1,0 +1,240 @@
+// Whatever people, clusters and the hub do: no defect, no foreign Secret touched, no storm of tokens, and in the end all is well.
+
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import * as fc from 'fast-check';
+import { systemClock } from '../../src/std/clock.ts';
+import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
+import { aToken } from '../support/builders.ts';
+import { FakeClock } from '../support/clock.ts';
+import type { WireHandler, WireServer } from '../support/wire-server.ts';
+import { base64 } from '../targets/registration.ts';
+import { grant, refusal, startTarget } from '../targets/wire-target.ts';
+import { Looker } from './looker.ts';
+import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
+import { ScriptedTarget } from './scripted-target.ts';
+
+jest.setTimeout(300_000);
+
+const SPACING_MS = 2_000;
+const VERIFY_MS = 900_000;
+const SUBJECT_UID = 'an-owner-that-is-not-ours';
+
+let clock = new FakeClock(Date.now());
+let hub = new ScriptedHub(aToken().build());
+let answer: WireHandler;
+let cluster = new ScriptedTarget(clock);
+let hubWorld: WireWorld;
+let target: WireServer;
+
+beforeAll(async () => {
+  hubWorld = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
+  target = await startTarget((request, reply) => answer(request, reply));
+});
+afterAll(async () => {
+  await hubWorld.close();
+  await target.close();
+});
+
+type Act = (looker: Looker) => unknown;
+
+const anyText = fc.oneof(
+  fc.string(),
+  fc.constantFrom('', '{}', 'null', 'eyJhbGciOiJub25lIn0.e30.', '2026-13-45T99:99:99Z', '9'.repeat(40)),
+);
+const ours = [
+  'issued-at',
+  'expires-at',
+  'renew-at',
+  'issued-for',
+  'token-digest',
+  'rotations',
+  'template',
+  'rotate-request',
+  'revoke-request',
+];
+
+const passing: fc.Arbitrary<Act> = fc
+  .constantFrom(0, 500, 2_100, 11_000, 16_000, 600_000, 2_900_000, 3_700_000)
+  .map((ms) => () => clock.advance(ms));
+
+const damage: fc.Arbitrary<Act> = fc
+  .record({
+    annotations: fc.dictionary(fc.constantFrom(...ours.map((name) => `tokens.purser.dev/${name}`)), anyText),
+    data: fc.dictionary(fc.constantFrom('token', 'server', 'ca.crt', 'kubeconfig', 'junk'), anyText.map(base64)),
+    immutable: fc.boolean(),
+    isUnlabelled: fc.boolean(),
+  })
+  .map(({ annotations, data, immutable, isUnlabelled }) => () => {
+    for (const secret of hub.secrets.values()) {
+      if (secret.metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) continue;
+      const labels = isUnlabelled ? {} : (secret.metadata.labels ?? {});
+      const metadata = { ...secret.metadata, labels, annotations: { ...secret.metadata.annotations, ...annotations } };
+      hub.put({ ...secret, metadata, data: { ...secret.data, ...data }, ...(immutable && { immutable }) });
+    }
+  });
+
+const removal: fc.Arbitrary<Act> = fc.constant(() => hub.secrets.clear());
+
+const foreign: fc.Arbitrary<Act> = fc.boolean().map((isLabelled) => () => {
+  const labels = isLabelled ? { 'tokens.purser.dev/managed-by': 'purser' } : {};
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: SUBJECT_UID, controller: true };
+  const metadata = { name: 'ci', uid: 'foreign', labels, ownerReferences: [owner] };
+  if (!hub.secrets.has('ci')) hub.put({ metadata, type: 'Opaque', data: { theirs: base64('x') } });
+});
+
+const wish: fc.Arbitrary<Act> = fc
+  .oneof(
+    fc.constantFrom(['api'], ['api', 'vault']).map((audiences) => ({ audiences })),
+    fc.boolean().map((suspend) => ({ rotation: { renewBefore: '20%', suspend } })),
+    anyText.map((renewBefore) => ({ rotation: { renewBefore, suspend: false } })),
+    fc.constantFrom('ci', 'renamed').map((name) => ({ secret: { name, outputs: ['Token', 'Kubeconfig'] as const } })),
+    fc.constantFrom(0, 599, 600, 86_400).map((expirationSeconds) => ({ expirationSeconds })),
+    fc.constantFrom('prod-eu', 'gone').map((clusterName) => ({ clusterName })),
+    fc.constantFrom('None' as const, 'BoundSecret' as const).map((revocation) => ({ revocation })),
+  )
+  .map((spec) => () => hub.change((token) => ({ ...token, spec: { ...token.spec, ...spec } })));
+
+const request: fc.Arbitrary<Act> = fc
+  .tuple(fc.constantFrom('tokens.purser.dev/rotate', 'tokens.purser.dev/revoke'), fc.string({ minLength: 1 }))
+  .map(([name, value]) => () => {
+    hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { ...token.metadata.annotations, [name]: value } } }));
+  });
+
+/** What happens on the target without us. */
+const upheaval: fc.Arbitrary<Act> = fc.constantFrom<Act>(
+  () => cluster.recreateAccount(),
+  () => cluster.anchors.clear(),
+);
+
+const permission: fc.Arbitrary<Act> = fc.boolean().map((isAllowed) => () => (hub.isAllowed = isAllowed));
+
+const hubFault: fc.Arbitrary<Fault> = fc.oneof(
+  fc.constantFrom(400, 401, 403, 404, 409, 410, 422, 429, 500, 503, 504).map(
+    (code): Fault =>
+      (_, reply) =>
+        reply.json(code, refused(code, code === 409 ? 'Conflict' : '')),
+  ),
+  fc.constant<Fault>((_, reply) => reply.reset()),
+  fc.constant<Fault>((_, reply) => reply.text(200, 'not JSON')),
+  fc.constantFrom(null, {}, [], 7, { metadata: null }, { metadata: {} }).map(
+    (body): Fault =>
+      (_, reply) =>
+        reply.json(200, body),
+  ),
+);
+const hubFaults: fc.Arbitrary<Act> = fc.array(hubFault, { maxLength: 4 }).map((faults) => () => void hub.faults.push(...faults));
+
+const answers: fc.Arbitrary<WireHandler> = fc.oneof(
+  { arbitrary: fc.constant<WireHandler>((sent, reply) => cluster.handler(sent, reply)), weight: 6 },
+  fc.constantFrom(400, 401, 403, 404, 409, 422, 429, 500, 502, 503).map(
+    (code): WireHandler =>
+      (_, reply) =>
+        reply.json(code, refusal(code, 'eyJhbGciOiJub25lIn0.e30.c2ln refused')),
+  ),
+  fc.constant<WireHandler>((_, reply) => reply.reset()),
+  fc.constant<WireHandler>((_, reply) => reply.text(201, '{"status": {"token":')),
+  fc.json().map(
+    (text): WireHandler =>
+      (_, reply) =>
+        reply.text(201, text),
+  ),
+  fc.constantFrom({ sub: 'system:serviceaccount:kube-system:admin' }, { aud: ['other'] }, { exp: 1 }, { iat: 9_999_999_999 }).map(
+    (claims): WireHandler =>
+      (sent, reply) =>
+        sent.path.endsWith('/token') ? grant(sent, reply, { claims, now: clock.now() }) : cluster.handler(sent, reply),
+  ),
+);
+const targetAnswers: fc.Arbitrary<Act> = answers.map((next) => () => (answer = next));
+
+const look: fc.Arbitrary<Act> = fc.constant((looker: Looker) => looker.look());
+const news: fc.Arbitrary<Act> = fc.constant((looker: Looker) => looker.sync());
+
+const acts = fc.array(
+  fc.oneof(
+    { arbitrary: look, weight: 10 },
+    { arbitrary: news, weight: 6 },
+    { arbitrary: passing, weight: 5 },
+    ...[damage, removal, foreign, wish, request, permission, hubFaults, targetAnswers, upheaval].map((arbitrary) => ({
+      arbitrary,
+      weight: 2,
+    })),
+  ),
+  { minLength: 5, maxLength: 60 },
+);
+
+/** Everything that was in the way is gone. */
+async function converge(looker: Looker, revocation: 'None' | 'BoundSecret'): Promise<void> {
+  hub.faults.length = 0;
+  hub.isAllowed = true;
+  answer = cluster.handler;
+  for (const [name, { metadata }] of hub.secrets) if (metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) hub.secrets.delete(name);
+  const spec = { ...aToken().build().spec, audiences: ['api'], clusterName: 'prod-eu', revocation };
+  hub.change((token) => ({ ...token, spec }));
+  for (let looks = 0; looks < 40; looks++) {
+    looker.sync();
+    const dueAt = await looker.look();
+    looker.sync();
+    if (isWell() && dueAt !== undefined && dueAt > clock.now() + 60_000) return;
+    clock.advance(Math.max(1_000, Math.min((dueAt ?? 0) - clock.now(), 60_000)));
+  }
+}
+
+function isWell(): boolean {
+  const { conditions = [], observedGeneration } = hub.token.status ?? {};
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  return isReady && observedGeneration === hub.token.metadata.generation && cluster.accepts(storedToken());
+}
+
+function storedToken(): string {
+  return Buffer.from(hub.secrets.get('ci')?.data?.['token'] ?? '', 'base64').toString();
+}
+
+/** What is left of anchors: one where tokens are bound to it, and the finalizer with it. */
+function anchors(): readonly unknown[] {
+  return [cluster.anchors.size, hub.token.metadata.finalizers?.length ?? 0];
+}
+
+/** The ManagedToken is deleted, and nothing is in the way. */
+async function deleted(looker: Looker): Promise<void> {
+  const deletionTimestamp = new Date(clock.now()).toISOString();
+  hub.change((token) => ({ ...token, metadata: { ...token.metadata, deletionTimestamp } }));
+  for (let looks = 0; looks < 5; looks++) {
+    looker.sync();
+    await looker.look();
+    clock.advance(60_000);
+  }
+}
+
+describe('a reconcile', () => {
+  it('survives everything, touches nothing of others, issues in measure, ends well, and leaves nothing behind', async () => {
+    await fc.assert(
+      fc.asyncProperty(acts, fc.constantFrom('None', 'BoundSecret'), async (sequence, revocation) => {
+        clock = new FakeClock(Date.now());
+        hub = new ScriptedHub(
+          aToken()
+            .with({ audiences: ['api'] })
+            .build(),
+        );
+        cluster = new ScriptedTarget(clock);
+        answer = cluster.handler;
+        const looker = new Looker({ clock, hub, client: hubWorld.client, server: target.url, verifyIntervalMs: VERIFY_MS });
+        try {
+          for (const act of sequence) await act(looker);
+          const gaps = cluster.issuedAt.slice(1).map((at, index) => at - (cluster.issuedAt[index] ?? 0));
+          expect(gaps.filter((gap) => gap < SPACING_MS)).toEqual([]);
+          await converge(looker, revocation);
+          expect({ trespasses: hub.trespasses, status: hub.token.status, isWell: isWell() }).toMatchObject({
+            trespasses: [],
+            isWell: true,
+          });
+          expect(anchors()).toEqual(revocation === 'BoundSecret' ? [1, 1] : [0, 0]);
+          await deleted(looker);
+          expect([anchors(), cluster.accepts(storedToken())]).toEqual([[0, 0], revocation === 'None']);
+        } finally {
+          await looker.close();
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

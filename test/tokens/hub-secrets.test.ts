@@ -1,0 +1,24 @@
+import { expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
+import type { TokenDeps } from '../../src/tokens/deps.ts';
+import { readSecret } from '../../src/tokens/hub-secrets.ts';
+
+const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as ManagedToken;
+
+function reading(refusal: unknown) {
+  const deps = { hub: { get: () => Promise.reject(refusal) } } as unknown as TokenDeps;
+  return readSecret(deps, TOKEN, 'ci', new AbortController().signal);
+}
+
+it('tells a Secret that cannot be read from one that cannot be written', async () => {
+  await expect(reading(statusError('Forbidden', 'no'))).rejects.toMatchObject({ reason: 'SecretReadFailed' });
+});
+
+it('asks again when the hub wants to be asked again', async () => {
+  await expect(reading(tooManyRequests('busy', 9))).rejects.toMatchObject({ retryAfterMs: 9_000 });
+});
+
+it('finds no Secret where there is none', async () => {
+  expect(await reading(statusError('NotFound', 'no'))).toBeUndefined();
+});

@@ -1,0 +1,251 @@
+// From a ManagedToken to its Secret.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { parseKubeConfig } from '../../src/kube/kube-config.ts';
+import { SelfSubjectReviews } from '../../src/kube/reviews.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { base64, TokenWorld, text } from './token-world.ts';
+
+jest.setTimeout(30_000);
+
+let world: TokenWorld;
+
+beforeAll(async () => {
+  world = await TokenWorld.start();
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+describe('a ManagedToken that is applied', () => {
+  it('gets a Secret with a token that the target accepts', async () => {
+    await world.run();
+    await world.create();
+    const { status } = await world.ready();
+
+    expect(await world.isAccepted(await world.tokenText())).toBe(true);
+    expect(status).toMatchObject({ observedGeneration: 1, secretName: 'ci', rotations: 0 });
+    expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=False Issued');
+    await world.told(['Normal Issued']);
+    expect(text(await world.secret(), 'server')).toBe(world.target.url);
+  });
+
+  it('costs six requests at most, its event included', async () => {
+    await world.run();
+    await world.create();
+    await world.ready();
+    await world.looked();
+
+    expect(world.sent()).toEqual({
+      hub: ['POST subjectaccessreviews', 'POST secrets', 'PUT managedtokens/ci/status'],
+      target: ['POST selfsubjectreviews', 'POST serviceaccounts/deployer/token'],
+    });
+    await world.told(['Normal Issued']);
+  });
+
+  it.each([
+    ['Token', ['Token'], ['ca.crt', 'namespace', 'server', 'token']],
+    ['Kubeconfig', ['Kubeconfig'], ['kubeconfig', 'token', 'value']],
+    ['ArgoCD', ['ArgoCD'], ['config', 'name', 'server', 'token']],
+    ['all of them', ['Token', 'Kubeconfig', 'ArgoCD'], ['ca.crt', 'config', 'kubeconfig', 'name', 'namespace', 'server', 'token', 'value']],
+  ] as const)('has the keys of its outputs: %s', async (_, outputs, keys) => {
+    await world.run();
+    await world.create('ci', { secret: { outputs } });
+    await world.ready();
+    const secret = await world.secret();
+
+    expect(Object.keys(secret?.data ?? {}).sort()).toEqual(keys);
+    expect(secret?.metadata.labels?.['argocd.argoproj.io/secret-type']).toBe(
+      (outputs as readonly string[]).includes('ArgoCD') ? 'cluster' : undefined,
+    );
+    expect(secret?.metadata.ownerReferences).toMatchObject([
+      { kind: 'ManagedToken', name: 'ci', controller: true, blockOwnerDeletion: false },
+    ]);
+  });
+
+  it('has a kubeconfig that leads to the target as the account', async () => {
+    await world.run();
+    await world.create('ci', { secret: { outputs: ['Kubeconfig'] } });
+    await world.ready();
+    const config = parseKubeConfig(text(await world.secret(), 'kubeconfig'), '/');
+    const client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
+    const { status } = await client.createReview(SelfSubjectReviews, {});
+    await client.transport.close();
+
+    expect(status?.userInfo?.username).toBe('system:serviceaccount:deploy:deployer');
+  });
+
+  it('says what is wrong with a spec that asks for an address that the Cluster does not have', async () => {
+    await world.run();
+    await world.create('ci', { secret: { outputs: ['Token'], server: 'https://elsewhere.example.com' } });
+    await world.until(async () => (await world.condition('Ready')) === 'False InvalidSpec');
+
+    expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
+  });
+
+  it('says which Cluster is missing, and goes on when it comes (M-1)', async () => {
+    await world.run();
+    await world.allow(`${world.cluster}-later`);
+    await world.create('ci', { clusterName: `${world.cluster}-later` });
+    await world.until(async () => (await world.condition('Ready')) === 'False ClusterNotFound');
+    await world.register(`${world.cluster}-later`);
+    await world.ready();
+
+    await world.told(['Warning ClusterNotFound', 'Normal Issued']);
+  });
+
+  it('is refused for the account that Purser itself uses', async () => {
+    await world.run();
+    await world.create('ci', { serviceAccount: { namespace: 'purser-system', name: 'purser' } });
+    await world.until(async () => (await world.condition('Ready')) === 'False OwnAccount');
+
+    expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
+  });
+
+  it('has no field for a cluster of another kind or place: what is unknown is dropped, and never honoured (M-2)', async () => {
+    const elsewhere = { clusterRef: { name: 'elsewhere', namespace: 'kube-system' } };
+    await world.run();
+    await world.create('ci', elsewhere as object);
+    const { spec } = await world.ready();
+
+    expect([spec.clusterName, 'clusterRef' in spec]).toEqual([world.cluster, false]);
+    expect(text(await world.secret(), 'server')).toBe(world.target.url);
+  });
+
+  it('reports an audience that the installation does not allow, without naming those that it allows', async () => {
+    await world.run({ settings: { limits: { allowedAudiences: ['https://kubernetes.default.svc'] } } });
+    await world.create('ci', { audiences: ['vault'] });
+    await world.until(async () => (await world.conditions()) === 'Ready=False InvalidSpec RotationFailing=undefined');
+    const message = (await world.get()).status?.conditions?.[0]?.message;
+    expect(message).toContain('"vault": must be an audience that Purser is configured to allow');
+    expect(message).not.toContain('kubernetes.default');
+    expect(world.sent().target).toEqual([]);
+    await world.patch('ci', { spec: { audiences: ['https://kubernetes.default.svc'] } });
+    await world.ready();
+  });
+
+  it('gets the longest lifetime that the installation allows, with one event for each spec and none for a rotation', async () => {
+    await world.run({ settings: { limits: { maxExpirationSeconds: 3600 } } });
+    await world.create('ci', { expirationSeconds: 86_400 });
+    const { status } = await world.ready();
+    const first = await world.tokenText();
+    await world.looked();
+    expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(3_600_000);
+    await world.told(['Normal Issued', 'Warning LifetimeShortened']);
+    const [, event] = await world.eventObjects();
+    expect(event?.message).toBe('requested expiration of 86400 seconds shortened to 3600 seconds');
+    await world.pass(49 * 60_000);
+    await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.rotations === 1);
+    await world.patch('ci', { spec: { expirationSeconds: 7200 } });
+    await world.told(['Normal Issued', 'Warning LifetimeShortened', 'Warning LifetimeShortened']);
+  });
+
+  it('waits for its service account without a storm of requests (F21)', async () => {
+    await world.run();
+    await world.create('ci', { serviceAccount: { namespace: 'deploy', name: 'later' } });
+    await world.until(async () => (await world.condition('Ready')) === 'False ServiceAccountNotFound');
+    await world.pass(120_000, 250);
+    const asked = world.sent().target.filter((call) => call.endsWith('later/token')).length;
+    expect(asked).toBeLessThan(14);
+    await world.target.admin.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'later' } });
+    await world.pass(300_000, 5_000);
+    await world.ready();
+    await world.target.admin.delete(ServiceAccounts, { namespace: 'deploy', name: 'later' });
+  });
+});
+
+describe('a Secret of somebody else', () => {
+  const foreign = (labels: Readonly<Record<string, string>>) => ({
+    metadata: { namespace: world.namespace, name: 'ci', labels },
+    type: 'Opaque',
+    data: { mine: base64('do not touch') },
+  });
+
+  it.each([
+    ['without our label', {}],
+    ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+  ])('is never touched, and the way is free once it is gone: %s (M-3)', async (_, labels) => {
+    const made = await world.hub.admin.create(Secrets, foreign(labels));
+    await world.run();
+    await world.create();
+    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+    await world.looked();
+    await world.looked();
+
+    expect(await world.secret()).toEqual(made);
+    expect(world.sent().target.filter((call) => call.endsWith('/token')).length).toBeLessThanOrEqual(1);
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'ci' });
+    await world.pass(70_000, 10_000);
+    await world.ready();
+  });
+
+  it('may be that of another ManagedToken: the first keeps it, and nobody writes any more (M-4)', async () => {
+    await world.run();
+    await world.create('first', { secret: { name: 'shared', outputs: ['Token'] } });
+    await world.ready('first');
+    await world.create('second', { secret: { name: 'shared', outputs: ['Token'] } });
+    await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
+    const before = await world.secret('shared');
+    world.calls.clear();
+    await world.looked('first');
+    await world.looked('second');
+
+    expect([await world.secret('shared'), world.sent()]).toEqual([before, { hub: [], target: [] }]);
+    expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
+      'The Secret shared belongs to the ManagedToken first. Choose another spec.secret.name.',
+    );
+    await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'first' });
+    await world.ready('second');
+  });
+
+  it('is for the oldest of those that want it, whoever deletes it, and for the next once that one is gone', async () => {
+    const secret = { name: 'shared', outputs: ['Token'] as const };
+    await world.create('first', { secret, rotation: { renewBefore: '20%', suspend: true } });
+    // Timestamps have whole seconds.
+    await world.until(async () => Date.now() >= Date.parse((await world.get('first')).metadata.creationTimestamp ?? '') + 1_000);
+    await world.run();
+    await world.create('second', { secret });
+    await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
+    expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
+      'The Secret shared is for the ManagedToken first, which is older. Choose another spec.secret.name.',
+    );
+    await world.patch('first', { spec: { rotation: { suspend: false } } });
+    await world.ready('first');
+    await world.pass(5_000);
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'shared' });
+    await world.until(async () => (await world.tokenText('shared')) !== '');
+    await world.ready('first');
+    expect(await world.condition('Ready', 'second')).toBe('False SecretConflict');
+
+    await world.patch('first', { spec: { secret: { ...secret, name: 'own' } } });
+    await world.ready('second');
+  });
+
+  it('is written to nowhere, even when it claims to be ours with a forged token (M-17)', async () => {
+    const token = await world.create('ci', { rotation: { renewBefore: '20%', suspend: true } });
+    const owner = {
+      apiVersion: 'tokens.purser.dev/v1alpha1',
+      kind: 'ManagedToken',
+      name: 'ci',
+      uid: token.metadata.uid ?? '',
+      controller: true,
+    };
+    const { metadata, ...rest } = foreign({ 'tokens.purser.dev/managed-by': 'purser' });
+    await world.hub.admin.create(Secrets, {
+      ...rest,
+      metadata: { ...metadata, ownerReferences: [owner] },
+      data: { token: base64('a.forged.token') },
+    });
+    await world.run();
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.ready();
+    await world.looked();
+
+    expect(await world.isAccepted(await world.tokenText())).toBe(true);
+    expect(world.sent().target.filter((call) => call.endsWith('/token'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Annotation, Label } from '../../../src/api/names.ts';
+import { parseRecord } from '../../../src/tokens/policy/record.ts';
+import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { isReserved } from '../../../src/tokens/policy/secret-metadata.ts';
+import { aCluster, aGrant, aToken, at, digestOf, stored, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
+
+function written(token: TokenBuilder, grant = aGrant(), existing?: ReturnType<typeof stored>) {
+  return writtenSecret({ token: token.build(), cluster: aCluster(), secret: existing }, grant);
+}
+
+function withOwn(metadata: object) {
+  const { metadata: own, ...secret } = stored(written(aToken()));
+  return { ...secret, metadata: { ...own, ...metadata } };
+}
+
+describe('desiredSecret', () => {
+  it('is whole', () => {
+    const { data, ...secret } = written(aToken());
+    expect(secret).toEqual({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        name: 'ci',
+        namespace: 'team-a',
+        labels: { 'tokens.purser.dev/managed-by': 'purser' },
+        annotations: {
+          'tokens.purser.dev/issued-at': '2026-03-01T12:00:00Z',
+          'tokens.purser.dev/expires-at': '2026-03-01T13:00:00Z',
+          'tokens.purser.dev/renew-at': '2026-03-01T12:46:38Z',
+          'tokens.purser.dev/issued-for':
+            '{"cluster":"prod-eu","clusterUID":"4f0e3c1d-0000-4000-8000-000000000001","credential":"","subject":"system:serviceaccount:deploy:deployer",' +
+            '"accountUID":"9d6a0f52-0000-4000-8000-00000000000a","audiences":["https://kubernetes.default.svc"],"boundTo":""}',
+          'tokens.purser.dev/rotations': '0',
+          'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
+          'tokens.purser.dev/credential-id': 'jti-1772366400',
+        },
+        ownerReferences: [
+          {
+            apiVersion: 'tokens.purser.dev/v1alpha1',
+            kind: 'ManagedToken',
+            name: 'ci',
+            uid: 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01',
+            controller: true,
+            blockOwnerDeletion: false,
+          },
+        ],
+      },
+    });
+    expect(Buffer.from(data?.['token'] ?? '', 'base64').toString()).toBe(aGrant().text());
+  });
+
+  it('has the name that the spec gives it', () => {
+    expect(written(aToken().writing({ name: 'token-of-ci' })).metadata.name).toBe('token-of-ci');
+  });
+
+  it('M-5: is Opaque, whatever was there', () => {
+    const existing = { ...withOwn({}), type: 'kubernetes.io/service-account-token' };
+    expect(written(aToken(), aGrant(), existing).type).toBe('Opaque');
+  });
+
+  it('M-6: ignores labels and annotations under reserved prefixes', () => {
+    const reserved = {
+      'argocd.argoproj.io/secret-type': 'cluster',
+      'a.kubernetes.io/b': 'x',
+      'k8s.io/c': 'x',
+      'tokens.purser.dev/managed-by': 'me',
+    };
+    const { labels, annotations } = written(aToken().writing({ labels: { ...reserved, team: 'a' }, annotations: reserved })).metadata;
+    expect(labels).toEqual({ team: 'a', 'tokens.purser.dev/managed-by': 'purser' });
+    expect(Object.keys(annotations ?? {}).filter((key) => !key.startsWith('tokens.purser.dev/'))).toEqual([]);
+  });
+
+  it('has the label of Argo CD with that output alone', () => {
+    const argo = written(aToken().writing({ outputs: ['ArgoCD'] }));
+    expect(argo.metadata.labels?.[Label.argoSecretType]).toBe('cluster');
+    expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([Label.argoSecretType]);
+  });
+
+  it('keeps what others put on the Secret', () => {
+    const existing = withOwn({
+      uid: 'secret-uid',
+      resourceVersion: '7',
+      finalizers: ['example.com/hold'],
+      labels: { 'velero.io/backup': 'no' },
+      annotations: { 'kubed.io/sync': 'yes' },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' }],
+    });
+    expect(written(aToken(), aGrant(), existing).metadata).toMatchObject({
+      uid: 'secret-uid',
+      resourceVersion: '7',
+      finalizers: ['example.com/hold'],
+      labels: { 'velero.io/backup': 'no' },
+      annotations: { 'kubed.io/sync': 'yes' },
+      ownerReferences: [{ kind: 'ConfigMap' }, { kind: 'ManagedToken' }],
+    });
+  });
+
+  it('drops what the spec no longer asks for', () => {
+    const before = stored(written(aToken().writing({ labels: { team: 'a', tier: 'ci' }, annotations: { note: 'x' } })));
+    const { labels, annotations } = written(aToken().writing({ labels: { tier: 'cd' } }), aGrant(), before).metadata;
+    expect(labels).toEqual({ tier: 'cd', 'tokens.purser.dev/managed-by': 'purser' });
+    expect(annotations).not.toHaveProperty('note');
+  });
+
+  it.each(['', '{', '7', 'null', '{"labels":7,"annotations":[1]}'])('is not confused by a template record of %p', (text) => {
+    const existing = withOwn({ annotations: { [Annotation.template]: text } });
+    expect(written(aToken(), aGrant(), existing).metadata.labels).toEqual({ 'tokens.purser.dev/managed-by': 'purser' });
+  });
+
+  it('counts rotations, and remembers the request that it answers', () => {
+    const second = stored(written(aToken().annotated(Annotation.rotate, '1'), aGrant().sentAt(at('12:10:00')), stored(written(aToken()))));
+    expect(parseRecord(second.metadata.annotations)).toMatchObject({ rotations: 1, rotateRequest: '1' });
+  });
+
+  it('never lets reserved names through, nor the token out of its data', () => {
+    const names = fc.oneof(
+      fc.constantFrom(
+        'kubernetes.io/a',
+        'x.k8s.io/a',
+        'ARGOCD.argoproj.io/a',
+        'registry.purser.dev/a',
+        '__proto__',
+        'constructor',
+        'a',
+        'b.example.com/c',
+      ),
+      fc.string(),
+    );
+    const template = fc.dictionary(names, fc.string(), { maxKeys: 8 });
+    fc.assert(
+      fc.property(
+        template,
+        template,
+        fc.subarray(['Token', 'Kubeconfig', 'ArgoCD'] as const, { minLength: 1 }),
+        (labels, annotations, outputs) => {
+          const { data, ...secret } = written(aToken().writing({ labels, annotations, outputs }));
+          expect(JSON.stringify(secret)).not.toContain(aGrant().text());
+          expect(data).toHaveProperty('token');
+          const keys = [...Object.keys(secret.metadata.labels ?? {}), ...Object.keys(secret.metadata.annotations ?? {})];
+          const ours = new Set<string>([...Object.values(Annotation), ...Object.values(Label)]);
+          expect(keys.filter((key) => isReserved(key) && !ours.has(key))).toEqual([]);
+        },
+      ),
+    );
+  });
+});
+
+describe('withoutToken', () => {
+  it('takes every form of the token away, and keeps the rest', () => {
+    const secret = written(aToken().writing({ outputs: ['Token', 'Kubeconfig', 'ArgoCD'] }));
+    const { data, metadata } = withoutToken(secret);
+    expect(Object.keys(data ?? {}).sort()).toEqual(['ca.crt', 'name', 'namespace', 'server']);
+    expect(metadata.annotations).not.toHaveProperty([Annotation.tokenDigest]);
+    expect(metadata.annotations).toHaveProperty([Annotation.issuedFor]);
+  });
+
+  it('has nothing to take from a Secret without data', () => {
+    expect(withoutToken({ metadata: { name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { specProblems } from '../../../src/tokens/policy/spec.ts';
+import { aToken } from '../../support/builders.ts';
+
+const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
+const RANGE = 'must be a whole number from 600 to 4294967296';
+
+describe('specProblems', () => {
+  it.each([
+    ['the shortest lifetime', { expirationSeconds: 600 }],
+    ['the longest lifetime', { expirationSeconds: 2 ** 32 }],
+    ['sixteen audiences', { audiences: Array.from({ length: 16 }, (_, index) => `${index}`) }],
+    ['an audience of as many characters as the CRD allows', { audiences: ['\u{1f511}'.repeat(256)] }],
+  ])('has nothing against %s', (_, spec) => {
+    expect(specProblems(aToken().with(spec).build(), {})).toEqual([]);
+  });
+
+  it.each([
+    ['M-9', { expirationSeconds: 599 }, `spec.expirationSeconds: Invalid value: 599: ${RANGE}`],
+    ['M-9', { expirationSeconds: 2 ** 32 + 1 }, `spec.expirationSeconds: Invalid value: 4294967297: ${RANGE}`],
+    ['M-9', { expirationSeconds: -1 }, `spec.expirationSeconds: Invalid value: -1: ${RANGE}`],
+    ['a fraction', { expirationSeconds: 600.5 }, `spec.expirationSeconds: Invalid value: 600.5: ${RANGE}`],
+    [
+      'a year in disguise',
+      { expirationSeconds: 3607, boundObjectRef: pod },
+      'spec.expirationSeconds: Invalid value: 3607: must not be 3607 for a token bound to a Pod, which would live for a year; use 3600 or 3608',
+    ],
+    ['no audience', { audiences: [] }, 'spec.audiences: Required value'],
+    ['an empty audience', { audiences: [''] }, 'spec.audiences[0]: Invalid value: "": must have from 1 to 256 characters'],
+    [
+      'an audience that is too long',
+      { audiences: ['x'.repeat(257)] },
+      `spec.audiences[0]: Invalid value: "${'x'.repeat(257)}": must have from 1 to 256 characters`,
+    ],
+    [
+      'too many audiences',
+      { audiences: Array.from({ length: 17 }, () => 'x') },
+      'spec.audiences: Too many: 17: must have at most 16 items',
+    ],
+    [
+      'two bindings',
+      { boundObjectRef: pod, revocation: 'BoundSecret' as const },
+      'spec.boundObjectRef: Forbidden: cannot be combined with revocation BoundSecret',
+    ],
+  ])('tells %s', (_, spec, problem) => {
+    expect(specProblems(aToken().with(spec).build(), {}).map(fieldErrorText)).toEqual([problem]);
+  });
+
+  it('tells audiences that the installation does not allow', () => {
+    const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
+    expect(problems.map(fieldErrorText)).toEqual([
+      'spec.audiences[0]: Invalid value: "https://kubernetes.default.svc": must be an audience that Purser is configured to allow',
+    ]);
+  });
+
+  it('rejects a ManagedToken in a namespace that holds credentials of clusters', () => {
+    const problems = (namespace: string) =>
+      specProblems(aToken().withMetadata({ namespace }).build(), { credentialNamespaces: ['purser-system', 'fleet'] }).map(fieldErrorText);
+    expect(problems('team-a')).toEqual([]);
+    expect(problems('fleet')).toEqual([
+      'metadata.namespace: Forbidden: holds credentials of clusters; create the ManagedToken in another namespace',
+    ]);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import { Annotation } from '../../../src/api/names.ts';
+import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { desiredStatus } from '../../../src/tokens/policy/status.ts';
+import { ACCOUNT_UID, aCluster, aGrant, aScene, aToken, at, stored, writtenSecret } from '../../support/builders.ts';
+
+const HELD = aScene().holding(aGrant());
+
+describe('desiredStatus', () => {
+  it('reports what the Secret says', () => {
+    const scene = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
+    expect(desiredStatus(scene.build(), {}, at('12:00:01'))).toEqual({
+      observedGeneration: 1,
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'Issued',
+          message: 'The Secret holds a valid token for this spec.',
+          observedGeneration: 1,
+          lastTransitionTime: '2026-03-01T12:00:01Z',
+        },
+        {
+          type: 'RotationFailing',
+          status: 'False',
+          reason: 'Issued',
+          message: 'The Secret holds a valid token for this spec.',
+          observedGeneration: 1,
+          lastTransitionTime: '2026-03-01T12:00:01Z',
+        },
+      ],
+      secretName: 'ci',
+      serviceAccountUID: ACCOUNT_UID,
+      issuedAt: '2026-03-01T12:00:00Z',
+      expirationTimestamp: '2026-03-01T13:00:00Z',
+      nextRotationTime: '2026-03-01T12:46:38Z',
+      credentialID: 'jti-1772366400',
+      rotations: 0,
+      lastRotateRequest: 'monday',
+    });
+  });
+
+  it('is the very same while nothing changes', () => {
+    const status = desiredStatus(HELD.build(), {}, at('12:00:01'));
+    const again = HELD.changing((token) => token.withStatus(status));
+    expect(desiredStatus(again.build(), {}, at('12:40:00'))).toBe(status);
+  });
+
+  it('M-7: is repaired when somebody edits it', () => {
+    const status = desiredStatus(HELD.build(), {}, at('12:00:01'));
+    const edited = HELD.changing((token) => token.withStatus({ ...status, expirationTimestamp: '2027-03-01T13:00:00Z' }));
+    expect(desiredStatus(edited.build(), {}, at('12:40:00'))).toEqual(status);
+  });
+
+  it('M-21: shows nothing of a token that is for another spec, and is not ready', () => {
+    const status = desiredStatus(HELD.build(), {}, at('12:00:01'));
+    const changed = HELD.changing((token) =>
+      token
+        .withStatus(status)
+        .with({ audiences: ['vault'] })
+        .withMetadata({ generation: 2 }),
+    );
+    const next = desiredStatus(changed.build(), {}, at('12:10:00'));
+    expect(next).toMatchObject({
+      observedGeneration: 2,
+      conditions: [{ type: 'Ready', status: 'False', reason: 'Pending' }],
+      rotations: 0,
+    });
+    expect(next).not.toHaveProperty('expirationTimestamp');
+    expect(next).not.toHaveProperty('secretName');
+  });
+
+  it('M-22: believes nothing of an old status when there is no Secret', () => {
+    const old = { issuedAt: '2026-02-01T12:00:00Z', expirationTimestamp: '2027-02-01T12:00:00Z', credentialID: 'x', rotations: 7 };
+    const next = desiredStatus(aScene(aToken().withStatus(old)).build(), {}, at('12:00:00'));
+    expect(next).toMatchObject({ conditions: [{ type: 'Ready', status: 'False', reason: 'Pending' }], rotations: 7 });
+    expect(next).not.toHaveProperty('expirationTimestamp');
+  });
+
+  it('still says when an expired token expired, after it was taken away', () => {
+    const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
+    const next = desiredStatus(HELD.with({ secret }).build(), {}, at('13:10:00'));
+    expect(next).toMatchObject({
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'Expired' },
+        { type: 'RotationFailing', status: 'True' },
+      ],
+      expirationTimestamp: '2026-03-01T13:00:00Z',
+    });
+  });
+
+  it('is not ready when the token was taken away before its expiry', () => {
+    const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
+    expect(desiredStatus(HELD.with({ secret }).build(), {}, at('12:10:00')).conditions).toMatchObject([
+      { status: 'False', reason: 'Pending' },
+    ]);
+  });
+
+  it('is not ready with a token that the target refused', () => {
+    const { secret } = HELD.build();
+    const scene = HELD.with({ verdict: { tokenDigest: secret?.tokenDigest ?? '', accepted: false } });
+    const failure = { reason: 'ClusterUnreachable', message: 'no address answers' } as const;
+    expect(desiredStatus(scene.build(), { failure }, at('12:10:00')).conditions).toMatchObject([
+      { status: 'False', reason: 'ClusterUnreachable' },
+    ]);
+  });
+
+  it('names no next rotation while suspended', () => {
+    const next = desiredStatus(HELD.changing((token) => token.suspended()).build(), {}, at('12:10:00'));
+    expect(next).not.toHaveProperty('nextRotationTime');
+    expect(next).toMatchObject({ conditions: [{ status: 'True' }, { status: 'False', reason: 'Suspended' }] });
+  });
+
+  it('remembers a revocation when no Secret does', () => {
+    const scene = aScene(aToken().with({ revocation: 'BoundSecret' }));
+    expect(desiredStatus(scene.build(), { revoked: 'leak' }, at('12:00:00'))).toMatchObject({ lastRevokeRequest: 'leak' });
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { delayedUntil, isMassWithdrawal, withdrawalAfter } from '../../../src/tokens/policy/withdrawal.ts';
+import { at, NOON } from '../../support/builders.ts';
+
+describe('withdrawalAfter', () => {
+  it.each([
+    ['keeps the Secret while nobody said no', [], '12:00:00', { type: 'keep' }],
+    ['looks again after the first no', ['12:00:00'], '12:00:00', { type: 'lookAgain', at: at('12:00:15') }],
+    [
+      'looks again when two came too soon after each other',
+      ['12:00:00', '12:00:14'],
+      '12:00:14',
+      { type: 'lookAgain', at: at('12:00:15') },
+    ],
+    ['removes the Secret after two that are fifteen seconds apart', ['12:00:00', '12:00:15'], '12:00:15', { type: 'remove' }],
+    ['removes it when errors kept the second one away for an hour', ['12:00:00', '13:00:00'], '13:00:00', { type: 'remove' }],
+    ['looks again soon when the second one is overdue', ['12:00:00'], '12:10:00', { type: 'lookAgain', at: at('12:10:01') }],
+    ['F28: begins anew when the clock was set back', ['13:00:00', '13:00:20'], '12:00:00', { type: 'lookAgain', at: at('12:00:15') }],
+  ])('%s', (_, refused, now, withdrawal) => {
+    expect(withdrawalAfter(refused.map(at), at(now))).toEqual(withdrawal);
+  });
+
+  it('looks again within fifteen seconds, and never in the past', () => {
+    const times = fc.integer({ min: NOON - 1e9, max: NOON + 1e9 });
+    fc.assert(
+      fc.property(fc.array(times), times, (refusedAt, now) => {
+        const withdrawal = withdrawalAfter(refusedAt, now);
+        if (withdrawal.type !== 'lookAgain') return;
+        expect(withdrawal.at).toBeGreaterThan(now);
+        expect(withdrawal.at).toBeLessThanOrEqual(now + 15_000);
+      }),
+    );
+  });
+});
+
+describe('isMassWithdrawal', () => {
+  const counts = (...each: readonly number[]) => new Map(each.map((count, index) => [`team-${index}`, count]));
+
+  it.each([
+    ['20 tokens of five namespaces', counts(4, 4, 4, 4, 4), counts(4, 4, 4, 4, 4), false],
+    ['21 tokens of five namespaces', counts(5, 4, 4, 4, 4), counts(5, 4, 4, 4, 4), true],
+    ['any number of tokens of four namespaces', counts(500, 500, 500, 500), counts(500, 500, 500, 500), false],
+    ['500 tokens of one namespace and four of others', counts(500, 1, 1, 1, 1), counts(500, 40, 40, 40, 40), true],
+    ['a tenth of all issued', counts(5, 5, 5, 5, 5), counts(...Array.from({ length: 13 }, () => 20)), false],
+    ['a tenth of all, however many one namespace has', counts(5, 5, 5, 5, 5), counts(100_000, 20, 20, 20, 20), true],
+  ])('returns for %s', (_, lost, issued, isMass) => {
+    expect(isMassWithdrawal(lost, issued)).toBe(isMass);
+  });
+});
+
+describe('delayedUntil', () => {
+  const first = at('12:00:00');
+
+  it.each([
+    ['nothing for 20 tokens', 20, '12:00:15', undefined],
+    ['ten minutes after the second refusal for 21', 21, '12:00:15', at('12:10:15')],
+    ['the same instant while the namespace stays over its limit', 500, '12:09:00', at('12:10:15')],
+    ['nothing after that instant', 500, '12:10:15', undefined],
+    ['nothing when the clock was set back', 21, '11:00:00', undefined],
+  ])('returns %s', (_, lost, time, until) => {
+    expect(delayedUntil(lost, first, at(time))).toBe(until);
+  });
+});

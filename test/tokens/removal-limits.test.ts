@@ -1,0 +1,143 @@
+// The removal limits, with a hub that keeps one ConfigMap.
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { RemovalLimit } from '../../src/api/names.ts';
+import type { ConfigMap } from '../../src/api/resources.ts';
+import { StatusError } from '../../src/kubernetes/status.ts';
+import type { TokenMetrics } from '../../src/tokens/deps.ts';
+import type { HubView } from '../../src/tokens/hub-view.ts';
+import { TokenMemory } from '../../src/tokens/memory.ts';
+import type { Recollection } from '../../src/tokens/recollection.ts';
+import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
+import { aToken } from '../support/builders.ts';
+import { FakeClock } from '../support/clock.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { refused } from './scripted-hub.ts';
+
+let clock: FakeClock;
+let stored: ConfigMap | undefined;
+let isPaused: boolean;
+let memory: TokenMemory;
+let limits: RemovalLimits;
+
+const hub = {
+  get: async () => {
+    if (stored === undefined) throw new StatusError(refused(404, 'NotFound') as ConstructorParameters<typeof StatusError>[0]);
+    return stored;
+  },
+  create: async (_: unknown, object: ConfigMap) => (stored = object),
+  update: async (_: unknown, object: ConfigMap) => (stored = object),
+};
+
+/** A controller that begins to lead. */
+function lead(): void {
+  memory = new TokenMemory();
+  const view = { tokens: { list: () => [] } } as unknown as HubView;
+  const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
+  limits = new RemovalLimits({
+    hub,
+    view,
+    memory,
+    clock,
+    log: silentLog,
+    metrics,
+    namespace: 'purser-system',
+  } as unknown as RemovalLimitsOptions);
+}
+
+beforeEach(() => {
+  clock = new FakeClock();
+  stored = undefined;
+  isPaused = false;
+  lead();
+});
+
+/** Lets tokens of namespaces lose permission, and returns one of each namespace. */
+function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly Recollection[] {
+  return Object.entries(tokensByNamespace).map(([namespace, count]) => {
+    const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
+    for (const each of lost) each.refused(clock.now(), namespace);
+    return lost[0] as Recollection;
+  });
+}
+
+const FIVE = { a: 5, b: 5, c: 5, d: 5, e: 5 };
+const token = aToken().build();
+const check = async (recollection: Recollection | undefined, of = token) =>
+  (await limits.check(of, recollection ?? memory.keep('none'))).type;
+const release = (value: string) => {
+  stored = { ...(stored as ConfigMap), metadata: { ...stored?.metadata, annotations: { [RemovalLimit.release]: value } } };
+  clock.advance(10_000);
+};
+
+describe('the global removal limit', () => {
+  it('pauses removal when 25 tokens of five namespaces lost permission, and records it in the ConfigMap', async () => {
+    const [first] = lose(FIVE);
+    expect([await check(first), isPaused]).toEqual(['paused', true]);
+    expect(stored?.metadata).toMatchObject({ namespace: 'purser-system', name: 'purser-removal-limit' });
+    expect(stored?.data).toMatchObject({ tokens: '25', namespaces: 'a b c d e' });
+    expect(stored?.data?.['message']).toContain('Removal of Secrets is paused: 25 tokens in 5 namespaces lost permission within a minute.');
+  });
+
+  it('does not hold the removals of one tenant with many tokens', async () => {
+    const [first] = lose({ a: 500, b: 1, c: 1 });
+    expect([await check(first), isPaused]).toEqual(['delayed', false]);
+  });
+
+  it('ignores refused ManagedTokens whose Secret holds no token of Purser', async () => {
+    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refused(clock.now());
+    const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
+    expect(await check(first)).toBe('allowed');
+  });
+
+  it('never holds a token with revocation BoundSecret', async () => {
+    const [first] = lose(FIVE);
+    await check(first);
+    expect(await check(first, aToken().with({ revocation: 'BoundSecret' }).build())).toBe('allowed');
+    expect(
+      await check(
+        first,
+        aToken()
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b' }] })
+          .build(),
+      ),
+    ).toBe('allowed');
+  });
+
+  it('holds without end until an administrator sets a new value of the annotation, which acts once', async () => {
+    const [first] = lose(FIVE);
+    await check(first);
+    clock.advance(24 * 3_600_000);
+    expect(await check(first)).toBe('paused');
+    release('alice-1');
+    expect([await check(first), isPaused]).toEqual(['allowed', false]);
+    expect(stored?.data).toMatchObject({ released: 'alice-1' });
+    expect(stored?.data).not.toHaveProperty('since');
+    clock.advance(60_000);
+    const [next] = lose({ v: 5, w: 5, x: 5, y: 5, z: 5 });
+    expect(await check(next)).toBe('paused');
+    clock.advance(10_000);
+    expect(await check(next)).toBe('paused');
+    release('alice-2');
+    expect(await check(next)).toBe('allowed');
+  });
+
+  it('is not released by a value from before the limit was reached', async () => {
+    stored = { metadata: { name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
+    const [first] = lose(FIVE);
+    await check(first);
+    clock.advance(10_000);
+    expect(await check(first)).toBe('paused');
+  });
+
+  it('still holds after another replica has become leader', async () => {
+    const [first] = lose(FIVE);
+    await check(first);
+    isPaused = false;
+    lead();
+    const [single] = lose({ a: 1 });
+    expect([await check(single), isPaused]).toEqual(['paused', true]);
+    release('bob');
+    expect(await check(single)).toBe('allowed');
+  });
+});

@@ -1,0 +1,527 @@
+// Tokens that can be taken back: bound to an anchor on the target, which goes first.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Clusters, ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { hasReason } from '../../src/kubernetes/status.ts';
+import { TokenWorld } from './token-world.ts';
+
+jest.setTimeout(30_000);
+
+const MINUTE = 60_000;
+const FINALIZER = 'tokens.purser.dev/anchor';
+
+let world: TokenWorld;
+const ci = () => ({ namespace: world.namespace, name: 'ci' });
+
+beforeAll(async () => {
+  world = await TokenWorld.start(2);
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+async function issued(calls: string[] = []): Promise<string> {
+  await world.create('ci', { revocation: 'BoundSecret' });
+  await world.ready();
+  await world.looked();
+  calls.push(...world.inOrder());
+  await world.pass(5_000);
+  world.calls.clear();
+  return await world.tokenText();
+}
+
+async function anchor(target = world.target) {
+  const { items } = await target.admin.listAll(Secrets, { namespace: 'deploy' });
+  const { metadata } = await world.get().catch(() => ({ metadata: { uid: '' } }));
+  return items.find(({ metadata: { name } }) => name === `purser-${metadata.uid}`);
+}
+
+async function isGone(): Promise<boolean> {
+  return await world.get().then(
+    () => false,
+    (error: unknown) => hasReason(error, 'NotFound'),
+  );
+}
+
+async function isRejected(token: string, target = world.target): Promise<boolean> {
+  return !(await world.isAccepted(token, target));
+}
+
+describe('a token with revocation BoundSecret', () => {
+  it('is bound to an anchor beside its account, and the ManagedToken has a finalizer', async () => {
+    await world.run();
+    const token = await issued();
+
+    expect(await world.isAccepted(token)).toBe(true);
+    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
+    expect((await anchor())?.metadata).toMatchObject({
+      labels: { 'tokens.purser.dev/managed-by': 'purser' },
+      ownerReferences: [{ kind: 'ServiceAccount', name: 'deployer' }],
+    });
+    expect((await anchor())?.data).toBeUndefined();
+  });
+
+  it('costs eight requests at first: finalizer and status.anchors come before the anchor, the anchor before the token', async () => {
+    await world.run();
+    await world.create('warm');
+    await world.ready('warm');
+    await world.looked('warm');
+    const calls: string[] = [];
+    world.calls.clear();
+    await issued(calls);
+
+    expect(calls).toEqual([
+      'POST subjectaccessreviews',
+      'PATCH managedtokens/ci',
+      'PUT managedtokens/ci/status',
+      'GET serviceaccounts/deployer',
+      'POST secrets',
+      'POST serviceaccounts/deployer/token',
+      'POST secrets',
+      'PUT managedtokens/ci/status',
+    ]);
+    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+  });
+
+  it('is renewed at no higher cost than others, bound to the same anchor', async () => {
+    await world.run();
+    const first = await issued();
+    const before = await anchor();
+    await world.pass(49 * MINUTE);
+    await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.rotations === 1);
+    await world.looked();
+
+    expect(world.sent()).toEqual({
+      hub: ['POST subjectaccessreviews', 'PUT secrets/ci', 'PUT managedtokens/ci/status'],
+      target: ['POST serviceaccounts/deployer/token'],
+    });
+    expect(await anchor()).toEqual(before);
+  });
+
+  it('dies with the permission of its requester', async () => {
+    await world.run();
+    const token = await issued();
+    await world.forbid();
+    await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.looked();
+
+    expect(await anchor()).toBeUndefined();
+    expect(await isRejected(token)).toBe(true);
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect((await world.get()).status?.anchors).toBeUndefined();
+  });
+
+  it('dies with its ManagedToken', async () => {
+    await world.run();
+    const token = await issued();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+    await world.until(async () => (await world.secret()) === undefined);
+
+    expect([await anchor(), await isRejected(token)]).toEqual([undefined, true]);
+  });
+
+  it('dies when the annotation asks for it, once for each value, and another one follows', async () => {
+    await world.run();
+    const first = await issued();
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
+    await world.until(() => isRejected(first));
+    await world.pass(5_000, 500);
+    const second = await world.renewed(first);
+    await world.ready();
+    await world.looked();
+
+    expect(await world.isAccepted(second)).toBe(true);
+    expect((await world.get()).status?.lastRevokeRequest).toBe('leaked');
+    expect(world.sent().target.filter((call) => call.endsWith('/token'))).toHaveLength(1);
+    expect(await world.events()).toContain('Normal RevocationRequested');
+  });
+
+  it('stays off after a revocation while it is suspended', async () => {
+    await world.run();
+    const first = await issued();
+    await world.patch('ci', {
+      metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } },
+      spec: { rotation: { suspend: true } },
+    });
+    await world.until(() => isRejected(first));
+    await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
+    await world.pass(60_000, 5_000);
+    await world.looked();
+    expect([await world.secret(), await anchor()]).toEqual([undefined, undefined]);
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.ready();
+  });
+
+  it('gets a new anchor when somebody deletes it', async () => {
+    await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
+    const first = await issued();
+    await world.target.admin.delete(Secrets, { namespace: 'deploy', name: (await anchor())?.metadata.name ?? '' });
+    expect(await isRejected(first)).toBe(true);
+    await world.pass(16 * MINUTE);
+    const second = await world.renewed(first);
+    expect(await world.isAccepted(second)).toBe(true);
+  });
+
+  it('gets a new anchor when its account is re-created', async () => {
+    const account = { namespace: 'deploy', name: 'short-lived' };
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+    await world.run();
+    await world.create('ci', { revocation: 'BoundSecret', serviceAccount: account });
+    await world.ready();
+    const first = await world.tokenText();
+    await world.target.admin.delete(ServiceAccounts, account);
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+    await world.pass(49 * MINUTE);
+    const second = await world.renewed(first);
+    expect(await world.isAccepted(second)).toBe(true);
+    await world.target.admin.delete(ServiceAccounts, account);
+  });
+
+  it('leaves no anchor behind when it moves to another cluster', async () => {
+    await world.run();
+    const first = await issued();
+    await world.register(`${world.cluster}-b`, world.targets[1]);
+    await world.allow(`${world.cluster}-b`);
+    await world.pass(15_000);
+    await world.patch('ci', { spec: { clusterName: `${world.cluster}-b` } });
+    const second = await world.renewed(first);
+    await world.until(async () => (await anchor()) === undefined);
+
+    expect([await isRejected(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
+    expect(await anchor(world.targets[1])).toBeDefined();
+  });
+
+  it('lets go of anchor and finalizer when it need no longer be revocable', async () => {
+    await world.run();
+    const first = await issued();
+    await world.pass(15_000);
+    await world.patch('ci', { spec: { revocation: 'None' } });
+    await world.renewed(first);
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect([await anchor(), await isRejected(first)]).toEqual([undefined, true]);
+  });
+});
+
+describe('a token with revocation BoundSecret whose Secret is gone', () => {
+  const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
+
+  /** Until the Secret comes back, or something keeps it from that. */
+  async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
+    const token = await issued();
+    await keep();
+    await world.hub.admin.delete(Secrets, ci());
+    return token;
+  }
+
+  it('dies with the permission of its requester', async () => {
+    await world.run();
+    const token = await withoutSecret(() => world.forbid());
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    await world.pass(16_000, 1_000);
+    await world.until(() => isRejected(token));
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+
+    expect(await anchor()).toBeUndefined();
+    await world.allow(world.cluster);
+    await world.ready();
+    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
+  });
+
+  it('dies with the permission as soon as its cluster answers again, and is called withdrawn once', async () => {
+    const controller = await world.run();
+    const token = await withoutSecret(() => world.forbid());
+    await world.target.stop();
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    await world.target.restart();
+    await world.pass(6 * MINUTE, 1_000);
+    await world.until(() => isRejected(token));
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect(controller.logged.filter((line) => line.includes('"decision":"withdrawn"'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['is asked for by somebody without permission', () => world.forbid(), 'Forbidden'],
+    ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
+  ])('dies when the annotation asks for it, though it %s', async (_, keep, reason) => {
+    await world.run();
+    const token = await withoutSecret(keep);
+    await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
+    await revoke();
+    await world.until(() => isRejected(token));
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leaked');
+
+    expect(await world.events()).toContain('Normal RevocationRequested');
+  });
+
+  it('dies when the annotation asks for it, though somebody else has taken the place of its Secret', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.hub.admin.create(Secrets, { metadata: ci(), type: 'Opaque' });
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.until(async () => (await world.condition('Ready')) === 'False SecretConflict');
+    await revoke();
+    await world.until(() => isRejected(token));
+    await world.hub.admin.delete(Secrets, ci());
+  });
+
+  it('dies when it moves to another namespace', async () => {
+    const account = { namespace: 'default', name: 'elsewhere' };
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.patch('ci', { spec: { rotation: { suspend: false }, serviceAccount: account } });
+    await world.ready();
+    await world.until(() => isRejected(token));
+
+    expect(await anchor()).toBeUndefined();
+    await world.until(async () => {
+      const { status } = await world.get();
+      return JSON.stringify(status?.anchors) === JSON.stringify([{ cluster: world.cluster, namespace: 'default' }]);
+    });
+    await world.target.admin.delete(ServiceAccounts, account);
+  });
+
+  it('dies with its ManagedToken, wherever it was', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.looked();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+
+    expect(await isRejected(token)).toBe(true);
+  });
+});
+
+describe('the finalizer of a deleted ManagedToken', () => {
+  it('waits for a target that is down, and no longer than ten minutes', async () => {
+    const controller = await world.run();
+    await issued();
+    await world.target.stop();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+    await world.pass(9 * MINUTE, 10_000);
+    expect(await isGone()).toBe(false);
+    await world.pass(70_000, 10_000);
+    await world.until(isGone);
+
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    expect(controller.logged.some((line) => line.includes('AnchorOrphaned'))).toBe(true);
+  });
+
+  it('is dropped when the target comes back in time', async () => {
+    await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+    await world.pass(MINUTE, 5_000);
+    await world.target.restart();
+    await world.pass(5 * MINUTE, 5_000);
+    await world.until(isGone);
+    expect(await isRejected(token)).toBe(true);
+  });
+
+  it('is dropped at once when the Cluster is gone', async () => {
+    await world.run();
+    await issued();
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+  });
+
+  it('of another controller does not keep the Secret of a requester that lost its permission', async () => {
+    await world.run();
+    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+    await world.ready();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.looked();
+    world.calls.clear();
+    await world.forbid();
+    await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
+    await world.pass(16_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+  });
+
+  it('of another controller does not keep an expired token in the Secret', async () => {
+    await world.run();
+    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+    await world.ready();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.looked();
+    await world.pass(61 * MINUTE);
+    await world.until(async () => (await world.tokenText()) === '');
+    expect(await world.secret()).toBeDefined();
+  });
+
+  it('of somebody else is left alone, and nothing is rotated any more (M-13)', async () => {
+    await world.run();
+    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+    await world.ready();
+    const first = await world.tokenText();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.looked();
+    await world.pass(50 * MINUTE);
+    world.calls.clear();
+    await world.looked();
+
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+    expect((await world.get()).metadata.finalizers).toEqual(['example.com/theirs']);
+  });
+});
+
+describe('anchors that a tenant forges', () => {
+  const forged = { finalizers: [FINALIZER], annotations: { 'tokens.purser.dev/anchors': 'prod/kube-system other/default' } };
+
+  it('cause no request to a target, and the finalizer is removed at once', async () => {
+    await world.run();
+    await world.forbid();
+    await world.create('ci', { revocation: 'BoundSecret' }, forged);
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    await world.patch('ci', { metadata: forged, spec: { requesterServiceAccountName: 'nobody' } });
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+
+    expect(world.sent().target).toEqual([]);
+  });
+
+  it('lose their finalizer where the token has no revocation', async () => {
+    await world.run();
+    await world.create('ci', {}, forged);
+    await world.ready();
+    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
+  });
+
+  it('in the record of the Secret cause no request to a target either, and are reported as orphaned', async () => {
+    await world.run();
+    await issued();
+    const { metadata, status } = await world.get();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.looked();
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
+    await world.looked();
+    world.calls.clear();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+
+    expect(world.sent().target).toEqual([]);
+    await world.target.admin.delete(Secrets, { namespace: 'deploy', name: `purser-${metadata.uid}` });
+  });
+});
+
+describe('status.anchors', () => {
+  it('stays full until a place is removed: no token is issued in a seventeenth place', async () => {
+    await world.run();
+    const first = await issued();
+    const anchors = Array.from({ length: 16 }, (_, index) => ({ cluster: `${world.cluster}-b`, namespace: `ns-${index}` }));
+    await world.register(`${world.cluster}-b`, world.targets[1]);
+    await world.targets[1]?.stop();
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.until(async () => (await world.condition('Ready')) === 'False TooManyAnchors');
+    expect((await world.get()).status?.anchors).toEqual(anchors);
+    await world.hub.admin.delete(Clusters, { name: `${world.cluster}-b` });
+    await world.pass(15 * MINUTE, 10_000);
+    const second = await world.renewed(first);
+    await world.ready();
+
+    expect(await world.isAccepted(second)).toBe(true);
+    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+  });
+
+  it('keeps a place whose anchor could not be deleted, and loses it when the cluster answers again', async () => {
+    await world.run();
+    const first = await issued();
+    await world.register(`${world.cluster}-b`, world.targets[1]);
+    await world.allow(`${world.cluster}-b`);
+    await world.pass(15_000);
+    await world.target.stop();
+    await world.patch('ci', { spec: { clusterName: `${world.cluster}-b` } });
+    await world.renewed(first);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    expect((await world.get()).status?.anchors).toHaveLength(2);
+    await world.target.restart();
+    await world.pass(6 * MINUTE, 10_000);
+    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+    expect(await isRejected(first)).toBe(true);
+  });
+});
+
+describe('a token without revocation', () => {
+  it('cannot be revoked, which is said once', async () => {
+    await world.run();
+    await world.create('ci', {});
+    await world.ready();
+    const token = await world.tokenText();
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } } });
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'now');
+    await world.looked();
+
+    await world.told(['Normal Issued', 'Warning RevocationUnavailable']);
+    expect(await world.isAccepted(token)).toBe(true);
+    expect(await world.tokenText()).toBe(token);
+  });
+
+  it('is not called revoked when it is followed by one that could be, and nothing is done twice', async () => {
+    const controller = await world.run();
+    await world.create('ci', {});
+    await world.ready();
+    const token = await world.tokenText();
+    await world.pass(15_000);
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } }, spec: { revocation: 'BoundSecret' } });
+    await world.renewed(token);
+    await world.ready();
+    await world.looked();
+
+    await world.told(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
+    expect(controller.logged.filter((line) => line.includes('"decision":"revoked"'))).toEqual([]);
+    expect([await world.isAccepted(token), (await world.get()).status?.lastRevokeRequest]).toEqual([true, 'now']);
+  });
+});
+
+describe('token controller and a Cluster that is deleted and re-created', () => {
+  it('revokes the token only after the Cluster is back', async () => {
+    await world.run();
+    const token = await issued();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.hub.admin.patch(ManagedTokens, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leak' } } });
+    await world.looked();
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
+
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it('keeps the anchor listed while the Cluster of a withdrawn token is gone, and then deletes it', async () => {
+    await world.run();
+    const token = await issued();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.forbid();
+    await world.pass(40_000, 5_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.pass(40_000, 5_000);
+    await world.until(async () => (await world.get()).status?.anchors === undefined);
+
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+});

@@ -1,0 +1,294 @@
+// Tokens are renewed ahead of time, and kept while that fails.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Clusters, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { base64, TokenWorld, text } from './token-world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ROTATION = ['POST subjectaccessreviews', 'PUT secrets/ci', 'PUT managedtokens/ci/status'];
+
+jest.setTimeout(30_000);
+
+let world: TokenWorld;
+
+beforeAll(async () => {
+  world = await TokenWorld.start(2);
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** A ManagedToken with its first token, which is returned. */
+async function issued(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
+  await world.create('ci', spec);
+  await world.ready();
+  await world.looked();
+  world.calls.clear();
+  return await world.tokenText();
+}
+
+describe('a rotation', () => {
+  it('comes before the expiry and costs one review and three requests', async () => {
+    await world.run();
+    const first = await issued();
+    await world.pass(40 * MINUTE);
+    await world.looked();
+    expect([await world.tokenText(), world.sent()]).toEqual([first, { hub: [], target: [] }]);
+    await world.pass(9 * MINUTE);
+    const second = await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.rotations === 1);
+    await world.looked();
+
+    expect(world.sent()).toEqual({ hub: ROTATION, target: ['POST serviceaccounts/deployer/token'] });
+    expect(await world.isAccepted(second)).toBe(true);
+    await world.told(['Normal Issued']);
+  });
+
+  it('follows the granted lifetime again and again', async () => {
+    await world.run();
+    let token = await issued({ expirationSeconds: 600, rotation: { renewBefore: '50%', suspend: false } });
+    for (let rotations = 1; rotations <= 3; rotations++) {
+      await world.pass(5 * MINUTE);
+      token = await world.renewed(token);
+      await world.until(async () => (await world.get()).status?.rotations === rotations);
+    }
+    expect(world.sent().target).toEqual(Array.from({ length: 3 }, () => 'POST serviceaccounts/deployer/token'));
+  });
+
+  it('is never earlier than a tenth of the lifetime, whatever renewBefore says, and an event tells', async () => {
+    await world.run();
+    const first = await issued({ expirationSeconds: 600, rotation: { renewBefore: '10h', suspend: false } });
+    await world.told(['Normal Issued', 'Warning RenewBeforeClamped']);
+    await world.pass(59_000, 1_000);
+    await world.looked();
+    expect(await world.tokenText()).toBe(first);
+    await world.pass(40_000, 1_000);
+    await world.renewed(first);
+  });
+
+  it('happens at once when the annotation asks for it, once for each value', async () => {
+    await world.run();
+    const first = await issued();
+    await world.pass(15_000);
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } });
+    const second = await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.lastRotateRequest === '1');
+    await world.looked();
+
+    expect([await world.tokenText(), world.sent().target.length]).toEqual([second, 1]);
+    await world.told(['Normal Issued', 'Normal RotationRequested']);
+  });
+
+  it('waits while it is suspended; the token stays until it expires', async () => {
+    await world.run();
+    const first = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=False Suspended');
+    await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata: { labels: { extra: 'x' } } });
+    await world.pass(50 * MINUTE);
+    await world.looked();
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+    await world.pass(11 * MINUTE);
+    await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
+    expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
+    await world.patch('ci', { spec: { rotation: { suspend: false } } });
+    await world.ready();
+  });
+});
+
+describe('while a target is down', () => {
+  it('the old token is kept, renewal is tried again and again, and succeeds after all (F8)', async () => {
+    await world.run();
+    const first = await issued();
+    await world.target.stop();
+    await world.pass(49 * MINUTE);
+    await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ClusterUnreachable');
+    expect(await world.tokenText()).toBe(first);
+    await world.target.restart();
+    await world.pass(3 * MINUTE, 5_000);
+    await world.renewed(first);
+    await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=False Issued');
+    await world.told(['Normal Issued', 'Warning ClusterUnreachable', 'Normal Issued']);
+  });
+
+  it('an expired token leaves the Secret, and comes back with the target', async () => {
+    await world.run();
+    const first = await issued();
+    await world.target.stop();
+    await world.pass(49 * MINUTE);
+    await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterUnreachable');
+    await world.pass(12 * MINUTE, 20_000);
+    await world.until(async () => (await world.conditions()).startsWith('Ready=False Expired RotationFailing=True'));
+    expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 10_000);
+    await world.ready();
+    expect(await world.tokenText()).not.toBe(first);
+  });
+});
+
+describe('a service account that was re-created', () => {
+  const account = { namespace: 'deploy', name: 'short-lived' };
+
+  beforeEach(async () => void (await world.target.admin.create(ServiceAccounts, { metadata: account })));
+  afterEach(() => world.target.admin.delete(ServiceAccounts, account));
+
+  const recreate = async () => {
+    await world.target.admin.delete(ServiceAccounts, account);
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+  };
+
+  it('is noticed by its UID at the renewal, which is for the new one', async () => {
+    await world.run();
+    const first = await issued({ serviceAccount: account });
+    const { status } = await world.get();
+    await recreate();
+    await world.pass(49 * MINUTE);
+    const second = await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.serviceAccountUID !== status?.serviceAccountUID);
+
+    expect(await world.isAccepted(second)).toBe(true);
+    expect(world.sent().target).toEqual(Array.from({ length: 2 }, () => 'POST serviceaccounts/short-lived/token'));
+    await world.told(['Normal Issued', 'Normal AccountRecreated']);
+  });
+
+  it('is noticed by verification before that (F22)', async () => {
+    await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
+    const first = await issued({ serviceAccount: account });
+    await world.pass(15 * MINUTE);
+    await world.until(async () => world.sent().target.includes('POST tokenreviews'));
+    await world.looked();
+    expect(await world.tokenText()).toBe(first);
+    expect(world.sent()).toEqual({ hub: ['GET secrets/ci'], target: ['POST tokenreviews'] });
+    await recreate();
+    await world.pass(15 * MINUTE);
+    const second = await world.renewed(first);
+    await world.ready();
+
+    expect(await world.isAccepted(second)).toBe(true);
+    expect(await world.events()).toContain('Normal TokenRefused');
+  });
+
+  it('that stays away leaves the token as it is, and says so', async () => {
+    await world.run();
+    const first = await issued({ serviceAccount: account });
+    await world.target.admin.delete(ServiceAccounts, account);
+    await world.pass(49 * MINUTE);
+    await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ServiceAccountNotFound');
+    expect(await world.tokenText()).toBe(first);
+    await world.target.admin.create(ServiceAccounts, { metadata: account });
+  });
+});
+
+describe('a Cluster', () => {
+  it('that is gone keeps the token, and fails the renewal (F46)', async () => {
+    await world.run();
+    const first = await issued();
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ClusterNotFound');
+    await world.pass(49 * MINUTE);
+    await world.looked();
+    expect(await world.tokenText()).toBe(first);
+    await world.pass(12 * MINUTE);
+    await world.until(async () => (await world.conditions()) === 'Ready=False Expired RotationFailing=True ClusterNotFound');
+  });
+
+  it('that is made anew under the same name gets a new token', async () => {
+    await world.run();
+    const first = await issued();
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
+    await world.pass(15_000);
+    world.credential = await world.register(world.cluster, world.targets[1]);
+    const second = await world.renewed(first);
+    await world.ready();
+
+    expect(await world.isAccepted(second, world.targets[1])).toBe(true);
+    expect(await world.isAccepted(second)).toBe(false);
+    expect(text(await world.secret(), 'server')).toBe(world.targets[1]?.url);
+    expect(await world.events()).toContain('Normal ClusterReplaced');
+  });
+
+  it('that moves is written into the Secret without issuing', async () => {
+    await world.run();
+    const first = await issued();
+    const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    const { caBundle } = spec.orchestratorApiEndpoints;
+    const serverAddress = 'https://moved.example.com:6443';
+    const credential = { namespace: 'purser-system', name: `${world.cluster}-credential` };
+    await world.hub.admin.patch(Secrets, credential, { data: { server: base64(`${world.target.url} ${serverAddress}`) } });
+    await world.hub.admin.patch(
+      Clusters,
+      { name: world.cluster },
+      { spec: { orchestratorApiEndpoints: { caBundle, serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress }] } } },
+    );
+    await world.until(async () => text(await world.secret(), 'server') === serverAddress);
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+  });
+
+  it('whose credential is replaced is asked with the new one (F16)', async () => {
+    await world.run();
+    const first = await issued();
+    const bad = { namespace: 'purser-system', name: `${world.cluster}-credential` };
+    const { data } = await world.hub.admin.get(Secrets, bad);
+    await world.hub.admin.patch(Secrets, bad, { data: { token: base64('rejected') } });
+    await world.pass(49 * MINUTE);
+    await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True CredentialRejected');
+    await world.hub.admin.patch(Secrets, bad, { data: { token: data?.['token'] ?? '' } });
+    await world.renewed(first);
+  });
+});
+
+describe('a change of the spec', () => {
+  it.each([
+    ['audiences', { audiences: ['https://kubernetes.default.svc', 'vault'] }],
+    ['account', { serviceAccount: { namespace: 'deploy', name: 'default' } }],
+  ])('gets a new token for it: %s (M-21)', async (_, spec) => {
+    await world.run();
+    const first = await issued();
+    await world.pass(15_000);
+    await world.patch('ci', { spec });
+    await world.renewed(first);
+    const { status, metadata } = await world.ready();
+    expect(status?.conditions?.[0]?.observedGeneration).toBe(metadata.generation);
+    await world.told(['Normal Issued', 'Normal SpecChanged']);
+  });
+
+  it('removes the old token when there is no new one (M-8)', async () => {
+    await world.run();
+    await issued();
+    await world.pass(15_000);
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'missing' } } });
+    await world.until(async () => (await world.conditions()) === 'Ready=False Pending RotationFailing=undefined');
+    await world.until(async () => (await world.tokenText()) === '');
+    expect((await world.get()).status?.conditions?.[0]?.message).toContain('ServiceAccountNotFound');
+  });
+
+  it('of the lifetime takes effect with the next rotation (F25)', async () => {
+    await world.run();
+    const first = await issued();
+    await world.patch('ci', { spec: { expirationSeconds: 7200 } });
+    await world.looked();
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+    await world.pass(49 * MINUTE);
+    await world.renewed(first);
+    await world.until(async () => (await world.get()).status?.rotations === 1);
+    const { status } = await world.get();
+    expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(2 * HOUR);
+  });
+
+  it('is answered by at most one token in ten seconds, however often it comes (M-20)', async () => {
+    await world.run();
+    await issued();
+    for (let edit = 0; edit < 20; edit++) {
+      await world.patch('ci', { spec: { audiences: [`https://kubernetes.default.svc`, `edit-${edit}`] } });
+      await world.pass(500);
+    }
+    await world.pass(25_000, 500);
+    await world.ready();
+    await world.looked();
+    expect(world.sent().target.length).toBeLessThanOrEqual(3);
+    expect((await world.get()).status?.conditions?.[0]?.observedGeneration).toBe((await world.get()).metadata.generation);
+  });
+});

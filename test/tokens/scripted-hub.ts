@@ -1,0 +1,123 @@
+// The part of a hub that one ManagedToken needs, on the wire: optimistic locking as Kubernetes has it, any fault on demand,
+// and a record of everything that must never happen.
+
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { Secret } from '../../src/api/resources.ts';
+import type { WireHandler, WireReply, WireRequest } from '../support/wire-server.ts';
+
+export type Fault = (request: WireRequest, reply: WireReply) => void;
+
+const SECRETS = '/api/v1/namespaces/team-a/secrets';
+const TOKEN = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens/ci';
+
+export class ScriptedHub {
+  token: ManagedToken;
+  readonly secrets = new Map<string, Secret>();
+  isAllowed = true;
+  /** Whether it refuses all writes of Secrets. */
+  isReadOnly = false;
+  /** Faults of the next requests, one each. */
+  readonly faults: Fault[] = [];
+  /** What a webhook makes of the Secrets that are written. */
+  webhook: (secret: Secret) => Secret = (secret) => secret;
+  /** What happens between a write of a Secret and its answer. */
+  meanwhile: () => void = () => {};
+  /** Requests that were answered, such as `PUT secrets`. */
+  readonly answered: string[] = [];
+  /** Writes to Secrets that are not the ManagedToken's. */
+  readonly trespasses: string[] = [];
+  #version = 100;
+
+  constructor(token: ManagedToken) {
+    this.token = this.#stamped(token);
+  }
+
+  readonly handler: WireHandler = (request, reply) => {
+    const fault = this.faults.shift();
+    return fault === undefined ? this.answer(request, reply) : fault(request, reply);
+  };
+
+  /** As a hub without faults does. */
+  answer(request: WireRequest, reply: WireReply): void {
+    const { method, path, body } = request;
+    this.answered.push(`${method} ${shortOf(path)}`);
+    if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
+    if (this.isReadOnly && path.startsWith(SECRETS) && method !== 'GET') return reply.json(403, refused(403, 'Forbidden'));
+    if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Secret, reply);
+    if (path.startsWith(`${SECRETS}/`)) return this.#secret(path.slice(SECRETS.length + 1), request, reply);
+    if (path.startsWith(TOKEN)) return this.#writeToken(request, reply);
+    return reply.json(404, refused(404, 'NotFound'));
+  }
+
+  /** What somebody else does to a Secret. */
+  put(secret: Secret): void {
+    this.secrets.set(secret.metadata.name ?? '', this.#stamped(secret));
+  }
+
+  change(change: (token: ManagedToken) => ManagedToken): void {
+    const changed = change(this.token);
+    const generation = (this.token.metadata.generation ?? 0) + (changed.spec === this.token.spec ? 0 : 1);
+    this.token = this.#stamped({ ...changed, metadata: { ...changed.metadata, generation } });
+  }
+
+  #review(): object {
+    return { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: {}, status: { allowed: this.isAllowed } };
+  }
+
+  #create(secret: Secret, reply: WireReply): void {
+    const name = secret.metadata.name ?? '';
+    if (this.secrets.has(name)) return reply.json(409, refused(409, 'AlreadyExists'));
+    return reply.json(201, this.#stored(name, { ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } }));
+  }
+
+  #stored(name: string, sent: Secret): Secret {
+    const secret = this.#stamped(this.webhook(sent));
+    this.secrets.set(name, secret);
+    this.meanwhile();
+    return secret;
+  }
+
+  #secret(name: string, { method, body }: WireRequest, reply: WireReply): void {
+    const stored = this.secrets.get(name);
+    if (stored === undefined) return reply.json(404, refused(404, 'NotFound'));
+    if (method === 'GET') return reply.json(200, stored);
+    const sent = JSON.parse(body) as Secret & { readonly preconditions?: Secret['metadata'] };
+    const { resourceVersion, uid } = sent.preconditions ?? sent.metadata;
+    const isOurs = stored.metadata.ownerReferences?.some((owner) => owner.uid === this.token.metadata.uid) === true;
+    if (resourceVersion !== stored.metadata.resourceVersion || uid !== stored.metadata.uid)
+      return reply.json(409, refused(409, 'Conflict'));
+    if (!isOurs) this.trespasses.push(`${method} ${name}`);
+    if (method === 'DELETE') {
+      this.secrets.delete(name);
+      return reply.json(200, stored);
+    }
+    if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, refused(422, 'Invalid'));
+    return reply.json(200, this.#stored(name, sent));
+  }
+
+  #writeToken({ method, body }: WireRequest, reply: WireReply): void {
+    const sent = JSON.parse(body) as ManagedToken;
+    if (sent.metadata.resourceVersion !== this.token.metadata.resourceVersion) return reply.json(409, refused(409, 'Conflict'));
+    const { finalizers } = sent.metadata;
+    const metadata = { ...this.token.metadata, ...(finalizers && { finalizers }) };
+    this.token = this.#stamped(
+      method === 'PUT' ? { ...this.token, ...(sent.status && { status: sent.status }) } : { ...this.token, metadata },
+    );
+    return reply.json(200, this.token);
+  }
+
+  #stamped<T extends { readonly metadata: Secret['metadata'] }>(object: T): T {
+    return { ...object, metadata: { ...object.metadata, namespace: 'team-a', resourceVersion: String(++this.#version) } };
+  }
+}
+
+/** The resource, without its group and name. */
+function shortOf(path: string): string {
+  const [, , , , ...rest] = path.split('/').filter((part) => part !== '' && part !== 'apis');
+  return path.endsWith('subjectaccessreviews') ? 'subjectaccessreviews' : [rest[0], rest[2]].filter(Boolean).join('/');
+}
+
+/** A Status of a failure. */
+export function refused(code: number, reason: string): object {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `scripted ${reason}`, reason, code };
+}

@@ -1,0 +1,491 @@
+// A hub and targets, all of them embedded API servers on the wire, and the controller between them with a clock in the
+// test's hand. Servers and informers live by real time.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { EMPTY, type Subscription } from 'rxjs';
+import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
+import {
+  type ClusterRole,
+  ClusterRoleBindings,
+  ClusterRoles,
+  Clusters,
+  type Event,
+  Events,
+  ManagedTokens,
+  Namespaces,
+  type RoleBinding,
+  RoleBindings,
+  Roles,
+  type Secret,
+  Secrets,
+  ServiceAccounts,
+} from '../../src/api/resources.ts';
+import type { ObjectMeta } from '../../src/api/wire.ts';
+import { createClusterController } from '../../src/clusters/controller.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { applyAll, readManifests } from '../../src/kube/manifests.ts';
+import { Recorder } from '../../src/kube/recorder.ts';
+import { TokenReviews } from '../../src/kube/reviews.ts';
+import { untilServed } from '../../src/kube/served.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { hasReason } from '../../src/kubernetes/status.ts';
+import type { Outcome } from '../../src/runtime/controller.ts';
+import { report } from '../../src/runtime/report.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { ClusterClients } from '../../src/targets/cluster-clients.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { createTokenController } from '../../src/tokens/controller.ts';
+import type { TokenSettings } from '../../src/tokens/deps.ts';
+import { createTokenInformers } from '../../src/tokens/informers.ts';
+import { eventually } from '../contract/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
+import { newFolder } from '../support/folders.ts';
+import { TEST_USERS } from '../support/users.ts';
+import { patient } from './patient-clock.ts';
+import { WireCalls } from './wire-calls.ts';
+
+export const AUDIENCE = 'https://kubernetes.default.svc';
+export const CREDENTIALS = 'purser-system';
+/** Requests that do not belong to one ManagedToken. */
+const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
+const PATIENCE_MS = 8_000;
+const POLL_MS = 10;
+const PROBING = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
+const SETTINGS: TokenSettings = {
+  verifyIntervalMs: 0,
+  protectedNamespaces: PROTECTED_NAMESPACES,
+  limits: { credentialNamespaces: [CREDENTIALS] },
+  namespace: CREDENTIALS,
+};
+/** The bearer by which the hub knows the controller. */
+const PURSER = 'pursertoken';
+
+/** An embedded server and its administrator. */
+export class TestServer {
+  readonly url: string;
+  readonly ca: string;
+  readonly admin: KubeClient;
+  readonly #folder: string;
+  readonly #port: number;
+  #server: ApiServer | undefined;
+
+  private constructor(server: ApiServer, folder: string) {
+    this.#server = server;
+    this.#folder = folder;
+    this.#port = server.port;
+    this.url = server.url;
+    this.ca = server.ca;
+    this.admin = this.client('admintoken');
+  }
+
+  static async start(): Promise<TestServer> {
+    const folder = await newFolder();
+    return new TestServer(await serve(folder, 0), folder);
+  }
+
+  client(token: string): KubeClient {
+    const cluster = { name: 'test', server: this.url, caData: base64(this.ca), skipTLSVerify: false };
+    return new KubeClient(createTransport(fixed(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
+  }
+
+  /** Ends the server; its data stays. */
+  async stop(): Promise<void> {
+    await this.#server?.close();
+    this.#server = undefined;
+  }
+
+  /** Starts the server again, at the same address, if it does not run. */
+  async restart(): Promise<void> {
+    this.#server ??= await serve(this.#folder, this.#port);
+  }
+}
+
+function serve(folder: string, port: number): Promise<ApiServer> {
+  const users = new Map([...TEST_USERS, [PURSER, { name: 'purser', groups: ['purser-hub'] }] as const]);
+  return startApiServer({ folder, port, issuer: AUDIENCE, tokens: users, report: console.error });
+}
+
+export interface RunOptions {
+  readonly settings?: Partial<TokenSettings>;
+  readonly hub?: KubeClient;
+  /** Whether clusters are probed as well. */
+  readonly isProbing?: boolean;
+  /** Name of the Cluster that is the hub. */
+  readonly hubCluster?: string;
+}
+
+/** A controller at work. */
+export interface RunningController {
+  readonly outcomes: Outcome<string>[];
+  /** Everything it logged. */
+  readonly logged: string[];
+  stop(): Promise<void>;
+}
+
+let count = 0;
+
+/** One hub, its targets, and what tests do with them. */
+export class TokenWorld {
+  readonly calls = new WireCalls();
+  readonly hub: TestServer;
+  readonly targets: readonly TestServer[];
+  /** Starts in the present, so that the servers' tokens are not from the past. */
+  clock = new FakeClock(Date.now());
+  /** The namespace of this test's ManagedTokens, and the name of its Cluster. */
+  namespace = '';
+  cluster = '';
+  credential = '';
+  running: RunningController[] = [];
+  /** Every token that the test has seen in a Secret. */
+  readonly seenTokens = new Set<string>();
+  readonly #hubClient: KubeClient;
+
+  private constructor(hub: TestServer, targets: readonly TestServer[]) {
+    this.hub = hub;
+    this.targets = targets;
+    this.#hubClient = hub.client(PURSER);
+  }
+
+  static async start(targets = 1): Promise<TokenWorld> {
+    const servers = await Promise.all(Array.from({ length: targets + 1 }, () => TestServer.start()));
+    const [hub, ...others] = servers as [TestServer, ...TestServer[]];
+    const world = new TokenWorld(hub, others);
+    await applyAll(hub.admin, [...(await readManifests('crds')), ...(await hubAccess())]);
+    await grantOwnNamespace(hub.admin);
+    await untilServed(hub.admin, [Clusters, ManagedTokens], {
+      clock: systemClock,
+      random: Math.random,
+      signal: AbortSignal.timeout(20_000),
+    });
+    for (const { admin } of others) await applyAll(admin, await readManifests('deploy/target'));
+    return world;
+  }
+
+  async close(): Promise<void> {
+    this.calls.stop();
+    for (const { admin } of [this.hub, ...this.targets]) await admin.transport.close();
+    await this.#hubClient.transport.close();
+    await Promise.all([this.hub, ...this.targets].map((server) => server.stop()));
+  }
+
+  /** A namespace, a registered Cluster and the permission to use it, all of this test alone. */
+  async begin(): Promise<void> {
+    const id = `t${++count}`;
+    this.namespace = `team-${id}`;
+    this.cluster = `cluster-${id}`;
+    this.clock = new FakeClock(Date.now());
+    await this.hub.admin.create(Namespaces, { metadata: { name: this.namespace } });
+    await this.eventually(async () => void (await this.hub.admin.get(ServiceAccounts, { namespace: this.namespace, name: 'default' })));
+    this.credential = await this.register(this.cluster);
+    await this.allow(this.cluster);
+    this.calls.clear();
+  }
+
+  /** Ends what runs and removes what is left, so that the next test meets nothing of it. */
+  async end(): Promise<void> {
+    const logs = this.running.flatMap(({ logged }) => logged);
+    for (const controller of this.running.splice(0)) await controller.stop();
+    for (const server of [this.hub, ...this.targets]) await server.restart();
+    const { items } = await this.hub.admin.listAll(ManagedTokens);
+    const leaked = await this.leaks([...logs, JSON.stringify(items)]);
+    if (leaked.length > 0) throw new Error(`a token was found in ${leaked.join('; ')}`);
+    const remove = async ({ metadata }: ManagedToken) => {
+      const name = { namespace: metadata.namespace, name: metadata.name ?? '' };
+      if (metadata.finalizers) await this.hub.admin.patch(ManagedTokens, name, { metadata: { finalizers: null } });
+      await this.hub.admin.delete(ManagedTokens, name).catch(ignoreGone);
+    };
+    await Promise.all(items.map(remove));
+    for (const { metadata } of (await this.hub.admin.listAll(Clusters)).items)
+      await this.hub.admin.delete(Clusters, { name: metadata.name ?? '' });
+  }
+
+  /** Which of these texts, and of the events on the hub, hold any part of a token's signature, as it is or encoded. */
+  async leaks(texts: readonly string[]): Promise<readonly string[]> {
+    const { items } = await this.hub.admin.listAll(Events);
+    const parts = [...this.seenTokens].flatMap((token) => {
+      const signature = token.slice(token.lastIndexOf('.') + 1);
+      return [signature.slice(0, 24), signature.slice(-24), base64(token).slice(-40, -4)];
+    });
+    return [...texts, JSON.stringify(items)].filter((each) => parts.some((part) => part !== '' && each.includes(part)));
+  }
+
+  /** Runs the controller as leader. */
+  async run({ settings = {}, hub = this.#hubClient, isProbing = false, hubCluster }: RunOptions = {}): Promise<RunningController> {
+    const real = { client: hub, clock: systemClock, random: () => 0 };
+    const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
+    const clients = new ClusterClients({
+      clock: patient(this.clock),
+      allowLoopback: true,
+      credentialNamespaces: [CREDENTIALS],
+      ownAddress: '127.0.0.1',
+      hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
+    });
+    const logged: string[] = [];
+    const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
+    const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
+    const controller = createTokenController({
+      informers,
+      hub,
+      clients,
+      recorder,
+      clock: this.clock,
+      timers: patient(this.clock),
+      random: () => 0,
+      log,
+      settings: { ...SETTINGS, ...settings },
+    });
+    const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
+    const probes$ = isProbing ? createClusterController(probing) : () => EMPTY;
+    const outcomes: Outcome<string>[] = [];
+    const stopping = new AbortController();
+    const defects: unknown[] = [];
+    const metrics = { ran: () => {} };
+    const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics, clock: this.clock }));
+    const subscription: Subscription = outcomes$.subscribe({
+      next: (outcome) => outcomes.push(outcome),
+      error: (error) => defects.push(error),
+    });
+    subscription.add(probes$(stopping.signal).subscribe());
+    const running: RunningController = {
+      outcomes,
+      logged,
+      stop: async () => {
+        const ended = new Promise<void>((resolve) => subscription.add(resolve));
+        stopping.abort();
+        await ended;
+        await recorder.flush();
+        await clients.close();
+        if (defects.length > 0) throw defects[0];
+      },
+    };
+    this.running.push(running);
+    await this.eventually(async () => {
+      if (!informers.tokens.synced || !informers.secrets.synced || !informers.bindings.synced) throw new Error('not synced');
+    });
+    return running;
+  }
+
+  /** Registers a Cluster at a target and returns the bearer of the credential. */
+  async register(name: string, target: Pick<TestServer, 'admin' | 'ca' | 'url'> = this.target): Promise<string> {
+    const { status } = await target.admin.createToken(
+      { namespace: 'purser-system', name: 'purser' },
+      { audiences: [], expirationSeconds: 86_400 },
+    );
+    const token = status?.token ?? '';
+    const data = { token: base64(token), server: base64(target.url), 'ca.crt': base64(target.ca), cluster: base64(name) };
+    const secret = { namespace: CREDENTIALS, name: `${name}-credential` };
+    await this.hub.admin.apply(Secrets, { metadata: secret, type: 'Opaque', data }, { force: true });
+    const cluster: Cluster = {
+      apiVersion: 'registry.purser.dev/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name },
+      spec: {
+        orchestratorApiEndpoints: {
+          caBundle: base64(target.ca),
+          serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: target.url }],
+        },
+        authInfo: { controller: { kind: 'Secret', ...secret } },
+      },
+    };
+    await this.hub.admin.create(Clusters, cluster);
+    return token;
+  }
+
+  get target(): TestServer {
+    return this.targets[0] as TestServer;
+  }
+
+  /** Lets a service account of the test's namespace issue under these names. */
+  async allow(resourceName: string, { requester = 'default', name = this.namespace, namespace = this.namespace } = {}): Promise<void> {
+    const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [resourceName], verbs: ['issue'] }];
+    const role: ClusterRole = { metadata: { name }, rules };
+    await this.hub.admin.apply(ClusterRoles, role, { force: true });
+    await this.hub.admin.apply(
+      ClusterRoleBindings,
+      {
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [{ kind: 'ServiceAccount', namespace, name: requester }],
+      },
+      { force: true },
+    );
+  }
+
+  async forbid(name = this.namespace): Promise<void> {
+    await this.hub.admin.delete(ClusterRoleBindings, { name });
+  }
+
+  /** Creates a ManagedToken for deploy/deployer. */
+  async create(name = 'ci', spec: Partial<ManagedTokenSpec> = {}, metadata: ObjectMeta = {}): Promise<ManagedToken> {
+    const token = {
+      apiVersion: 'tokens.purser.dev/v1alpha1' as const,
+      kind: 'ManagedToken' as const,
+      metadata: { name, namespace: this.namespace, ...metadata },
+      spec: { clusterName: this.cluster, serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: [AUDIENCE], ...spec },
+    };
+    return await this.hub.admin.create(ManagedTokens, token as unknown as ManagedToken);
+  }
+
+  async patch(name: string, patch: object): Promise<ManagedToken> {
+    return await this.hub.admin.patch(ManagedTokens, { namespace: this.namespace, name }, patch as Readonly<Record<string, unknown>>);
+  }
+
+  get(name = 'ci'): Promise<ManagedToken> {
+    return this.hub.admin.get(ManagedTokens, { namespace: this.namespace, name });
+  }
+
+  /** The Secret; undefined when there is none. */
+  async secret(name = 'ci'): Promise<Secret | undefined> {
+    return await this.hub.admin.get(Secrets, { namespace: this.namespace, name }).catch((error: unknown) => {
+      if (hasReason(error, 'NotFound')) return undefined;
+      throw error;
+    });
+  }
+
+  /** The token in the Secret; empty when there is none. */
+  async tokenText(name = 'ci'): Promise<string> {
+    const token = text(await this.secret(name), 'token');
+    if (token !== '') this.seenTokens.add(token);
+    return token;
+  }
+
+  async condition(type: string, name = 'ci'): Promise<string | undefined> {
+    const { status } = await this.get(name);
+    const found = status?.conditions?.find((condition) => condition.type === type);
+    return found && `${found.status} ${found.reason}`;
+  }
+
+  /** Both conditions as they are in the truth table. */
+  async conditions(name = 'ci'): Promise<string> {
+    return `Ready=${await this.condition('Ready', name)} RotationFailing=${await this.condition('RotationFailing', name)}`;
+  }
+
+  /** Waits until the ManagedToken is ready, and returns it. */
+  async ready(name = 'ci'): Promise<ManagedToken> {
+    await this.until(async () => (await this.condition('Ready', name)) === 'True Issued');
+    return await this.get(name);
+  }
+
+  /** Waits until the Secret holds another token than this. */
+  async renewed(before: string, name = 'ci'): Promise<string> {
+    let now = '';
+    await this.until(async () => {
+      now = await this.tokenText(name);
+      return now !== '' && now !== before;
+    });
+    return now;
+  }
+
+  /** Whether a target accepts a token. */
+  async isAccepted(token: string, target = this.target): Promise<boolean> {
+    // A review of nothing is an error.
+    if (token === '') return false;
+    const { status } = await target.admin.createReview(TokenReviews, { spec: { token, audiences: [AUDIENCE] } });
+    return status?.authenticated === true;
+  }
+
+  /** Events about a ManagedToken, as `type reason`. */
+  async events(name = 'ci'): Promise<readonly string[]> {
+    return (await this.eventObjects(name)).map(({ type, reason }) => `${type} ${reason}`);
+  }
+
+  async eventObjects(name = 'ci'): Promise<readonly Event[]> {
+    const { items } = await this.hub.admin.listAll(Events, { namespace: this.namespace });
+    return items
+      .filter(({ involvedObject }) => involvedObject.name === name)
+      .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
+  }
+
+  /** Waits until the controller has looked at a ManagedToken once more, after everything that happened so far. */
+  async looked(name = 'ci'): Promise<void> {
+    const [controller] = this.running;
+    const key = `${this.namespace}/${name}`;
+    const runs = () => controller?.outcomes.filter((outcome) => outcome.key === key).length ?? 0;
+    const before = runs();
+    await this.patch(name, { metadata: { annotations: { 'tokens.purser.dev/poke': String(Math.random()) } } });
+    await this.until(async () => runs() > before);
+  }
+
+  /** What the controller sent to the hub, and what to the target. */
+  sent(): { readonly hub: readonly string[]; readonly target: readonly string[] } {
+    return { hub: this.calls.by(PURSER).filter((call) => !UNCOUNTED.test(call)), target: this.calls.by(this.credential) };
+  }
+
+  /** Requests of the controller to the hub and to the target in the order in which they were sent, without events. */
+  inOrder(): readonly string[] {
+    return this.calls.by(PURSER, this.credential).filter((call) => !UNCOUNTED.test(call));
+  }
+
+  async eventually(check: () => Promise<void>): Promise<void> {
+    await eventually(check);
+  }
+
+  /** Waits for something to become true; the test's time goes on meanwhile, about as fast as any other. */
+  async until(isSo: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + patienceMs;
+    while (!(await isSo().catch(ignoreGone))) {
+      if (performance.now() > end) throw new Error(`it did not happen; ${await this.#situation()}`);
+      await delay(POLL_MS);
+      this.clock.advance(POLL_MS);
+    }
+  }
+
+  /** Waits until exactly these events have been written about a ManagedToken. */
+  async told(expected: readonly string[], name = 'ci'): Promise<void> {
+    await this.until(async () => (await this.events(name)).length >= expected.length);
+    if (String(await this.events(name)) !== String(expected)) throw new Error(`the events are ${String(await this.events(name))}`);
+  }
+
+  async #situation(): Promise<string> {
+    const log = this.running.flatMap(({ logged }) => logged.slice(-8)).join('');
+    return `${await this.conditions().catch(String)}\n${JSON.stringify(this.sent())}\n${log}`;
+  }
+
+  /** Lets time pass step by step, so that what becomes due on the way happens on the way. */
+  async pass(ms: number, stepMs = ms): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      this.clock.advance(Math.min(stepMs, ms - passed));
+      await delay(5);
+    }
+  }
+}
+
+export function text(secret: Secret | undefined, key: string): string {
+  return Buffer.from(secret?.data?.[key] ?? '', 'base64').toString();
+}
+
+export function base64(value: string): string {
+  return Buffer.from(value).toString('base64');
+}
+
+function ignoreGone(error: unknown): false {
+  if (hasReason(error, 'NotFound')) return false;
+  throw error;
+}
+
+/** The cluster-wide roles of the controller that are shipped, given to the group of the tests' controller. */
+async function hubAccess() {
+  const manifests = (await shipped()).filter(
+    ({ kind, metadata }) => kind !== 'Role' && kind !== 'RoleBinding' && metadata.name !== 'purser-facade',
+  );
+  return manifests.map((manifest) => (manifest.kind === 'ClusterRoleBinding' ? { ...manifest, subjects: SUBJECTS } : manifest));
+}
+
+/** The same for Purser's own namespace. */
+async function grantOwnNamespace(admin: KubeClient): Promise<void> {
+  for (const manifest of await shipped()) {
+    if (manifest.kind === 'Role') await admin.apply(Roles, manifest, { force: true });
+    if (manifest.kind === 'RoleBinding')
+      await admin.apply(RoleBindings, { ...(manifest as RoleBinding), subjects: SUBJECTS }, { force: true });
+  }
+}
+
+const SUBJECTS = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'purser-hub' }];
+
+async function shipped() {
+  return [...(await readManifests('deploy/base/namespace.yaml')), ...(await readManifests('deploy/base/access.yaml'))];
+}

@@ -1,0 +1,48 @@
+import { expect, it } from '@jest/globals';
+import type { ApiObject } from '../../src/api/resources.ts';
+import { ObjectStore } from '../../src/kube/store.ts';
+import { HubView, type TokenInformers } from '../../src/tokens/hub-view.ts';
+import { TokenMemory } from '../../src/tokens/memory.ts';
+import { wakes } from '../../src/tokens/triggers.ts';
+import { HandInformer } from '../runtime/hand-informer.ts';
+import { aToken } from '../support/builders.ts';
+
+let indexes = 0;
+
+class CountingStore extends ObjectStore<ApiObject> {
+  override index(valuesOf: (object: ApiObject) => readonly string[]): (value: string) => readonly ApiObject[] {
+    indexes += 1;
+    return super.index(valuesOf);
+  }
+}
+
+it('costs no further index with every term: stores keep theirs for ever', () => {
+  const informer = () => Object.assign(new HandInformer<ApiObject>(), { store: new CountingStore() });
+  const single = { tokens: informer(), clusters: informer(), secrets: informer(), requesters: informer() };
+  const informers = { ...single, roles: informer(), bindings: informer(), credentials: [informer()] } as unknown as TokenInformers;
+  const view = new HubView(informers);
+  const before = indexes;
+  for (let term = 0; term < 3; term++) wakes(informers, view, new TokenMemory()).subscribe().unsubscribe();
+  expect(indexes).toBe(before);
+});
+
+it('wakes few of a thousand ManagedTokens that name one Secret when the Secret or one of them changes', () => {
+  const informer = () => new HandInformer<ApiObject>();
+  const [tokens, secrets] = [informer(), informer()];
+  const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
+  const informers = { tokens, secrets, ...others } as unknown as TokenInformers;
+  const woken: string[] = [];
+  wakes(informers, new HubView(informers), new TokenMemory()).subscribe((key) => woken.push(key));
+  const claimants = Array.from({ length: 1_000 }, (_, index) =>
+    aToken()
+      .writing({ name: 'shared' })
+      .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
+      .build(),
+  );
+  tokens.list(...claimants);
+  woken.length = 0;
+  secrets.apply({ metadata: { name: 'shared', namespace: 'team-a', uid: 's', resourceVersion: '2' } });
+  tokens.apply(aToken().writing({ name: 'shared' }).withMetadata({ name: 'late', uid: 'late', resourceVersion: '3' }).build());
+  expect(woken.length).toBeGreaterThan(0);
+  expect(woken.length).toBeLessThanOrEqual(33);
+});
