@@ -13,6 +13,7 @@ import {
   retry,
   Subject,
   share,
+  tap,
 } from 'rxjs';
 import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
@@ -58,16 +59,23 @@ export function createInformer<T extends ApiObject>(options: InformerOptions<T>)
   return createReducedInformer(options, withoutManagedFields);
 }
 
-/** Creates an informer that stores the result of `transform`, which must keep the identifying metadata. */
+/**
+ * Creates an informer that stores the result of `transform`, which must keep the identifying metadata. Calls `onDeleted` with each object
+ * that left the store.
+ */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   options: InformerOptions<T>,
   transform: (object: Stored<T>) => Stored<S>,
+  onDeleted: (object: Stored<S>) => void = () => {},
 ): Informer<S> {
   const store = new ObjectStore<S>();
   const synced$ = new BehaviorSubject(false);
   const problems$ = new Subject<Problem>();
   const batches$ = defer(() => events({ ...options, transform }, problems$)).pipe(
     reflectBatches(store, () => synced$.next(true)),
+    tap(({ changes }) => {
+      for (const { type, object } of changes) if (type === 'deleted') onDeleted(object);
+    }),
     finalize(() => synced$.next(false)),
     share(),
   );
@@ -86,7 +94,7 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
 /** Removes managedFields; a later write without them leaves them unchanged on the server. */
 function withoutManagedFields<T extends ApiObject>(object: Stored<T>): Stored<T> {
   const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata } as Stored<T>;
+  return { ...object, metadata };
 }
 
 type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T> & {

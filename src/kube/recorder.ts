@@ -5,6 +5,7 @@ import { type ApiObject, type Event, Events } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
+import { FairQueue } from '../std/fair-queue.ts';
 import { Recent } from '../std/recent.ts';
 import { rfc3339 } from '../std/timestamp.ts';
 import { TokenBucket } from '../std/token-bucket.ts';
@@ -26,19 +27,20 @@ class DroppedEventsError extends Error {
 
 /** Limit per object, as in client-go: a burst of 25 events, then one every five minutes. */
 const RATE = { burst: 25, perSecond: 1 / 300 };
+/** Maximum number of pending events; one namespace has at most half of them. */
 const MAX_DUE = 1_000;
 const MAX_REMEMBERED = 4_096;
 const TIMEOUT_MS = 5_000;
 
-/** Writes events one after the other. Increments the count of a repeated event; limits the events of each object. */
+/** Writes events one after the other, for all namespaces in turn. Increments the count of a repeated event; limits the events of each object. */
 export class Recorder {
   readonly #options: RecorderOptions;
   /** By object, reason and message. */
   readonly #series = new Recent<Series>(MAX_REMEMBERED);
   /** Rate limit of each object. */
   readonly #budgets = new Recent<TokenBucket>(MAX_REMEMBERED);
-  /** Series with pending writes, in order. */
-  readonly #due = new Set<Series>();
+  /** Series with pending writes, by namespace. */
+  readonly #due = new FairQueue<Series>(MAX_DUE);
   #writing: Promise<void> | undefined;
   /** Number of events dropped since the last time that nothing was pending. */
   #dropped = 0;
@@ -47,21 +49,20 @@ export class Recorder {
     this.#options = options;
   }
 
-  /** Records an event. Drops it above the rate limit of the object or if too many events are pending. */
+  /** Records an event. Drops it above the rate limit of the object or if too many events of its namespace are pending. */
   record(object: ApiObject, note: Note): void {
     const subject = subjectOf(object);
-    if (this.#due.size >= MAX_DUE) {
-      this.#dropped += 1;
-      return;
-    }
     if (!this.#isWithinLimit(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
     const key = JSON.stringify([subject, note]);
     const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, written: undefined };
+    if (!this.#due.add(subject.namespace ?? '', series)) {
+      this.#dropped += 1;
+      return;
+    }
     series.count += 1;
     series.lastAt = now;
     this.#series.set(key, series);
-    this.#due.add(series);
     this.#writing ??= this.#drain();
   }
 
@@ -79,10 +80,7 @@ export class Recorder {
   async #drain(): Promise<void> {
     // Lets the caller finish first, so that repetitions share one write.
     await Promise.resolve();
-    for (const series of this.#due) {
-      this.#due.delete(series);
-      await this.#write(series);
-    }
+    for (let series = this.#due.take(); series !== undefined; series = this.#due.take()) await this.#write(series);
     this.#writing = undefined;
     if (this.#dropped === 0) return;
     this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events dropped: too many were pending`));

@@ -25,6 +25,12 @@ export interface Listening {
   close(graceMs: number): Promise<void>;
 }
 
+/**
+ * Maximum length of the kernel's accept queue, limited by `net.core.somaxconn`. The kernel drops further connections, whose clients retry
+ * after a second; Node's default is 511.
+ */
+const BACKLOG = 4_096;
+
 /** Starts to listen. Rejects if the port is not available. */
 export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<Listening> {
   // Node silently drops headers after a maximum count; their total size has its own limit.
@@ -37,7 +43,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(defined({ port, host: host || undefined }), () => {
+    server.listen(defined({ port, backlog: BACKLOG, host: host || undefined }), () => {
       server.off('error', reject).on('error', report);
       resolve();
     });

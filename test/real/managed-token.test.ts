@@ -38,7 +38,7 @@ const AUDIENCE = 'https://hub.test';
 const NAMESPACE = 'team-a';
 const VERIFY_MS = 4_000;
 const YEAR_MS = 365 * 86_400_000;
-const KINDS = [
+const KINDS: readonly Resource<ApiObject>[] = [
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
@@ -48,7 +48,7 @@ const KINDS = [
   Roles,
   Secrets,
   ServiceAccounts,
-] as const;
+];
 
 interface Place {
   readonly cluster: RealCluster;
@@ -70,7 +70,7 @@ async function placeOf(cluster: RealCluster): Promise<Place> {
 async function applyFile({ admin }: Place, path: string): Promise<void> {
   for (const object of await readManifests(path)) {
     const resource = KINDS.find(({ kind }) => kind === object.kind);
-    if (resource !== undefined) await admin.apply(resource as Resource<ApiObject>, object, { force: true });
+    if (resource !== undefined) await admin.apply(resource, object, { force: true });
   }
 }
 

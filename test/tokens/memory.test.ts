@@ -2,7 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Stored } from '../../src/api/resources.ts';
 import { TokenMemory } from '../../src/tokens/memory.ts';
+import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 
 const HOUR = 3_600_000;
 
@@ -49,6 +51,14 @@ describe('what was written', () => {
   it('is kept without what nobody reads', () => {
     const after = new TokenMemory().keep('a').wroteToken(written('2'), written('1'), 0);
     expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
+  });
+
+  it('is kept as a stub if the informer keeps a stub of it', () => {
+    const whole = aToken()
+      .writing({ name: 'ci', annotations: { note: 'x' } })
+      .build();
+    const after = new TokenMemory().keep('a').wroteToken(stored(whole), { ...whole, isOverBudget: true }, 0);
+    expect(after).toMatchObject({ isOverBudget: true, spec: { secret: expect.not.objectContaining({ annotations: expect.anything() }) } });
   });
 
   it('is kept once: as the watch tells it, as soon as it does', () => {
