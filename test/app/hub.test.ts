@@ -7,7 +7,7 @@ import type { TokenInformers } from '../../src/tokens/hub-view.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 
-it('names, every ten seconds, what the hub has not listed yet', async () => {
+it('logs unsynced informers every ten seconds', async () => {
   const clock = new FakeClock();
   const informer = () => Object.assign(new HandInformer<ApiObject>(), { problems$: [] });
   const [clusters, roles, bindings, credentials] = [informer(), informer(), informer(), informer()];

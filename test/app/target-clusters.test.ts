@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-it('drops connections and credential of a Cluster that is deleted, also where no controller runs, in case 91 (F46)', async () => {
+it('drops connections and credential of a deleted Cluster, also without a controller', async () => {
   const world = await ClusterWorld.start();
   closing.push(() => world.close());
   const held: WireReply[] = [];
@@ -55,7 +55,7 @@ it('drops connections and credential of a Cluster that is deleted, also where no
   expect((await post()).status).toBe(404);
 }, 60_000);
 
-it('F57: reaches a Cluster again that a list lacked by mistake', async () => {
+it('reconnects to a Cluster that a list omitted by mistake', async () => {
   const world = new IssuerWorld({});
   closing.push(() => world.close());
   const { url } = await world.serve(grants());

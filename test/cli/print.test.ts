@@ -19,7 +19,7 @@ describe('purser print', () => {
   it.each([
     ['target-rbac', 'deploy/target/access.yaml', ['Namespace', 'ServiceAccount', ...WIDE, ...WIDE]],
     ['registration', 'deploy/samples/cluster.yaml', ['Cluster']],
-  ])('prints %s as it can be applied, and how', async (what, path, kinds) => {
+  ])('prints %s with instructions', async (what, path, kinds) => {
     const text = (await printManifests(['print', what])) ?? '';
     const documents = parseAllDocuments(text);
 
@@ -28,7 +28,7 @@ describe('purser print', () => {
     expect(documents.map((document) => document.get('kind'))).toEqual(kinds);
   });
 
-  it('prints nothing that would take the place of the credential which its own recipe has made', async () => {
+  it('prints no object that would overwrite the credential of its instructions', async () => {
     const recipe = (await printManifests(['print', 'target-rbac'])) ?? '';
 
     expect(recipe).toContain('create secret generic target-1-credential');
@@ -53,7 +53,7 @@ describe('purser print', () => {
     },
   );
 
-  it('says what is wrong with namespaces', async () => {
+  it('rejects invalid namespaces', async () => {
     await expect(printManifests(['print', 'target-rbac', '--namespaces', 'A b'])).rejects.toThrow(
       '--namespaces must be a comma-separated list of namespaces, not "A b"',
     );
@@ -66,11 +66,11 @@ describe('purser print', () => {
     [['print', 'target-rbac', 'more']],
     [['print', 'registration', '--namespaces=a']],
     [['print', 'target-rbac', '--names=a']],
-  ])('refuses %j', async (args) => {
+  ])('rejects %j', async (args) => {
     await expect(printManifests(args)).rejects.toThrow('usage: purser print target-rbac');
   });
 
-  it('leaves other commands to others', async () => {
+  it('returns undefined for other commands', async () => {
     expect(await printManifests(['run'])).toBeUndefined();
   });
 });

@@ -31,7 +31,7 @@ function object(namespace: string, name: string, colour = 'red'): Stored<ConfigM
 const colours = ({ data }: ConfigMap) => Object.values(data ?? {});
 
 describe('unionOf', () => {
-  it('is synced when all are, and passes on what happens in each', () => {
+  it('is synced when all informers are, and emits the changes of each', () => {
     const [a, b] = [new Told(), new Told()];
     const union = unionOf([a, b]);
     const synced: boolean[] = [];
@@ -47,13 +47,13 @@ describe('unionOf', () => {
     expect(seen).toEqual(['added a/x', 'added b/x']);
   });
 
-  it('is the informer itself where there is one', () => {
+  it('returns a single informer itself', () => {
     const only = new Told();
 
     expect(unionOf([only])).toBe(only);
   });
 
-  it('reads like one store of everything', () => {
+  it('reads like one store with all objects', () => {
     const event = fc.record({
       place: fc.constantFrom('a', 'b', 'c'),
       name: fc.constantFrom('x', 'y'),

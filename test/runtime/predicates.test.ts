@@ -33,11 +33,11 @@ describe('predicates', () => {
     ['generationChanged', generationChanged],
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
     ['statusNotOurs', statusNotOurs(() => undefined)],
-  ])('%s lets pass what came and what went', (_name, predicate) => {
+  ])('%s matches added and deleted objects', (_name, predicate) => {
     expect([added, deleted].map(predicate)).toEqual([true, true]);
   });
 
-  it('filter a stream of changes', () => {
+  it('filters a stream of changes', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
       const changes = {
@@ -59,7 +59,7 @@ describe('annotationsChanged', () => {
     ['one of ours is removed', { [rotate]: '1' }, undefined, true],
     ['only another changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
     ['only another that contains the prefix changes', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
-  ])('tells whether %s', (_case, before, after, holds) => {
+  ])('matches if %s', (_case, before, after, holds) => {
     const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
     expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
   });
@@ -76,12 +76,12 @@ describe('statusNotOurs', () => {
     ['is emptied by somebody', ours, undefined, true],
     ['stays, though it is not ours', theirs, theirs, false],
     ['is put back to what we wrote', theirs, ours, false],
-  ])('tells whether a status that %s must be looked at', (_case, before, after, holds) => {
+  ])('handles a status that %s', (_case, before, after, holds) => {
     const predicate = statusNotOurs<Thing>((key) => (key === 'ns/x' ? ours : undefined));
     expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
   });
 
-  it('takes any new status for a foreign one while we have written none', () => {
+  it('matches any new status before the first write', () => {
     expect(statusNotOurs<Thing>(() => undefined)(update(thing({}), thing({}, ours)))).toBe(true);
   });
 });
@@ -109,13 +109,13 @@ describe('conditionTurnedTrue', () => {
     ['is not there', update(thing({}), thing({})), false],
     ['is not True on a new object', added, false],
     ['was True on an object that is gone', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
-  ])('tells whether a condition that %s counts', (_case, change, holds) => {
+  ])('handles a condition that %s', (_case, change, holds) => {
     expect(predicate(change)).toBe(holds);
   });
 });
 
 describe('anyOf', () => {
-  it('holds when one of them does', () => {
+  it('matches if one of the predicates matches', () => {
     const change = update(thing({ generation: 1, annotations: { a: '1' } }), thing({ generation: 1, annotations: { a: '2' } }));
     const both = anyOf(generationChanged, annotationsChanged('a'));
     expect([both(change), anyOf(generationChanged)(change), anyOf()(change)]).toEqual([true, false, false]);
