@@ -29,7 +29,7 @@ function installedNode() {
 function runWith(node) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: requires Node ${NEEDED}, found ${process.version}; on Linux, npm ci installs Node ${NEEDED}, elsewhere install it from nodejs.org\n`,
+      `purser: requires Node ${NEEDED}, found ${process.version}; on Linux, run npm ci to install it; elsewhere, install it from nodejs.org\n`,
     );
     process.exit(2);
   }

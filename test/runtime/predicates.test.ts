@@ -59,7 +59,7 @@ describe('annotationsChanged', () => {
     ['one of ours is removed', { [rotate]: '1' }, undefined, true],
     ['only another changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
     ['only another that contains the prefix changes', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
-  ])('matches if %s', (_case, before, after, holds) => {
+  ])('evaluates an update in which %s', (_case, before, after, holds) => {
     const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
     expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
   });
@@ -71,12 +71,12 @@ describe('statusNotOurs', () => {
   const theirs = { ...ours, phase: 'Hacked' };
 
   it.each([
-    ['comes back as we wrote it', undefined, sameInAnotherOrder, false],
-    ['is edited by somebody', ours, theirs, true],
-    ['is emptied by somebody', ours, undefined, true],
-    ['stays, though it is not ours', theirs, theirs, false],
-    ['is put back to what we wrote', theirs, ours, false],
-  ])('handles a status that %s', (_case, before, after, holds) => {
+    ['equals the written one', undefined, sameInAnotherOrder, false],
+    ['is edited by another client', ours, theirs, true],
+    ['is removed by another client', ours, undefined, true],
+    ['is unchanged but foreign', theirs, theirs, false],
+    ['is restored to the written one', theirs, ours, false],
+  ])('evaluates a status that %s', (_case, before, after, holds) => {
     const predicate = statusNotOurs<Thing>((key) => (key === 'ns/x' ? ours : undefined));
     expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
   });
@@ -100,16 +100,16 @@ describe('conditionTurnedTrue', () => {
   const predicate = conditionTurnedTrue<Thing>('Ready');
 
   it.each([
-    ['turned True', update(withReady('False'), withReady('True')), true],
+    ['became True', update(withReady('False'), withReady('True')), true],
     ['was unknown before', update(withReady('Unknown'), withReady('True')), true],
-    ['was not there before', update(thing({}), withReady('True')), true],
+    ['was absent before', update(thing({}), withReady('True')), true],
     ['is True on a new object', { type: 'added', key: 'x', object: withReady('True') } as const, true],
     ['stayed True', update(withReady('True'), withReady('True')), false],
-    ['turned False', update(withReady('True'), withReady('False')), false],
-    ['is not there', update(thing({}), thing({})), false],
+    ['became False', update(withReady('True'), withReady('False')), false],
+    ['is absent', update(thing({}), thing({})), false],
     ['is not True on a new object', added, false],
-    ['was True on an object that is gone', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
-  ])('handles a condition that %s', (_case, change, holds) => {
+    ['was True on a deleted object', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
+  ])('evaluates a condition that %s', (_case, change, holds) => {
     expect(predicate(change)).toBe(holds);
   });
 });
