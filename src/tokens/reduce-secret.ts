@@ -1,12 +1,14 @@
 // Secrets without what is secret in them: reduced as they arrive, so that no token stays in memory.
 
 import { hash } from 'node:crypto';
-import { Annotation, Label, TokenSecretKey } from '../api/names.ts';
+import { Annotation, Label } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
-import { type OutputTarget, outputsText, outputTexts, type SecretTexts } from './outputs/outputs.ts';
+import type { OutputTarget } from './outputs/forms.ts';
+import { TOKEN_KEY } from './outputs/outputs.ts';
 import type { StoredSecret } from './policy/observation.ts';
+import { dataText, renderedOutputs } from './policy/secret.ts';
 
 /**
  * Returns what is kept of a Secret: identity, metadata, claims and digests. A Secret whose metadata is too large loses the metadata of
@@ -15,8 +17,7 @@ import type { StoredSecret } from './policy/observation.ts';
 export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Secret): StoredSecret {
   const { managedFields: _, ...kept } = metadata;
   const isTooLarge = JSON.stringify(kept).length > MAX_METADATA_LENGTH;
-  const texts = decoded(data);
-  const token = texts[TokenSecretKey.token] ?? '';
+  const token = tokenOf({ data });
   const claims = tokenClaims(token);
   return {
     metadata: isTooLarge ? ownMetadata(kept) : kept,
@@ -24,7 +25,7 @@ export function reduceSecret({ metadata, type = 'Opaque', immutable = false, dat
     type,
     immutable,
     ...(token !== '' && { tokenDigest: digestOf(token) }),
-    outputsDigest: digestOf(outputsText(texts)),
+    dataDigest: digestOf(dataText(data)),
     ...(claims && { claims }),
   };
 }
@@ -56,9 +57,9 @@ function ownMetadata({
   };
 }
 
-/** The `outputsDigest` of a Secret that holds what is wanted. */
+/** Returns the digest of the wanted outputs, rendered with a placeholder token. */
 export function wantedDigest(target: OutputTarget): string {
-  return digestOf(outputsText(outputTexts(target, PLACEHOLDER)));
+  return digestOf(renderedOutputs(target));
 }
 
 /** `sha256:` and the digest of a text. */
@@ -66,14 +67,7 @@ export function digestOf(text: string): string {
   return `sha256:${hash('sha256', text)}`;
 }
 
-/** The token of a Secret; empty where there is none. */
-export function tokenOf({ data = {} }: Secret): string {
-  return decoded(data)[TokenSecretKey.token] ?? '';
-}
-
-/** Stands for a token, and for nothing else that a Secret of ours holds. */
-const PLACEHOLDER = '~purser~the-token-goes-here~';
-
-function decoded(data: Readonly<Record<string, string>>): SecretTexts {
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+/** Returns the token of a Secret; empty if the Secret has none. */
+export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
+  return Buffer.from(data[TOKEN_KEY] ?? '', 'base64').toString();
 }

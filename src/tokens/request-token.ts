@@ -11,7 +11,7 @@ import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-request.ts';
 import type { TokenDeps } from './deps.ts';
 import { outputsOf } from './observe.ts';
-import type { OutputTarget } from './outputs/outputs.ts';
+import type { OutputTarget } from './outputs/forms.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { IssuePlan } from './policy/plan.ts';

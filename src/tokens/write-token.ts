@@ -6,7 +6,7 @@ import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import type { TokenDeps } from './deps.ts';
 import { lookAgain, readSecret, writeSecret } from './hub-secrets.ts';
 import { outputsOf, withRegistration } from './observe.ts';
-import type { OutputTarget } from './outputs/outputs.ts';
+import type { OutputTarget } from './outputs/forms.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { IssuePlan, RewritePlan } from './policy/plan.ts';
 import { planToken } from './policy/plan-token.ts';
@@ -48,7 +48,7 @@ export async function writeToken(
 }
 
 function wantedSecret({ token, secret }: TokenObservation, { record, token: text, outputs: target }: Holder) {
-  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text.reveal());
+  return desiredSecret({ token, record, target, digestOf, ...(secret && { existing: secret.metadata }) }, text.reveal());
 }
 
 /** Returns the outputs for a token that exists; undefined if the token's credential does not cover the Cluster any more. */

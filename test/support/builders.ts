@@ -9,10 +9,11 @@ import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
-import { type OutputTarget, outputsText, outputTarget, outputTexts } from '../../src/tokens/outputs/outputs.ts';
+import type { OutputTarget } from '../../src/tokens/outputs/forms.ts';
+import { outputTarget } from '../../src/tokens/outputs/outputs.ts';
 import type { StoredSecret, TokenObservation } from '../../src/tokens/policy/observation.ts';
 import { parseRecord, recordOf, type TokenRecord } from '../../src/tokens/policy/record.ts';
-import { desiredSecret } from '../../src/tokens/policy/secret.ts';
+import { dataText, desiredSecret, renderedOutputs } from '../../src/tokens/policy/secret.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
 
@@ -174,7 +175,7 @@ export function stored(secret: Secret): StoredSecret {
     type: secret.type ?? 'Opaque',
     immutable: secret.immutable ?? false,
     ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),
-    outputsDigest: digestOf(outputsText(texts)),
+    dataDigest: digestOf(dataText(secret.data ?? {})),
     ...(claims && { claims }),
   };
 }
@@ -199,7 +200,7 @@ export function secretOf(
   text: string,
 ): Secret {
   const target = targetOf(token, cluster);
-  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text);
+  return desiredSecret({ token, record, target, digestOf, ...(secret && { existing: secret.metadata }) }, text);
 }
 
 /** What is written next to a token of a Cluster that its credential covers. */
@@ -247,7 +248,7 @@ export class SceneBuilder {
   build(): TokenObservation {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
-    const outputs = cluster && digestOf(outputsText(outputTexts(targetOf(token, cluster), 'any')));
+    const outputs = cluster && digestOf(renderedOutputs(targetOf(token, cluster)));
     return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), ...this.#observed, token, cluster };
   }
 }

@@ -15,8 +15,8 @@ export interface StoredSecret {
   readonly immutable: boolean;
   /** `sha256:` and the digest of the key `token`; absent when there is no such key, or nothing in it. */
   readonly tokenDigest?: string;
-  /** The same of `outputsText`: of all keys, with the token blanked out of them. */
-  readonly outputsDigest: string;
+  /** `sha256:` and the digest of all data, the token included. */
+  readonly dataDigest: string;
   /** Absent when the token is opaque. */
   readonly claims?: TokenClaims;
 }
@@ -37,7 +37,7 @@ export interface TokenObservation {
   readonly claimant?: string;
   /** Other Secrets that this ManagedToken owns: it had other names. */
   readonly former: readonly StoredSecret[];
-  /** The digest of `outputsText` for what is wanted now; absent without the Cluster, and while `unwritable`. */
+  /** Digest of the wanted outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;

@@ -8,6 +8,7 @@ import { anchorsOf, formerAnchors, hasAnchorFinalizer, recordedAnchor, without, 
 import type { StoredSecret, TokenObservation } from './observation.ts';
 import type { HoldPlan, SecretWrite, TokenPlan } from './plan.ts';
 import { mayIssueAt, whyIssue } from './reasons-to-issue.ts';
+import { outputsDigests } from './secret.ts';
 import { conflictOf } from './secret-claim.ts';
 import { desiredMetadata, hasMetadata } from './secret-metadata.ts';
 import { specProblems } from './spec.ts';
@@ -114,11 +115,11 @@ const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
 const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
   if (secret === undefined || record === undefined) return undefined;
   const { token, outputsDigest } = observation;
+  const digests = outputsDigests(outputsDigest ?? '', secret.dataDigest);
   const isRight =
     secret === observation.secret &&
     writeOf(secret) === 'update' &&
-    secret.outputsDigest === outputsDigest &&
-    hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
+    hasMetadata(secret.metadata, desiredMetadata(token, record, digests, secret.metadata));
   return isRight ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret), record };
 };
 

@@ -3,6 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
+import { isOutputLabel, outputLabels } from '../outputs/outputs.ts';
 import { recordAnnotations, type TokenRecord } from './record.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -11,8 +12,8 @@ type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 /** What a Secret's metadata says of ours. */
 export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
 
-/** The metadata that the Secret is to have; `existing` is what it has now. */
-export function desiredMetadata(token: ManagedToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
+/** Returns the metadata that the Secret needs; `existing` is the present metadata, `digests` the value of `outputsDigests`. */
+export function desiredMetadata(token: ManagedToken, record: TokenRecord, digests: string, existing: ObjectMeta = {}): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
   const template = { labels: unreserved(labels), annotations: unreserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
@@ -21,13 +22,14 @@ export function desiredMetadata(token: ManagedToken, record: TokenRecord, existi
       ...foreign(existing.labels, dropped.labels),
       ...template.labels,
       [Label.managedBy]: LabelValue.managedBy,
-      ...(outputs.includes('ArgoCD') && { [Label.argoSecretType]: LabelValue.argoSecretType }),
+      ...outputLabels(outputs),
     },
     annotations: {
       ...foreign(existing.annotations, dropped.annotations),
       ...template.annotations,
       ...templateAnnotation(template),
       ...recordAnnotations(record, token),
+      [Annotation.outputsDigest]: digests,
     },
     ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
   };
@@ -68,7 +70,7 @@ function unreserved(texts: Texts): Texts {
 
 /** What neither this nor an earlier version of Purser has put there, nor the spec, which has `dropped` it. */
 function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
-  const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && key !== Label.argoSecretType && !dropped.includes(key);
+  const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
 }
 

@@ -72,7 +72,7 @@ const secrets: fc.Arbitrary<StoredSecret> = fc
     type: rarely(fc.constant('kubernetes.io/tls'), 'Opaque'),
     immutable: rarely(fc.constant(true), false),
     tokenDigest: rarely(fc.constantFrom(undefined, digestOf('another')), healthy.tokenDigest),
-    outputsDigest: rarely(fc.constant(digestOf('another')), healthy.outputsDigest),
+    dataDigest: rarely(fc.constant(digestOf('another')), healthy.dataDigest),
     claims: rarely(fc.option(claims, { nil: undefined }), healthy.claims),
   })
   .map(({ annotations: changed, ownerReferences, tokenDigest, claims: claimed, ...rest }) => ({

@@ -266,7 +266,7 @@ describe('planToken rewrites without issuing', () => {
     ['when annotations change', HELD.changing((token) => token.writing({ annotations: { note: 'x' } }))],
     ['when the address of the cluster changes', HELD.with({ outputsDigest: digestOf('another address') })],
     ['when renewBefore changes', HELD.changing((token) => token.renewedBefore('30m'))],
-    ['when somebody edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), outputsDigest: digestOf('edited') } })],
+    ['when somebody edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
     ['when our label is gone', HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
   ])('%s', (_, scene) => {
     expect(planToken(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });

@@ -2,9 +2,22 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { dataText, outputsDigests, renderedOutputs, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { isReserved } from '../../../src/tokens/policy/secret-metadata.ts';
-import { aCluster, aGrant, aToken, at, digestOf, stored, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
+import {
+  aCluster,
+  aGrant,
+  aToken,
+  at,
+  digestOf,
+  SERVER,
+  stored,
+  type TokenBuilder,
+  targetOf,
+  writtenSecret,
+} from '../../support/builders.ts';
+
+const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
 
 function written(token: TokenBuilder, grant = aGrant(), existing?: ReturnType<typeof stored>) {
   return writtenSecret({ token: token.build(), cluster: aCluster(), secret: existing }, grant);
@@ -36,6 +49,10 @@ describe('desiredSecret', () => {
           'tokens.purser.dev/rotations': '0',
           'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
           'tokens.purser.dev/credential-id': 'jti-1772366400',
+          'tokens.purser.dev/outputs-digest': outputsDigests(
+            digestOf(renderedOutputs(targetOf(aToken().build(), aCluster()))),
+            digestOf(dataText(data ?? {})),
+          ),
         },
         ownerReferences: [
           {
@@ -75,8 +92,8 @@ describe('desiredSecret', () => {
 
   it('has the label of Argo CD with that output alone', () => {
     const argo = written(aToken().writing({ outputs: ['ArgoCD'] }));
-    expect(argo.metadata.labels?.[Label.argoSecretType]).toBe('cluster');
-    expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([Label.argoSecretType]);
+    expect(argo.metadata.labels?.[ARGO_LABEL]).toBe('cluster');
+    expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([ARGO_LABEL]);
   });
 
   it('keeps what others put on the Secret', () => {
@@ -140,12 +157,39 @@ describe('desiredSecret', () => {
           expect(JSON.stringify(secret)).not.toContain(aGrant().text());
           expect(data).toHaveProperty('token');
           const keys = [...Object.keys(secret.metadata.labels ?? {}), ...Object.keys(secret.metadata.annotations ?? {})];
-          const ours = new Set<string>([...Object.values(Annotation), ...Object.values(Label)]);
+          const ours = new Set<string>([...Object.values(Annotation), ...Object.values(Label), ARGO_LABEL]);
           expect(keys.filter((key) => isReserved(key) && !ours.has(key))).toEqual([]);
         },
       ),
     );
   });
+});
+
+describe('renderedOutputs', () => {
+  it.each(['Token', 'Kubeconfig', 'ArgoCD'] as const)('differs between addresses for the output %s', (output) => {
+    const token = aToken()
+      .writing({ outputs: [output] })
+      .build();
+    const rendered = [SERVER, 'https://elsewhere.example.com'].map((server) =>
+      renderedOutputs(targetOf(token, aCluster(undefined, [server]))),
+    );
+    expect(new Set(rendered)).toHaveProperty('size', 2);
+  });
+});
+
+describe('dataText', () => {
+  const data = { token: 'dG9r', server: 'aHR0cHM6Ly9h' };
+
+  it('does not depend on the order of keys', () => {
+    expect(dataText(Object.fromEntries(Object.entries(data).reverse()))).toBe(dataText(data));
+  });
+
+  it.each([
+    ['a key is missing', { token: 'dG9r' }],
+    ['a key is added', { ...data, note: 'eA==' }],
+    ['a value is changed', { ...data, server: 'aHR0cHM6Ly9i' }],
+    ['the token is changed', { ...data, token: 'dG9rMg==' }],
+  ])('differs when %s', (_, changed) => expect(dataText(changed)).not.toBe(dataText(data)));
 });
 
 describe('withoutToken', () => {
@@ -154,6 +198,7 @@ describe('withoutToken', () => {
     const { data, metadata } = withoutToken(secret);
     expect(Object.keys(data ?? {}).sort()).toEqual(['ca.crt', 'name', 'namespace', 'server']);
     expect(metadata.annotations).not.toHaveProperty([Annotation.tokenDigest]);
+    expect(metadata.annotations).not.toHaveProperty([Annotation.outputsDigest]);
     expect(metadata.annotations).toHaveProperty([Annotation.issuedFor]);
   });
 
