@@ -10,8 +10,6 @@ import { hasReason } from '../kubernetes/status.ts';
 import { deleteAnchor } from '../targets/anchor.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
-import type { TokenDeps } from './deps.ts';
-import { deleteSecrets } from './hub-secrets.ts';
 import {
   type AnchorPlace,
   anchorsOf,
@@ -23,11 +21,13 @@ import {
   without,
   withWantedAnchor,
 } from './policy/anchors.ts';
+import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { TokenRecord } from './policy/record.ts';
 import { tokenState } from './policy/state.ts';
-import { orphanedAnchorMessage } from './policy/tenant-messages.ts';
+import type { TokenDeps } from './run.ts';
+import { deleteSecrets } from './secrets.ts';
 import type { Step } from './step.ts';
 
 /** Pause between attempts to delete former anchors. */

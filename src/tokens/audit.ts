@@ -4,11 +4,11 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { objectKey } from '../kube/paths.ts';
 import { instantText } from '../std/instant.ts';
-import type { TokenDeps } from './deps.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { TokenRecord } from './policy/record.ts';
 import { tokenState } from './policy/state.ts';
+import type { TokenDeps } from './run.ts';
 import type { Step } from './step.ts';
 
 type AuditDeps = Pick<TokenDeps, 'log' | 'clock'>;

@@ -11,7 +11,7 @@ import { hubAnswer } from './hub-answer.ts';
 import type { HubView } from './hub-view.ts';
 import { IssuePermissions, issueAttributes, type Requester, requesterOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
-import { forbiddenMessage, requesterMissingMessage } from './policy/tenant-messages.ts';
+import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
 
 export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;

@@ -19,17 +19,17 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Excess } from '../telemetry/namespace-budgets.ts';
 import { Authority, type AuthorityOptions } from './authority.ts';
 import { NamespaceBudgets } from './budgets.ts';
-import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
-import { expiresAt, laneOf, namespaceOf, placeOf } from './place.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { giveUpAt } from './policy/plan-token.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
+import { expiresAt, laneOf, namespaceOf, placeOf } from './priority.ts';
 import { createReconcile } from './reconcile.ts';
 import { bytesOf } from './reduce-token.ts';
 import { RemovalLimits } from './removal-limits.ts';
+import type { TokenDeps, TokenMetrics, TokenSettings } from './run.ts';
 import { wakes } from './triggers.ts';
 
 export interface TokenControllerOptions {

@@ -1,9 +1,9 @@
 // Attempts to issue a token, as metrics tell of them.
 
 import { isLastingReason } from '../targets/issue-error.ts';
-import type { TokenDeps } from './deps.ts';
 import type { IssuePlan } from './policy/plan.ts';
 import { renewAt } from './policy/rotation.ts';
+import type { TokenDeps } from './run.ts';
 import type { Step } from './step.ts';
 
 /** Counts what came of a plan to issue a token; nothing where it was put off. */

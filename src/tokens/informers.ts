@@ -18,7 +18,7 @@ import { unionOf } from '../kube/informer-union.ts';
 import type { Clock } from '../std/clock.ts';
 import { isManaged } from '../targets/registered-cluster.ts';
 import type { TokenInformers } from './hub-view.ts';
-import { reduceSecret } from './reduce-secret.ts';
+import { reduceSecret } from './reduce.ts';
 import { reduceToken } from './reduce-token.ts';
 
 export interface InformersOptions {

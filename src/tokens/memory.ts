@@ -1,6 +1,6 @@
 // What the controller remembers of ManagedTokens. All of it may be lost: a restart costs a few questions, never a token.
 
-import { Recollection } from './recollection.ts';
+import { Recollection } from './tracked-token.ts';
 
 /** Recollections by the UIDs of ManagedTokens. */
 export class TokenMemory {

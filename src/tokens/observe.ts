@@ -3,15 +3,15 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { PinnedEndpoints } from '../targets/pinned-endpoints.ts';
-import type { TokenDeps } from './deps.ts';
 import { secretKeyOf } from './hub-view.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { outputTarget } from './outputs/outputs.ts';
 import type { StoredSecret, TokenObservation } from './policy/observation.ts';
 import { nextVerifyAt } from './policy/rotation.ts';
 import { secretNameOf } from './policy/secret.ts';
-import { earlierClaimant } from './policy/secret-claim.ts';
-import { wantedDigest } from './reduce-secret.ts';
+import { earlierClaimant } from './policy/secret-ownership.ts';
+import { wantedDigest } from './reduce.ts';
+import type { TokenDeps } from './run.ts';
 import { failureOf } from './step.ts';
 
 /** What is known of the ManagedToken with this key; undefined when there is none. */

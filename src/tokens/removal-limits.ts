@@ -6,8 +6,8 @@ import type { HubView } from './hub-view.ts';
 import type { TokenMemory } from './memory.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
-import type { Recollection } from './recollection.ts';
 import { RemovalPause, type RemovalPauseOptions } from './removal-pause.ts';
+import type { Recollection } from './tracked-token.ts';
 
 export interface RemovalLimitsOptions extends RemovalPauseOptions {
   readonly view: Pick<HubView, 'tokens'>;

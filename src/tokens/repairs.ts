@@ -3,13 +3,13 @@
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
-import type { TokenDeps } from './deps.ts';
+import { tokenFailure } from './policy/messages.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { IssuePlan, RewritePlan, TokenFailure } from './policy/plan.ts';
 import { nextLookAt } from './policy/plan-token.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import { type TokenState, tokenState } from './policy/state.ts';
-import { tokenFailure } from './policy/tenant-messages.ts';
+import type { TokenDeps } from './run.ts';
 import type { Step } from './step.ts';
 
 /** The end of a run whose write has to wait; undefined when it may go ahead. What falls due meanwhile does not wait. */

@@ -4,9 +4,9 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import type { Note } from '../kube/event-series.ts';
 import type { IssueError } from '../targets/issue-error.ts';
+import { invalidSpecFailure, tokenFailure } from './policy/messages.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { TokenFailure } from './policy/plan.ts';
-import { invalidSpecFailure, tokenFailure } from './policy/tenant-messages.ts';
 
 /** What came of carrying out one plan. */
 export interface Step {

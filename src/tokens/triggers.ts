@@ -12,7 +12,7 @@ import { type HubView, keysOf, secretKeyOf, type TokenInformers } from './hub-vi
 import { issueRules, subjectsOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
 import type { StoredSecret } from './policy/observation.ts';
-import { nextClaimants } from './policy/secret-claim.ts';
+import { nextClaimants } from './policy/secret-ownership.ts';
 
 /** The keys of ManagedTokens to be looked at, as things change. */
 export function wakes(informers: TokenInformers, view: HubView, memory: TokenMemory): Observable<string> {

@@ -4,12 +4,12 @@ import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { reviewToken } from '../targets/token-review.ts';
-import type { TokenDeps } from './deps.ts';
-import { readSecret } from './hub-secrets.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import { nextVerifyAt } from './policy/rotation.ts';
 import { tokenState } from './policy/state.ts';
-import { digestOf, tokenOf } from './reduce-secret.ts';
+import { digestOf, tokenOf } from './reduce.ts';
+import type { TokenDeps } from './run.ts';
+import { readSecret } from './secrets.ts';
 import type { Step } from './step.ts';
 
 /** Puts the token to the target. Where that cannot be had, nothing is known, and nothing follows. */

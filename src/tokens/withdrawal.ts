@@ -4,16 +4,16 @@
 import { objectKey } from '../kube/paths.ts';
 import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
-import type { TokenDeps } from './deps.ts';
-import { deleteSecrets, stripSecret } from './hub-secrets.ts';
 import { anchorsOf } from './policy/anchors.ts';
+import { heldRemovalFailure } from './policy/messages.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { TokenFailure } from './policy/plan.ts';
 import { isToBeStripped } from './policy/plan-token.ts';
 import { isIssued, ownedNames, tokenState } from './policy/state.ts';
-import { heldRemovalFailure } from './policy/tenant-messages.ts';
 import { withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
+import type { TokenDeps } from './run.ts';
+import { deleteSecrets, stripSecret } from './secrets.ts';
 import type { Step } from './step.ts';
 
 /**

@@ -3,8 +3,6 @@
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
-import type { TokenDeps } from './deps.ts';
-import { lookAgain, readSecret, writeSecret } from './hub-secrets.ts';
 import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import type { TokenObservation } from './policy/observation.ts';
@@ -12,8 +10,10 @@ import type { IssuePlan, RewritePlan } from './policy/plan.ts';
 import { planToken } from './policy/plan-token.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
 import { desiredSecret } from './policy/secret.ts';
-import { digestOf, reduceSecret, tokenOf } from './reduce-secret.ts';
+import { digestOf, reduceSecret, tokenOf } from './reduce.ts';
 import { pausedStep, repaired } from './repairs.ts';
+import type { TokenDeps } from './run.ts';
+import { lookAgain, readSecret, writeSecret } from './secrets.ts';
 import type { Step } from './step.ts';
 
 /** A token, and what is noted of it. */

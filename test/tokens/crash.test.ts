@@ -9,9 +9,9 @@ import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { startTarget } from '../targets/wire-target.ts';
-import { Looker } from './looker.ts';
 import { ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
+import { Looker } from './test-reconciler.ts';
 
 jest.setTimeout(120_000);
 

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Secret } from '../../src/api/resources.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { base64 } from '../targets/registration.ts';
-import type { Looker } from './looker.ts';
 import { type Fault, refused, type ScriptedHub } from './scripted-hub.ts';
 import { ScriptedWorld } from './scripted-world.ts';
+import type { Looker } from './test-reconciler.ts';
 
 let world: ScriptedWorld;
 let clock: FakeClock;

@@ -9,9 +9,9 @@ import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { base64 } from '../targets/registration.ts';
 import { grant, refusal, startTarget } from '../targets/wire-target.ts';
-import { Looker } from './looker.ts';
 import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
+import { Looker } from './test-reconciler.ts';
 
 jest.setTimeout(300_000);
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation, Label, LabelValue } from '../../src/api/names.ts';
 import type { Secret } from '../../src/api/resources.ts';
-import { conflictOf } from '../../src/tokens/policy/secret-claim.ts';
-import { secretConflictFailure } from '../../src/tokens/policy/tenant-messages.ts';
-import { reduceSecret } from '../../src/tokens/reduce-secret.ts';
+import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
+import { conflictOf } from '../../src/tokens/policy/secret-ownership.ts';
+import { reduceSecret } from '../../src/tokens/reduce.ts';
 import { aToken } from '../support/builders.ts';
 
 const TOKEN = aToken().build();

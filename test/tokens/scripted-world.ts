@@ -6,8 +6,8 @@ import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireServer } from '../support/wire-server.ts';
 import { grant, startTarget } from '../targets/wire-target.ts';
-import { Looker, type LookerOptions } from './looker.ts';
 import { ScriptedHub } from './scripted-hub.ts';
+import { Looker, type LookerOptions } from './test-reconciler.ts';
 
 export class ScriptedWorld {
   clock = new FakeClock(Date.now());

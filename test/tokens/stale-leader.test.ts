@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FakeClock } from '../support/clock.ts';
-import type { Looker } from './looker.ts';
 import type { ScriptedHub } from './scripted-hub.ts';
 import { ScriptedWorld } from './scripted-world.ts';
+import type { Looker } from './test-reconciler.ts';
 
 let world: ScriptedWorld;
 let clock: FakeClock;

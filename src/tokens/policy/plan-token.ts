@@ -5,15 +5,15 @@ import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { instantOf } from '../../std/instant.ts';
 import type { TokenLimits } from '../../targets/policy/token-request.ts';
 import { anchorsOf, formerAnchors, hasAnchorFinalizer, recordedAnchor, without, withWantedAnchor } from './anchors.ts';
+import { invalidSpecFailure, secretConflictFailure, tokenFailure } from './messages.ts';
 import type { StoredSecret, TokenObservation } from './observation.ts';
 import type { HoldPlan, SecretWrite, TokenPlan } from './plan.ts';
 import { mayIssueAt, whyIssue } from './reasons-to-issue.ts';
 import { outputsDigests } from './secret.ts';
-import { conflictOf } from './secret-claim.ts';
 import { desiredMetadata, hasMetadata } from './secret-metadata.ts';
+import { conflictOf } from './secret-ownership.ts';
 import { specProblems } from './spec.ts';
 import { ownedNames, type TokenState, tokenState } from './state.ts';
-import { invalidSpecFailure, secretConflictFailure, tokenFailure } from './tenant-messages.ts';
 
 /**
  * Returns whether the token has to leave the Secret, as far as that follows without knowledge of the Cluster: what happens to the

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { Secret } from '../../../src/api/resources.ts';
 import { type OutputForm, outputForms } from '../../../src/tokens/outputs/forms.ts';
-import type { Looker } from '../looker.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
+import type { Looker } from '../test-reconciler.ts';
 
 const LABEL = 'example.com/registry';
 const dockerConfig: OutputForm = {

@@ -9,13 +9,13 @@ import { anchorName, tokenRequestFor } from '../targets/policy/token-request.ts'
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-request.ts';
-import type { TokenDeps } from './deps.ts';
 import { outputsOf } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { IssuePlan } from './policy/plan.ts';
 import { tokenState } from './policy/state.ts';
+import type { TokenDeps } from './run.ts';
 
 /** A token and the registration that it was issued with. */
 export interface Requested {

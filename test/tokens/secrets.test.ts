@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
-import type { TokenDeps } from '../../src/tokens/deps.ts';
-import { readSecret } from '../../src/tokens/hub-secrets.ts';
+import type { TokenDeps } from '../../src/tokens/run.ts';
+import { readSecret } from '../../src/tokens/secrets.ts';
 
 const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as ManagedToken;
 

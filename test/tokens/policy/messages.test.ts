@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FailureReason } from '../../../src/api/reasons.ts';
-import { tokenFailure } from '../../../src/tokens/policy/tenant-messages.ts';
+import { tokenFailure } from '../../../src/tokens/policy/messages.ts';
 import { aToken } from '../../support/builders.ts';
 
 const token = aToken().build();

@@ -2,18 +2,18 @@
 
 import { IssueError } from '../targets/issue-error.ts';
 import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
-import type { TokenDeps } from './deps.ts';
-import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
-import { unrevokedNotes } from './notes.ts';
+import { unrevokedNotes } from './events.ts';
+import { rejectIfOpen, rejectUnusable, requestToken } from './issue.ts';
 import { withRegistration } from './observe.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from './policy/plan.ts';
 import { nextLookAt } from './policy/plan-token.ts';
 import { recordOf } from './policy/record.ts';
 import { tokenState } from './policy/state.ts';
-import { digestOf } from './reduce-secret.ts';
+import { digestOf } from './reduce.ts';
 import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
-import { rejectIfOpen, rejectUnusable, requestToken } from './request-token.ts';
+import type { TokenDeps } from './run.ts';
+import { deleteSecrets, lookAgain, stripSecret } from './secrets.ts';
 import { failureOf, type Step } from './step.ts';
 import { verify } from './verify.ts';
 import { refuse } from './withdrawal.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { FailureReason } from '../../src/api/reasons.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
-import { notesOf } from '../../src/tokens/notes.ts';
+import { notesOf } from '../../src/tokens/events.ts';
 import { failureOf, type Step } from '../../src/tokens/step.ts';
 import { aToken } from '../support/builders.ts';
 

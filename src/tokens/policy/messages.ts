@@ -10,7 +10,7 @@ import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
 import type { AnchorPlace } from './anchors.ts';
 import type { TokenFailure } from './plan.ts';
-import type { SecretConflict } from './secret-claim.ts';
+import type { SecretConflict } from './secret-ownership.ts';
 
 /**
  * Returns the failure for a reason. `answer` is the text of an API server about the object that was requested; only reasons that

@@ -5,10 +5,10 @@ import { Annotation } from '../api/names.ts';
 import type { Place } from '../runtime/work-queue.ts';
 import { instantOf } from '../std/instant.ts';
 import { dialedCluster } from '../targets/registered-cluster.ts';
-import type { TokenDeps } from './deps.ts';
 import { type HubView, secretKeyOf } from './hub-view.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
+import type { TokenDeps } from './run.ts';
 
 /**
  * Each cluster that is dialed has its own lane, and each namespace is a tenant. Among the ManagedTokens of one namespace, permissions in

@@ -8,10 +8,10 @@ import { cleanedMessage } from '../std/clean-message.ts';
 import { sentence } from '../std/sentence.ts';
 import { requestedSeconds, type TokenLimits } from '../targets/policy/token-request.ts';
 import { recordedAnchor } from './policy/anchors.ts';
+import { shortenedMessage } from './policy/messages.ts';
 import type { IssuePlan, TokenFailure } from './policy/plan.ts';
 import { parseRecord, requestOf } from './policy/record.ts';
 import { isCutShort } from './policy/rotation.ts';
-import { shortenedMessage } from './policy/tenant-messages.ts';
 import type { Step } from './step.ts';
 
 /** What is to be told of a run. `before` is the failure that was told last. */

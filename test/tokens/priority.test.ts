@@ -3,7 +3,7 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import type { HubView } from '../../src/tokens/hub-view.ts';
-import { laneOf, placeOf } from '../../src/tokens/place.ts';
+import { laneOf, placeOf } from '../../src/tokens/priority.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { aCredential, registered } from '../targets/registration.ts';

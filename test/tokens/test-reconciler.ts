@@ -16,7 +16,7 @@ import { HubView, type TokenInformers } from '../../src/tokens/hub-view.ts';
 import { TokenMemory } from '../../src/tokens/memory.ts';
 import type { StoredSecret } from '../../src/tokens/policy/observation.ts';
 import { createReconcile } from '../../src/tokens/reconcile.ts';
-import { reduceSecret } from '../../src/tokens/reduce-secret.ts';
+import { reduceSecret } from '../../src/tokens/reduce.ts';
 import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { earlierClaimant, nextClaimants } from '../../../src/tokens/policy/secret-claim.ts';
+import { earlierClaimant, nextClaimants } from '../../../src/tokens/policy/secret-ownership.ts';
 import { aToken } from '../../support/builders.ts';
 
 /** A ManagedToken that was created in this second of a minute. */

@@ -5,15 +5,15 @@ import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import type { TokenDeps } from './deps.ts';
 import { hubAnswer, unless } from './hub-answer.ts';
 import type { StoredSecret, TokenObservation } from './policy/observation.ts';
 import type { SecretWrite } from './policy/plan.ts';
 import { secretNameOf, withoutToken } from './policy/secret.ts';
 import { isOwnedBy } from './policy/secret-metadata.ts';
 import { judgedSecret } from './policy/state.ts';
-import { reduceSecret } from './reduce-secret.ts';
+import { reduceSecret } from './reduce.ts';
 import { repaired, repairPauseMs } from './repairs.ts';
+import type { TokenDeps } from './run.ts';
 
 /** The Secret of this name in the ManagedToken's namespace, whole; undefined when there is none. Throws an IssueError. */
 export async function readSecret(deps: TokenDeps, token: ManagedToken, name: string, signal: AbortSignal): Promise<Secret | undefined> {
