@@ -11,7 +11,7 @@ import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { registeredCluster } from '../targets/registered-cluster.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { TokenInformers } from '../tokens/hub-view.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
 import { untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 

@@ -1,127 +1,138 @@
-// Carries out one plan. Only here, where tokens are written and verified, and where people are answered, is the text of one seen.
+// Executes one plan. Issuance, revocation and withdrawal have their own files.
 
-import { IssueError } from '../targets/issue-error.ts';
-import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
-import { unrevokedNotes } from './events.ts';
-import { rejectIfOpen, rejectUnusable, requestToken } from './issue.ts';
-import { withRegistration } from './observe.ts';
-import type { TokenObservation } from './policy/observation.ts';
-import type { HoldPlan, IssuePlan, TokenPlan } from './policy/plan.ts';
-import { nextLookAt } from './policy/plan-token.ts';
-import { recordOf } from './policy/record.ts';
-import { tokenState } from './policy/state.ts';
-import { digestOf } from './reduce.ts';
-import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
-import type { TokenDeps } from './run.ts';
-import { deleteSecrets, lookAgain, stripSecret } from './secrets.ts';
-import { failureOf, type Step } from './step.ts';
-import { verify } from './verify.ts';
-import { refuse } from './withdrawal.ts';
-import { rewrite, writeToken } from './write-token.ts';
+import { digestOf } from '../std/digest.ts';
+import { Sensitive } from '../std/sensitive.ts';
+import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { reviewToken } from '../targets/token-review.ts';
+import { leave, release, revoke } from './anchors.ts';
+import { toIssueError } from './hub-request.ts';
+import { issue, secretFor } from './issue.ts';
+import { outputsOf, withRegistration } from './observe.ts';
+import type { OutputTarget } from './outputs/forms.ts';
+import type { HoldPlan, RewritePlan, TokenPlan } from './policy/plan.ts';
+import { parseRecord, type TokenRecord } from './policy/record.ts';
+import { nextVerifyAt } from './policy/rotation.ts';
+import type { Situation, TokenObservation } from './policy/state.ts';
+import { reduceSecret, tokenOf } from './reduce.ts';
+import { failedStep, type Step, type TokenRun } from './run.ts';
+import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret, writeSecret } from './secrets.ts';
 
-/** Carries out a plan. What the world refuses is part of the step; conflicts and defects are thrown. */
-export async function act(deps: TokenDeps, plan: TokenPlan, begun: Step, signal: AbortSignal): Promise<Step> {
+/**
+ * Executes a plan. `isReviewed` is true if a review of this run allowed an issuance. Failures of hub and target are part of the step;
+ * conflicts and defects are thrown.
+ */
+export async function execute(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
   try {
-    return await carryOut(deps, plan, begun, signal);
+    return await executePlan(run, plan, situation, isReviewed);
   } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof IssueError)) throw error;
-    return failedStep(deps, begun.observation, error);
+    return failedStep(run, situation, toIssueError(error, run.signal));
   }
 }
 
-/** The end of a run that failed. It is tried again, unless only a change can help: that wakes the ManagedToken anyway. */
-function failedStep(deps: TokenDeps, observation: TokenObservation, error: IssueError): Step {
-  const failed = { observation, isDone: true, failure: failureOf(error, observation.token) };
-  if (!error.isLasting) return { ...failed, error };
-  const now = deps.clock.now();
-  return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
-}
-
-async function carryOut(deps: TokenDeps, plan: TokenPlan, { observation, isReviewed }: Step, signal: AbortSignal): Promise<Step> {
+async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+  const { observation } = situation;
   switch (plan.type) {
     case 'none':
-      return { observation, isDone: true, failure: deps.memory.of(observation.token.metadata.uid ?? '').failure };
+      return { observation, isDone: true, failure: run.tracked.failure };
     case 'wait':
       return { observation, isDone: true, requeueAt: plan.until };
     case 'hold':
-      return await hold(deps, plan, observation, signal);
+      return await hold(run, plan, observation);
     case 'issue':
-      return await issue(deps, plan, { observation, isReviewed: isReviewed === true }, signal);
+      return await issue(run, plan, situation, isReviewed);
     case 'rewrite':
-      return await rewrite(deps, plan, observation, signal);
+      return await rewrite(run, plan, situation);
     case 'remove':
-      return { observation: await deleteSecrets(deps, observation, plan.secrets, signal), isDone: false };
+      return { observation: await deleteSecrets(run, observation, plan.secrets), isDone: false };
     case 'revoke':
-      return await revoke(deps, observation, plan, signal);
+      return await revoke(run, situation, plan);
     case 'leave':
-      return await leave(deps, observation, plan.places, signal);
+      return await leave(run, observation, plan.places);
     case 'release':
-      return await release(deps, observation, plan.anchor, signal);
+      return await release(run, situation, plan.anchor);
     case 'verify':
-      return await verify(deps, observation, signal);
+      return await verify(run, situation);
   }
 }
 
-async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  const { strip, until } = plan;
-  const { metadata, spec } = observation.token;
-  // What is too soon to be tried again still fails.
-  const failure = plan.failure ?? (spec.rotation.suspend ? undefined : deps.memory.of(metadata.uid ?? '').failure);
-  const held = strip ? await stripSecret(deps, observation, signal) : observation;
-  const pausedMs = strip ? repairPauseMs(deps, observation.token) : 0;
-  return { observation: held, isDone: true, failure, requeueAt: pausedMs > 0 ? deps.clock.now() + pausedMs : until };
-}
-
-interface Reviewed {
-  readonly observation: TokenObservation;
-  readonly isReviewed: boolean;
-}
-
-async function issue(deps: TokenDeps, plan: IssuePlan, { observation, isReviewed }: Reviewed, signal: AbortSignal): Promise<Step> {
+async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observation: TokenObservation): Promise<Step> {
   const { token } = observation;
-  const paused = pausedStep(deps, plan, observation);
-  if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(deps, observation, signal) } : paused;
-  // A Secret that was there may have lost our label instead of its life.
-  if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
-    const seen = await lookAgain(deps, observation, signal);
-    if (seen.secret !== undefined) return { observation: seen, isDone: false };
-  }
+  const held = strip ? await stripSecret(run, observation) : observation;
+  const pausedMs = strip ? repairPauseMs(run, token) : 0;
+  return {
+    observation: held,
+    isDone: true,
+    // A failure lasts until the next attempt.
+    failure: failure ?? (token.spec.rotation.suspend ? undefined : run.tracked.failure),
+    requeueAt: pausedMs > 0 ? run.clock.now() + pausedMs : until,
+  };
+}
+
+/** Writes the present token in the outputs that the spec and the Cluster require now. */
+async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): Promise<Step> {
+  const { observation } = situation;
+  const { token } = observation;
+  const paused = pausedStep(run, plan, situation);
+  if (paused !== undefined) return paused;
+  const found = await readSecret(run, token, plan.from);
+  const text = found === undefined ? '' : tokenOf(found);
+  const { secret, former } = observation;
+  const isFormer = plan.from !== secret?.metadata.name;
+  const fresh = found && reduceSecret(found);
+  const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
+  const registered = withRegistration(run, observation);
+  const current: TokenObservation = isFormer
+    ? { ...registered, former: fresh ? [fresh, ...rest] : rest }
+    : { ...registered, secret: fresh };
+  const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
+  const outputs = isSame ? outputsFor(run, current, plan.record) : undefined;
+  if (outputs === undefined) return { observation: current, isDone: false };
+  const wanted = secretFor(current, { record: plan.record, token: new Sensitive(text), outputs });
+  const written = await writeSecret(run, current, { wanted, write: plan.write });
+  if (written === undefined) return { observation: await refetchSecret(run, current), isDone: false };
+  recordRepair(run, token);
+  return { observation: { ...current, secret: written }, isDone: false };
+}
+
+/** Returns the outputs for an existing token; undefined if its credential no longer covers the Cluster. */
+function outputsFor({ view, clients }: TokenRun, observation: TokenObservation, { issuedFor }: TokenRecord): OutputTarget | undefined {
+  const { token, unwritable } = observation;
+  const registered = view.registered(token.spec.clusterName);
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, registered.cluster)) return undefined;
+  return outputsOf(token, clients.endpointsOf(registered));
+}
+
+/** Verifies the token with a TokenReview on its cluster. A review that fails has no consequence. */
+async function verify(run: TokenRun, situation: Situation): Promise<Step> {
+  const { clock, settings, tracked, uid, log } = run;
+  const now = clock.now();
+  const verifyAt = nextVerifyAt(uid, now, settings.verifyIntervalMs);
+  const { verifyAt: _, ...rest } = situation.observation;
+  const next = { ...rest, ...(verifyAt !== undefined && { verifyAt }) };
+  tracked.verifiedAt = now;
   try {
-    if (isReviewed) return await issueAllowed(deps, plan, observation, signal);
-    return await issueIfAllowed(deps, plan, observation, signal);
+    const accepted = await isAccepted(run, situation);
+    const { tokenDigest } = situation.state.secret ?? {};
+    if (accepted === undefined || tokenDigest === undefined) return { observation: next, isDone: false };
+    tracked.verdict = { tokenDigest, accepted };
+    return { observation: { ...next, verdict: tracked.verdict }, isDone: false };
   } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof IssueError) || !plan.dropOld) throw error;
-    return failedStep(deps, await stripSecret(deps, observation, signal), error);
+    const { reason } = toIssueError(error, run.signal);
+    log.debug({ error, reason }, 'token verification failed');
+    return { observation: next, isDone: false };
   }
 }
 
-/** Requests the review of this issuance. The last known permission stands, so an open circuit may be reported before. */
-async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
+/** Returns whether the target accepts the token; undefined if the Secret or the registration has changed. */
+async function isAccepted(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<boolean | undefined> {
   const { token } = observation;
-  await rejectIfOpen(deps, token);
-  const review = await deps.authority.review(token, signal);
-  if (review.allowed) return await issueAllowed(deps, plan, observation, signal);
-  const failed = { reason: 'Forbidden', message: review.message } as const;
-  return { failure: failed, ...(await refuse(deps, observation, review.message, signal)) };
-}
-
-async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
-  rejectUnusable(deps, observation.token);
-  const token = await recordAnchor(deps, observation.token, signal);
-  const { grant, isAccountNew, cluster, outputs } = await requestToken(deps, plan, { ...observation, token }, signal);
-  deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
-  const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
-  const holder = { record, token: grant.token, outputs };
-  const isUndone = isRepair(deps, plan, observation);
-  const current = withRegistration(deps, { ...observation, token });
-  const { observation: written, isWritten } = await writeToken(deps, plan, { observation: current, holder }, signal);
-  if (!isWritten) return { observation: written, isDone: false };
-  deps.memory.of(token.metadata.uid ?? '').issuedDigest = record.tokenDigest;
-  if (isUndone) repaired(deps, token);
-  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
-  // Whatever could not be found out before no longer matters.
-  const notes = [...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
-  return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
+  const found = await readSecret(run, token, secret?.metadata.name ?? '');
+  const registered = run.view.registered(token.spec.clusterName);
+  if (registered === undefined || record === undefined || found === undefined) return undefined;
+  // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
+  if (!isIssuedWith(record.issuedFor, registered.cluster)) return undefined;
+  const text = tokenOf(found);
+  if (digestOf(text) !== secret?.tokenDigest) return undefined;
+  const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };
+  return await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
 }

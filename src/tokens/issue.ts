@@ -1,131 +1,168 @@
-// Asks the target for a token, bound to an anchor where it is to be revocable.
+// Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { type AnchorName, deleteAnchor, ensureAnchor } from '../targets/anchor.ts';
+import type { Secret } from '../api/resources.ts';
+import { digestOf } from '../std/digest.ts';
+import type { Sensitive } from '../std/sensitive.ts';
+import { deleteAnchor, ensureAnchor } from '../targets/anchor.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { Grant } from '../targets/policy/grant.ts';
 import { anchorName, tokenRequestFor } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-request.ts';
-import { outputsOf } from './observe.ts';
+import { recordAnchor, unlistedEvents } from './anchors.ts';
+import { unrevokedEvents } from './events.ts';
+import { toIssueError } from './hub-request.ts';
+import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { recordedAnchor } from './policy/anchors.ts';
-import type { TokenObservation } from './policy/observation.ts';
-import type { IssuePlan } from './policy/plan.ts';
-import { tokenState } from './policy/state.ts';
-import type { TokenDeps } from './run.ts';
+import { type IssuePlan, planToken } from './policy/plan.ts';
+import { createRecord, type TokenRecord } from './policy/record.ts';
+import { desiredSecret } from './policy/secret.ts';
+import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
+import { failedStep, type Step, type TokenRun } from './run.ts';
+import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
+import { refuse } from './withdrawal.ts';
 
-/** A token and the registration that it was issued with. */
-export interface Requested {
-  readonly grant: Grant;
-  /** True if the service account was re-created since the last token. */
-  readonly isAccountNew: boolean;
-  /** The Cluster as it was registered then. */
-  readonly cluster: Cluster;
-  /** Outputs that the credential of the token covers. */
-  readonly outputs: OutputTarget;
+/** Issues a token and writes it. `isReviewed` is true if a review of this run already allowed it. */
+export async function issue(run: TokenRun, plan: IssuePlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+  const { observation } = situation;
+  const { token } = observation;
+  const paused = pausedStep(run, plan, situation);
+  if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(run, observation) } : paused;
+  // A Secret that existed may have lost the label that the informer selects by.
+  if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
+    const refetched = await refetchSecret(run, observation);
+    if (refetched.secret !== undefined) return { observation: refetched, isDone: false };
+  }
+  try {
+    return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
+  } catch (error) {
+    const failure = toIssueError(error, run.signal);
+    if (!plan.dropOld) throw failure;
+    return failedStep(run, situationOf(await stripSecret(run, observation), run.clock.now()), failure);
+  }
 }
 
-/** Gets a token. When the account or the anchor is no longer what it was, once more for what it is now. Throws an IssueError. */
-export async function requestToken(
-  deps: TokenDeps,
-  plan: IssuePlan,
-  observation: TokenObservation,
-  signal: AbortSignal,
-): Promise<Requested> {
-  const registered = registeredFor(deps, observation.token);
-  return await deps.clients.use(registered, async (target) => {
-    const issuedWith = { cluster: registered.cluster, outputs: outputsOf(observation.token, target.endpoints) };
-    const asking = new Asking(deps, { plan, observation, target, signal });
-    try {
-      return { grant: await asking.first(), isAccountNew: false, ...issuedWith };
-    } catch (error) {
-      if (!(error instanceof IssueError) || !asking.isWorthAnother(error)) throw error;
-      return { grant: await asking.again(), isAccountNew: error.reason === 'AccountRecreated', ...issuedWith };
-    }
-  });
+/** Requests the review of this issuance. The last known permission still applies, so an open circuit may be reported first. */
+async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situation): Promise<Step> {
+  const { token } = situation.observation;
+  await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
+  const review = await run.authority.review(token, run.signal);
+  if (review.allowed) return await issueAllowed(run, plan, situation);
+  const failure = { reason: 'Forbidden', message: review.message } as const;
+  return { failure, ...(await refuse(run, situation.observation, review.message)) };
 }
 
-/** Throws an IssueError while the target is not worth asking. */
-export async function rejectIfOpen(deps: TokenDeps, token: ManagedToken): Promise<void> {
-  await deps.clients.use(registeredFor(deps, token), async (target) => target.rejectIfOpen());
+async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
+  rejectUnwritable(run, observation.token);
+  const token = await recordAnchor(run, observation.token);
+  const { grant, isAccountNew, cluster, outputs } = await requestToken(run, plan, token, state);
+  run.tracked.recordIssuance(run.clock);
+  const record = createRecord({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
+  const isReverted = isRepair(run, plan, observation);
+  const current = withRegistration(run, { ...observation, token });
+  const { observation: written, isWritten } = await writeToken(run, plan, current, { record, token: grant.token, outputs });
+  if (!isWritten) return { observation: written, isDone: false };
+  run.tracked.issuedDigest = record.tokenDigest;
+  if (isReverted) recordRepair(run, token);
+  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
+  const events = [...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
+  // An earlier failure of this run no longer matters.
+  return { observation: written, isDone: false, issued, events, failure: undefined, error: undefined };
 }
 
-/** Throws an IssueError if no token could be issued and written, whatever the target said. Sends nothing. */
-export function rejectUnusable(deps: TokenDeps, token: ManagedToken): void {
-  outputsOf(token, deps.clients.endpointsOf(registeredFor(deps, token)));
+/** Throws an IssueError if no token could be written, whatever the target responds. Sends nothing. */
+function rejectUnwritable(run: TokenRun, token: ManagedToken): void {
+  outputsOf(token, run.clients.endpointsOf(registeredFor(run, token)));
 }
 
-function registeredFor({ view }: TokenDeps, { spec }: ManagedToken): RegisteredCluster {
+function registeredFor({ view }: TokenRun, { spec }: ManagedToken): RegisteredCluster {
   const registered = view.registered(spec.clusterName);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
 }
 
-interface AskingOptions {
-  readonly plan: IssuePlan;
-  readonly observation: TokenObservation;
-  readonly target: Target;
-  readonly signal: AbortSignal;
+/** A granted token and the registration that it was issued with. */
+interface Requested {
+  readonly grant: Grant;
+  /** True if the service account was re-created since the last token. */
+  readonly isAccountNew: boolean;
+  readonly cluster: Cluster;
+  /** Outputs that the credential of the token covers. */
+  readonly outputs: OutputTarget;
 }
 
-class Asking {
-  readonly #deps: TokenDeps;
-  readonly #options: AskingOptions;
+/** Requests a token; once more if the service account or the anchor was re-created or deleted. Throws an IssueError. */
+async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken, state: TokenState): Promise<Requested> {
+  const registered = registeredFor(run, token);
+  const isRevocable = token.spec.revocation === 'BoundSecret';
+  return await run.clients.use(registered, async (target) => {
+    const issuedWith = { cluster: registered.cluster, outputs: outputsOf(token, target.endpoints) };
+    const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
+      const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
+      const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
+      return await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+    };
+    try {
+      if (plan.freshAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
+      const knownAnchor = plan.freshAnchor ? undefined : knownAnchorUID(token, state);
+      return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
+    } catch (error) {
+      const { reason } = toIssueError(error, run.signal);
+      if (reason !== 'AccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
+      return { grant: await request(undefined, undefined), isAccountNew: reason === 'AccountRecreated', ...issuedWith };
+    }
+  });
+}
 
-  constructor(deps: TokenDeps, options: AskingOptions) {
-    this.#deps = deps;
-    this.#options = options;
-  }
+/** Returns the UID of the recorded anchor while nothing suggests that it is gone: a renewal then costs no extra request. */
+function knownAnchorUID(token: ManagedToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
+  return superseded !== undefined || otherCredential || refused ? undefined : recordedAnchor(token, record)?.uid;
+}
 
-  async first(): Promise<Grant> {
-    const { plan } = this.#options;
-    if (plan.freshAnchor) await this.#deleteAnchor();
-    return await this.#issue(plan.accountUID, (plan.freshAnchor ? undefined : this.#knownAnchor()) ?? (await this.#anchor()));
-  }
+function ensureAnchorFor({ signal }: TokenRun, token: ManagedToken, target: Target): Promise<string> {
+  return ensureAnchor(target, anchorFor(token), token.spec.serviceAccount.name, signal);
+}
 
-  isWorthAnother({ reason }: IssueError): boolean {
-    return reason === 'AccountRecreated' || (reason === 'BoundObjectNotFound' && this.#isRevocable);
-  }
+function anchorFor({ metadata, spec }: ManagedToken) {
+  return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid ?? '') };
+}
 
-  async again(): Promise<Grant> {
-    return await this.#issue(undefined, await this.#anchor());
-  }
+/** A token and its record. */
+export interface TokenToWrite {
+  readonly record: TokenRecord;
+  readonly token: Sensitive<string>;
+  /** Outputs that the credential of the token covers. */
+  readonly outputs: OutputTarget;
+}
 
-  async #issue(accountUID: string | undefined, anchorUID: string | undefined): Promise<Grant> {
-    const { observation, target, signal } = this.#options;
-    const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
-    return await issueToken(target, tokenRequestFor(observation.token, details, this.#deps.settings.limits), signal);
-  }
+const MAX_WRITES = 4;
 
-  get #isRevocable(): boolean {
-    return this.#options.observation.token.spec.revocation === 'BoundSecret';
+/** Writes a token. If the Secret has changed, plans again and drops a token that is no longer needed. */
+async function writeToken(
+  run: TokenRun,
+  plan: Pick<IssuePlan, 'write'>,
+  observation: TokenObservation,
+  issued: TokenToWrite,
+): Promise<{ readonly observation: TokenObservation; readonly isWritten: boolean }> {
+  const { lastIssuedAt: _, ...observed } = observation;
+  let current: TokenObservation = observed;
+  let { write } = plan;
+  for (let writes = 1; writes <= MAX_WRITES; writes++) {
+    const secret = await writeSecret(run, current, { wanted: secretFor(current, issued), write });
+    if (secret !== undefined) return { observation: { ...current, secret }, isWritten: true };
+    current = await refetchSecret(run, current);
+    const again = planToken(situationOf(current, run.clock.now()), run.settings.limits);
+    if (again.type !== 'issue') return { observation: current, isWritten: false };
+    write = again.write;
   }
+  throw new IssueError('SecretWriteFailed', 'another client changes it all the time');
+}
 
-  /** Not asked for as long as there is no sign that it is gone: a renewal costs no more than any other. */
-  #knownAnchor(): string | undefined {
-    const { observation } = this.#options;
-    if (!this.#isRevocable) return undefined;
-    const { record, superseded, otherCredential, refused } = tokenState(observation, this.#deps.clock.now());
-    if (superseded !== undefined || otherCredential || refused) return undefined;
-    return recordedAnchor(observation.token, record)?.uid;
-  }
-
-  async #anchor(): Promise<string | undefined> {
-    const { observation, target, signal } = this.#options;
-    if (!this.#isRevocable) return undefined;
-    return await ensureAnchor(target, this.#anchorName, observation.token.spec.serviceAccount.name, signal);
-  }
-
-  async #deleteAnchor(): Promise<void> {
-    const { target, signal } = this.#options;
-    await deleteAnchor(target, this.#anchorName, signal);
-  }
-
-  get #anchorName(): AnchorName {
-    const { metadata, spec } = this.#options.observation.token;
-    return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid ?? '') };
-  }
+/** Returns the Secret for a token. */
+export function secretFor({ token, secret }: TokenObservation, { record, token: text, outputs: target }: TokenToWrite): Secret {
+  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) }, text.reveal());
 }

@@ -1,20 +1,20 @@
-// The place of a ManagedToken in the queue: its lane, its tenant and its deadline.
+// Priority of a ManagedToken in the work queue: its lane, its tenant and its deadline.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { Place } from '../runtime/work-queue.ts';
 import { instantOf } from '../std/instant.ts';
 import { dialedCluster } from '../targets/registered-cluster.ts';
-import { type HubView, secretKeyOf } from './hub-view.ts';
+import { type HubView, secretKeyOf } from './informers.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Each cluster that is dialed has its own lane, and each namespace is a tenant. Among the ManagedTokens of one namespace, permissions in
- * doubt go first, then tokens that expire first, then renewals and requests; reconciles without a known cause come last.
+ * Returns the place in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens of a namespace,
+ * permissions in doubt come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
  */
-export function placeOf(key: string, deps: PlaceDeps): Place {
+export function priorityOf(key: string, deps: PriorityDeps): Place {
   const token = deps.view.tokens.get(key);
   const tenant = namespaceOf(key);
   if (token === undefined) return { lane: SHARED_LANE, tenant, deadlineAt: Infinity };
@@ -29,7 +29,7 @@ export function namespaceOf(key: string): string {
 
 /**
  * Returns the lane of a ManagedToken: the cluster that issues its token. ManagedTokens that dial no server, or another one than their spec
- * names, share one lane; otherwise a tenant could open a lane with every name that it makes up.
+ * names, share one lane; otherwise a tenant could open any number of lanes with invented names.
  */
 export function laneOf(token: ManagedToken, view: HubView): string {
   const registered = view.registered(token.spec.clusterName);
@@ -39,22 +39,22 @@ export function laneOf(token: ManagedToken, view: HubView): string {
 
 const SHARED_LANE = '';
 
-/** When the token in the Secret of a ManagedToken expires; undefined when there is none. */
+/** Returns the expiry of the token in the Secret of a ManagedToken; undefined without a token. */
 export function expiresAt(token: ManagedToken | undefined, view: HubView): number | undefined {
   return token && held(token, view)?.record.expiresAt;
 }
 
-type PlaceDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority'>;
+type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority'>;
 
-/** By when a ManagedToken without a token should have one, if its namespace has no more than this. */
+/** Deadline for a first token, in milliseconds, in a namespace with no more ManagedTokens than the next number. */
 const FIRST_TOKEN_MS = 60_000;
 const SMALL_NAMESPACE = 100;
-/** By when a token is renewed that is due, if it does not expire before. */
+/** Deadline for a renewal that is due, in milliseconds, unless the token expires earlier. */
 const DUE_MS = 60_000;
-/** By when everything else is looked at: late, but some time. */
-const LOOK_MS = 600_000;
+/** Deadline for every other reconcile, in milliseconds. */
+const OTHER_MS = 600_000;
 
-function deadlineOf(token: ManagedToken, isDoubtful: boolean, { view, clock }: PlaceDeps): number {
+function deadlineOf(token: ManagedToken, isDoubtful: boolean, { view, clock }: PriorityDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace = '' } = token.metadata;
   const holding = held(token, view);
@@ -62,13 +62,13 @@ function deadlineOf(token: ManagedToken, isDoubtful: boolean, { view, clock }: P
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
   if (requestOf(token, Annotation.revoke) !== record.revokeRequest || isDoubtful) return now;
-  // Whatever wakes a ManagedToken, it may wait until its renewal is due, and must not stand behind all others then.
-  const dueAt = isWanted(token, record) ? now : Math.max(renewAt, now);
-  return Math.min(record.expiresAt, dueAt + DUE_MS, now + LOOK_MS);
+  // A ManagedToken that is woken early may wait until its renewal is due, but must not be last then.
+  const dueAt = isRequested(token, record) ? now : Math.max(renewAt, now);
+  return Math.min(record.expiresAt, dueAt + DUE_MS, now + OTHER_MS);
 }
 
-/** Whether people ask for something that is not there yet. */
-function isWanted(token: ManagedToken, { rotateRequest }: TokenRecord): boolean {
+/** Returns whether a new spec or a rotate request is pending. */
+function isRequested(token: ManagedToken, { rotateRequest }: TokenRecord): boolean {
   const isNew = token.metadata.generation !== token.status?.observedGeneration;
   return isNew || requestOf(token, Annotation.rotate) !== rotateRequest;
 }

@@ -1,18 +1,19 @@
-// Secrets without what is secret in them: reduced as they arrive, so that no token stays in memory.
+// Objects as informers keep them: Secrets without their data, so that no token stays in memory, and ManagedTokens without the parts
+// that Purser does not read, so that tenants cannot fill its memory.
 
-import { hash } from 'node:crypto';
-import { Annotation, Label } from '../api/names.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { AnchorFinalizer, Annotation, Label, TokensGroup } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
+import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
-import type { OutputTarget } from './outputs/forms.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
-import type { StoredSecret } from './policy/observation.ts';
-import { dataText, renderedOutputs } from './policy/secret.ts';
+import { digestOfData, type StoredSecret } from './policy/secret.ts';
+import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
- * Returns what is kept of a Secret: identity, metadata, claims and digests. A Secret whose metadata is too large loses the metadata of
- * others and is marked, because a tenant can put any number of such Secrets in the way.
+ * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large loses the metadata set by others
+ * and is marked, because a tenant can create any number of such Secrets.
  */
 export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Secret): StoredSecret {
   const { managedFields: _, ...kept } = metadata;
@@ -25,12 +26,12 @@ export function reduceSecret({ metadata, type = 'Opaque', immutable = false, dat
     type,
     immutable,
     ...(token !== '' && { tokenDigest: digestOf(token) }),
-    dataDigest: digestOf(dataText(data)),
+    dataDigest: digestOfData(data),
     ...(claims && { claims }),
   };
 }
 
-/** Above what a template and a record take together, in characters of JSON. */
+/** Maximum length of the metadata as JSON; a template and a record together take less. */
 const MAX_METADATA_LENGTH = 32_768;
 const MAX_OWN_LENGTH = 8_192;
 const MAX_OWNERS = 16;
@@ -57,17 +58,80 @@ function ownMetadata({
   };
 }
 
-/** Returns the digest of the wanted outputs, rendered with a placeholder token. */
-export function wantedDigest(target: OutputTarget): string {
-  return digestOf(renderedOutputs(target));
-}
-
-/** `sha256:` and the digest of a text. */
-export function digestOf(text: string): string {
-  return `sha256:${hash('sha256', text)}`;
-}
-
 /** Returns the token of a Secret; empty if the Secret has none. */
 export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
   return Buffer.from(data[TOKEN_KEY] ?? '', 'base64').toString();
+}
+
+/**
+ * Returns the parts of a ManagedToken that Purser reads. Writes of its status and patches of its metadata leave the rest as it is on
+ * the server. A ManagedToken that is still too large loses most of its metadata and a long status, and is marked.
+ */
+export function reduceToken({ apiVersion, kind, metadata, spec, status }: ManagedToken): StoredToken {
+  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+  const bytes = bytesIn(reduced);
+  const kept = bytes > MAX_TOKEN_BYTES ? stubOf(reduced) : reduced;
+  sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
+  return kept;
+}
+
+/** Returns the approximate size of a reduced ManagedToken in memory, in bytes. */
+export function bytesOf(token: ManagedToken): number {
+  return sizes.get(token) ?? 0;
+}
+
+const sizes = new WeakMap<ManagedToken, number>();
+
+const MAX_REQUEST_LENGTH = 256;
+const MAX_ANNOTATIONS = 16;
+const DEFINED: readonly string[] = Object.values(Annotation);
+
+function reduceMetadata(metadata: ObjectMeta): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } = metadata;
+  const annotations = ownAnnotations(metadata);
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(generation !== undefined && { generation }),
+    ...(creationTimestamp && { creationTimestamp }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(finalizers && { finalizers }),
+    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations.map(reduceRequest)) }),
+  };
+}
+
+/** Returns the annotations under Purser's prefix, the defined ones first: a change of any wakes the ManagedToken. */
+function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
+  const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
+  return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
+}
+
+/** Replaces a long request by its digest: Purser only compares requests. */
+function reduceRequest([annotation, value]: readonly [string, string]): readonly [string, string] {
+  return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
+}
+
+function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
+  const { labels: _, annotations: __, ...secret } = spec.secret;
+  const { annotations = {}, finalizers, ...identity } = metadata;
+  // An administrator may revoke the token of any ManagedToken.
+  const requests = Object.entries(annotations).filter(([name]) => name === Annotation.rotate || name === Annotation.revoke);
+  // Of an overlong list only Purser's own finalizer is kept, which shows that there are anchors.
+  const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
+  const own = bytesIn(finalizers) > MAX_PART_BYTES ? ours : finalizers;
+  return {
+    ...type,
+    metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
+    spec: { ...spec, secret },
+    ...(status && bytesIn(status) <= MAX_PART_BYTES && { status }),
+    isTooLarge: true,
+  };
+}
+
+const MAX_PART_BYTES = 8_192;
+
+function bytesIn(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
 }

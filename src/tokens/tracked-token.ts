@@ -1,77 +1,115 @@
-// What the controller remembers of one ManagedToken between two looks at it.
+// Memory of the controller about ManagedTokens, by UID. All of it may be lost: a restart costs a few requests, never a token.
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { ApiObject } from '../api/resources.ts';
+import { Backoff } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { OwnWrite } from './own-write.ts';
-import { Pauses } from './pauses.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
-import type { StoredSecret, Verdict } from './policy/observation.ts';
-import type { TokenFailure } from './policy/plan.ts';
-import { reduceToken } from './reduce-token.ts';
+import type { TokenFailure } from './policy/messages.ts';
+import type { StoredSecret } from './policy/secret.ts';
+import type { Verdict } from './policy/state.ts';
+import { reduceToken } from './reduce.ts';
 
-const PAUSES = { initialMs: 10_000, maxMs: 300_000 };
+/** Tracked ManagedTokens by UID. */
+export class TrackedTokens {
+  readonly #tracked = new Map<string, TrackedToken>();
+  readonly #refused = new Set<TrackedToken>();
 
-export class Recollection {
-  /** The name under which RBAC allowed the last issuance. */
+  /** Returns the tracked ManagedToken; an object that is thrown away if it is not tracked, because it was deleted meanwhile. */
+  of(uid: string): TrackedToken {
+    return this.#tracked.get(uid) ?? new TrackedToken(new Set());
+  }
+
+  /** Tracks a ManagedToken until `forget`. The caller must know that it exists. */
+  keep(uid: string): TrackedToken {
+    const tracked = this.#tracked.get(uid) ?? new TrackedToken(this.#refused);
+    this.#tracked.set(uid, tracked);
+    return tracked;
+  }
+
+  forget(uid: string): void {
+    this.#tracked.get(uid)?.detach();
+    this.#tracked.delete(uid);
+  }
+
+  /** Number of tracked ManagedTokens. */
+  get size(): number {
+    return this.#tracked.size;
+  }
+
+  /** ManagedTokens whose last review denied permission and whose Secret is not removed. */
+  get refused(): ReadonlySet<TrackedToken> {
+    return this.#refused;
+  }
+}
+
+const BACKOFF = { initialMs: 10_000, maxMs: 300_000 };
+
+/** Memory about one ManagedToken between reconciles. */
+export class TrackedToken {
+  /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
-  /** The question that a review allowed since RBAC last changed for the requester; undefined if none did. */
+  /** Question that a review allowed since RBAC last changed for the requester; undefined if none did. */
   confirmed: string | undefined;
-  /** What came of the last attempt, if it failed. */
+  /** Failure of the last run; undefined if it succeeded. */
   failure: TokenFailure | undefined;
   verdict: Verdict | undefined;
   verifiedAt: number | undefined;
-  /** The status that was sent last. */
+  /** Status that was sent last. */
   status: ManagedTokenStatus | undefined;
-  /** A Secret of the wanted name that the informer does not see, since it does not carry our label. */
+  /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
   /** Digest of the token that was issued and written last; undefined before the first one. */
   issuedDigest: string | undefined;
-  /** Time of the last run that was not put off for a budget, on the monotonic clock. */
+  /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
   anchorsAt: number | undefined;
-  /** Between tokens that could not be written. */
-  readonly issuing = new Pauses({ ...PAUSES, free: 0, calmMs: Infinity });
-  /** The ManagedToken and the Secret of the wanted name, as we wrote them. */
+  /** Backoff between issuances whose tokens could not be written. */
+  readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
+  /** Last own write of the ManagedToken. */
   readonly token = new OwnWrite<ManagedToken>();
+  /** Last own write of the Secret of the desired name. */
   readonly secret = new OwnWrite<StoredSecret>();
-  /** Of the Secret that was written last. */
+  /** Identity of the Secret that was written last. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
-  /** While the Secret is written: the version that the watch told of last, most likely this write's. */
-  #underWay: { told: string | undefined } | undefined;
+  /** Present during a write of the Secret, with the version that the watch delivered last, most likely that of the write. */
+  #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
-  readonly #repairs = new Pauses({ ...PAUSES, free: 4, calmMs: 600_000 });
+  readonly #repairs = new Backoff({ ...BACKOFF, free: 4, calmMs: 600_000 });
+  /** Generation of the spec that the repairs were for. */
   #repairedFor: number | undefined;
-  readonly #refused: Set<Recollection>;
+  #refused: Set<TrackedToken>;
   #refusedAt: readonly number[] = [];
   #doubts = 0;
   #countedIn: string | undefined;
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
 
-  /** `refused` is where those are kept whose last review said no. */
-  constructor(refused: Set<Recollection>) {
+  /** `refused` receives this object while its last review denies permission. */
+  constructor(refused: Set<TrackedToken>) {
     this.#refused = refused;
   }
 
-  /** The first and the last of the reviews that said no, with no yes in between. */
+  /** Times of the first and the last review that denied permission, without one in between that allowed it. */
   get refusedAt(): readonly number[] {
     return this.#refusedAt;
   }
 
-  /** Namespace in which a removal limit counts the refused token; undefined if the Secret holds no token of ours. */
+  /** Namespace for which a removal limit counts the refused token; undefined if the Secret holds no token from Purser. */
   get countedIn(): string | undefined {
     return this.#countedIn;
   }
 
-  refused(now: number, countedIn?: string): void {
+  /** Records a review that denied permission. */
+  refuse(now: number, countedIn?: string): void {
     this.#countedIn = countedIn;
     const [first = now] = this.#refusedAt;
     this.confirmed = undefined;
-    // A first one in the future is from before the clock was set back.
+    // A first refusal in the future is from before the clock was set back.
     this.#refusedAt = [Math.min(first, now), now];
     this.#refused.add(this);
   }
@@ -81,102 +119,175 @@ export class Recollection {
     return this.#doubts;
   }
 
-  /** RBAC changed for the requester: no earlier review counts, nor one that is under way. */
+  /** Records a change of RBAC for the requester: earlier reviews no longer apply, nor does one in progress. */
   doubt(): void {
     this.#doubts += 1;
     this.confirmed = undefined;
   }
 
-  /** A review that began after `doubts` changes of RBAC allowed `question` under a name. */
-  allowed(name: string, question: string, doubts: number): void {
+  /** Records a review that began after `doubts` changes of RBAC and allowed `question` under a name. */
+  allow(name: string, question: string, doubts: number): void {
     this.allowedAs = name;
     if (doubts !== this.#doubts) return;
     this.confirmed = question;
     this.forgetRefusals();
   }
 
-  /** Nothing is left that a refusal could lead to. */
+  /** Forgets refusals, after permission was granted or the Secret was removed. */
   forgetRefusals(): void {
     this.#refusedAt = [];
     this.#refused.delete(this);
   }
 
-  /** Returns whether an orphaned anchor has not been reported before; at most 16 are. */
-  isNewOrphan(place: string): boolean {
-    if (this.#orphans.has(place) || this.#orphans.size >= MAX_ANCHORS) return false;
+  /** Ends tracking: a run in progress no longer affects the set of refused tokens. */
+  detach(): void {
+    this.forgetRefusals();
+    this.#refused = new Set();
+  }
+
+  /** Returns whether an orphaned anchor is to be reported: once each, and at most 16 in all. */
+  isUnreportedOrphan(place: string): boolean {
+    return !this.#orphans.has(place) && this.#orphans.size < MAX_ANCHORS;
+  }
+
+  /** Records that an orphaned anchor was reported. */
+  reportOrphan(place: string): void {
     this.#orphans.add(place);
-    return true;
   }
 
-  /** A token was issued; until it is written, ever longer pauses follow. */
-  issued(clock: Clock): void {
+  /** Records an issuance; until its token is written, the next one backs off. */
+  recordIssuance(clock: Clock): void {
     this.lastIssuedAt = clock.now();
-    this.issuing.tried(clock.monotonic());
+    this.issuing.nextMs(clock.monotonic());
   }
 
-  /** Between repairs of the Secret. What was done for another generation of the spec does not count. */
-  repairs(generation: number | undefined): Pauses {
+  /** Returns the time until the next repair of the Secret, in milliseconds. Repairs for another generation of the spec are ignored. */
+  repairPauseMs(generation: number | undefined, monotonic: number): number {
+    return generation === this.#repairedFor ? this.#repairs.leftMs(monotonic) : 0;
+  }
+
+  /** Records a repair of the Secret. */
+  recordRepair(generation: number | undefined, monotonic: number): void {
     if (generation !== this.#repairedFor) this.#repairs.reset();
     this.#repairedFor = generation;
-    return this.#repairs;
+    this.#repairs.nextMs(monotonic);
   }
 
-  /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
-  wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
-    if (answer.metadata.uid !== before.metadata.uid) return before;
-    const token = reduceToken(answer);
-    this.token.wrote(token, before, now);
+  /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
+  recordTokenWrite(response: ManagedToken, before: ManagedToken, now: number): ManagedToken {
+    if (response.metadata.uid !== before.metadata.uid) return before;
+    const token = reduceToken(response);
+    this.token.record(token, before, now);
     return token;
   }
 
-  /** The watch has told of the ManagedToken. */
-  sawToken(token: ManagedToken): void {
-    // The same text, but not a second copy of it.
-    if (this.token.saw(token)) this.status = token.status;
+  /** Records the ManagedToken as the watch delivers it. */
+  observeToken(token: ManagedToken): void {
+    // Keeps the informer's copy of the status instead of an equal one.
+    if (this.token.acknowledge(token)) this.status = token.status;
   }
 
-  /** The Secret is about to be written. Whatever comes of it, `wroteOrNot` must follow. */
-  writes(): void {
-    this.#underWay = { told: undefined };
+  /** Records the Secret of the desired name as the watch delivers it; undefined after its deletion. */
+  observeSecret(secret: StoredSecret | undefined): void {
+    if (secret === undefined) return this.secret.forget();
+    this.secret.acknowledge(secret);
+    if (this.#writing !== undefined) this.#writing.delivered = secret.metadata.resourceVersion;
   }
 
-  /** No answer is awaited any more. */
-  wroteOrNot(): void {
-    this.#underWay = undefined;
+  /** Returns whether a Secret that the watch delivers is an own write, or most likely the one in progress. */
+  isOwnWrite({ metadata }: StoredSecret): boolean {
+    return this.#writing !== undefined || this.written?.resourceVersion === metadata.resourceVersion;
   }
 
-  /** Takes note of what the watch tells of the Secret: whether it is our own write, known to be or to be expected now. */
-  recognises({ metadata: { resourceVersion } }: StoredSecret): boolean {
-    if (this.#underWay === undefined) return this.written?.resourceVersion === resourceVersion;
-    this.#underWay.told = resourceVersion;
-    return true;
+  /** True if another client changed the Secret right after it was written, and the change woke no reconcile. */
+  get isOvertaken(): boolean {
+    return this.#isOvertaken;
   }
 
-  /** Whether somebody was quick to change what we had written, and nobody was woken by it. Tells it once. */
-  wasOvertaken(): boolean {
-    const wasOvertaken = this.#isOvertaken;
-    this.#isOvertaken = false;
-    return wasOvertaken;
+  /** Begins a write of the Secret; the caller must call `endWrite` when it succeeded or failed. */
+  beginWrite(): void {
+    this.#writing = { delivered: undefined };
   }
 
-  /** The Secret was written in the place of `replaced`. */
-  wrote(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
-    const { told = secret.metadata.resourceVersion } = this.#underWay ?? {};
-    if (told !== secret.metadata.resourceVersion) this.#isOvertaken = true;
+  endWrite(): void {
+    this.#writing = undefined;
+  }
+
+  /** Records that the Secret was written instead of `replaced`. */
+  recordSecretWrite(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
+    const { resourceVersion } = secret.metadata;
+    const { delivered = resourceVersion } = this.#writing ?? {};
+    if (delivered !== resourceVersion) this.#isOvertaken = true;
     this.issuing.reset();
-    this.written = { resourceVersion: secret.metadata.resourceVersion, tokenDigest: secret.tokenDigest };
+    this.written = { resourceVersion, tokenDigest: secret.tokenDigest };
     this.unlabelled = undefined;
-    this.secret.wrote(secret, replaced, now);
+    this.secret.record(secret, replaced, now);
   }
 
-  /** The server was asked for the Secret of the wanted name; `unlabelled` is what it has and no informer sees. */
-  saw(unlabelled: StoredSecret | undefined, now: number): void {
+  /** Records that the next reconcile is requested, whatever overtook the last write. */
+  clearOvertaken(): void {
+    this.#isOvertaken = false;
+  }
+
+  /** Records the Secret of the desired name as the server returned it; `unlabelled` if it lacks Purser's label. */
+  recordRead(unlabelled: StoredSecret | undefined, now: number): void {
     this.unlabelled = unlabelled && { secret: unlabelled, seenAt: now };
     this.secret.forget();
   }
 
-  /** The Secret of the wanted name, as far as is known; `informed` is what the informer has. */
+  /** Returns the latest known Secret of the desired name; `informed` is the informer's. */
   latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
-    return [this.secret.latest(informed, now), this.unlabelled?.secret].find((secret) => secret?.metadata.name === name);
+    return [this.secret.resolve(informed, now), this.unlabelled?.secret].find((secret) => secret?.metadata.name === name);
   }
+}
+
+/** An object as it was last written, until the informer delivers that write. */
+export class OwnWrite<T extends ApiObject> {
+  #written: T | undefined;
+  /** Versions that the informer may still have. */
+  #replaced: ReadonlySet<string | undefined> = new Set();
+  #writtenAt = 0;
+  /** Version that the watch delivered last. */
+  #delivered: string | undefined;
+
+  /** Records a write instead of `replaced`, which is undefined for a created object. */
+  record(object: T, replaced: ApiObject | undefined, now: number): void {
+    // The watch may be faster than the response.
+    if (isVersion(object, this.#delivered)) return this.forget();
+    const version = replaced?.metadata.resourceVersion;
+    const isNext = this.#written !== undefined && version === this.#written.metadata.resourceVersion;
+    this.#replaced = new Set([...(isNext ? this.#replaced : []), version]);
+    this.#written = object;
+    this.#writtenAt = now;
+  }
+
+  /** Returns the newer of the written and the informer's object; forgets the write once the informer is past it. */
+  resolve(informed: T | undefined, now: number): T | undefined {
+    const version = informed?.metadata.resourceVersion;
+    // A created object may be deleted before the informer delivers it; any other version is either older or newer.
+    const mayBeGone = version === undefined && Math.abs(now - this.#writtenAt) >= LONGEST_LAG_MS;
+    if (!this.#replaced.has(version) || mayBeGone) this.forget();
+    return this.#written ?? informed;
+  }
+
+  /** Records a version that the watch delivers. Returns true if it is the write, which is then no longer kept. */
+  acknowledge(object: ApiObject): boolean {
+    this.#delivered = object.metadata.resourceVersion;
+    const isWritten = this.#written !== undefined && isVersion(this.#written, this.#delivered);
+    if (isWritten) this.forget();
+    return isWritten;
+  }
+
+  /** Forgets the write, after the informer's object is known to be newer. */
+  forget(): void {
+    this.#written = undefined;
+    this.#replaced = new Set();
+  }
+}
+
+/** Time after which an informer that has not delivered a created object may have started over, in milliseconds. */
+const LONGEST_LAG_MS = 30_000;
+
+function isVersion({ metadata }: ApiObject, version: string | undefined): boolean {
+  return version !== undefined && metadata.resourceVersion === version;
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
-import type { HubView } from '../../src/tokens/hub-view.ts';
-import { laneOf, placeOf } from '../../src/tokens/priority.ts';
+import type { HubView } from '../../src/tokens/informers.ts';
+import { laneOf, priorityOf } from '../../src/tokens/priority.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { aCredential, registered } from '../targets/registration.ts';
@@ -46,7 +46,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata 
     registered: () => ({ cluster, credential }),
   };
   const deps = { view, clock: new FakeClock(NOW), authority: { isDoubtful: () => isDoubtful } };
-  const { lane, tenant, deadlineAt } = placeOf('team/ci', deps as unknown as Parameters<typeof placeOf>[1]);
+  const { lane, tenant, deadlineAt } = priorityOf('team/ci', deps as unknown as Parameters<typeof priorityOf>[1]);
   expect([lane, tenant]).toEqual([isDoubtful ? '' : LANE, 'team']);
   return deadlineAt - NOW;
 }

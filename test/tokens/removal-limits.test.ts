@@ -4,11 +4,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { RemovalLimit } from '../../src/api/names.ts';
 import type { ConfigMap } from '../../src/api/resources.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
-import type { HubView } from '../../src/tokens/hub-view.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
+import type { HubView } from '../../src/tokens/informers.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
 import type { TokenMetrics } from '../../src/tokens/run.ts';
-import type { Recollection } from '../../src/tokens/tracked-token.ts';
+import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -17,7 +16,7 @@ import { refused } from './scripted-hub.ts';
 let clock: FakeClock;
 let stored: ConfigMap | undefined;
 let isPaused: boolean;
-let memory: TokenMemory;
+let memory: TrackedTokens;
 let limits: RemovalLimits;
 
 const hub = {
@@ -31,7 +30,7 @@ const hub = {
 
 /** A controller that begins to lead. */
 function lead(): void {
-  memory = new TokenMemory();
+  memory = new TrackedTokens();
   const view = { tokens: { list: () => [] } } as unknown as HubView;
   const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
@@ -53,18 +52,17 @@ beforeEach(() => {
 });
 
 /** Lets tokens of namespaces lose permission, and returns one of each namespace. */
-function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly Recollection[] {
+function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly TrackedToken[] {
   return Object.entries(tokensByNamespace).map(([namespace, count]) => {
     const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
-    for (const each of lost) each.refused(clock.now(), namespace);
-    return lost[0] as Recollection;
+    for (const each of lost) each.refuse(clock.now(), namespace);
+    return lost[0] as TrackedToken;
   });
 }
 
 const FIVE = { a: 5, b: 5, c: 5, d: 5, e: 5 };
 const token = aToken().build();
-const check = async (recollection: Recollection | undefined, of = token) =>
-  (await limits.check(of, recollection ?? memory.keep('none'))).type;
+const check = async (tracked: TrackedToken | undefined, of = token) => (await limits.check(of, tracked ?? memory.keep('none'))).type;
 const release = (value: string) => {
   stored = { ...(stored as ConfigMap), metadata: { ...stored?.metadata, annotations: { [RemovalLimit.release]: value } } };
   clock.advance(10_000);
@@ -85,7 +83,7 @@ describe('the global removal limit', () => {
   });
 
   it('ignores refused ManagedTokens whose Secret holds no token of Purser', async () => {
-    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refused(clock.now());
+    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refuse(clock.now());
     const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
     expect(await check(first)).toBe('allowed');
   });

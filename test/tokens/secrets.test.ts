@@ -1,14 +1,14 @@
 import { expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
-import type { TokenDeps } from '../../src/tokens/run.ts';
+import type { TokenRun } from '../../src/tokens/run.ts';
 import { readSecret } from '../../src/tokens/secrets.ts';
 
 const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as ManagedToken;
 
 function reading(refusal: unknown) {
-  const deps = { hub: { get: () => Promise.reject(refusal) } } as unknown as TokenDeps;
-  return readSecret(deps, TOKEN, 'ci', new AbortController().signal);
+  const { signal } = new AbortController();
+  return readSecret({ hub: { get: () => Promise.reject(refusal) }, signal } as unknown as TokenRun, TOKEN, 'ci');
 }
 
 it('tells a Secret that cannot be read from one that cannot be written', async () => {

@@ -12,12 +12,13 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { Authority } from '../../src/tokens/authority.ts';
-import { HubView, type TokenInformers } from '../../src/tokens/hub-view.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
-import type { StoredSecret } from '../../src/tokens/policy/observation.ts';
-import { createReconcile } from '../../src/tokens/reconcile.ts';
+import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
+import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
+import { reconcileToken } from '../../src/tokens/reconcile.ts';
 import { reduceSecret } from '../../src/tokens/reduce.ts';
 import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
+import type { TokenDeps } from '../../src/tokens/run.ts';
+import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
@@ -47,8 +48,8 @@ export class Looker {
   readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
   readonly #options: LookerOptions;
   readonly #clients: ClusterClients;
-  readonly #memory = new TokenMemory();
-  readonly #reconcile: ReturnType<typeof createReconcile>;
+  readonly #memory = new TrackedTokens();
+  readonly #deps: TokenDeps;
 
   constructor(options: LookerOptions) {
     const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
@@ -61,7 +62,7 @@ export class Looker {
     const protectedNamespaces = PROTECTED_NAMESPACES;
     const namespace = 'purser-system';
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });
-    this.#reconcile = createReconcile({
+    this.#deps = {
       hub,
       clients: this.#clients,
       clock,
@@ -74,7 +75,7 @@ export class Looker {
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
-    });
+    };
     this.sync();
   }
 
@@ -89,7 +90,7 @@ export class Looker {
   /** One look. Returns when the next is due; throws only what is a defect. */
   async look(): Promise<number | undefined> {
     try {
-      return (await this.#reconcile(KEY, new AbortController().signal)).requeueAt;
+      return (await reconcileToken(this.#deps, KEY, new AbortController().signal)).requeueAt;
     } catch (error) {
       if (error instanceof IssueError || error instanceof StatusError || error instanceof TransportError) {
         return this.#options.clock.now() + 5_000;

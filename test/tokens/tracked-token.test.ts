@@ -1,27 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
+import type { ApiObject } from '../../src/api/resources.ts';
+import { OwnWrite, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const HOUR = 3_600_000;
 
-describe('a TokenMemory', () => {
+describe('a TrackedTokens', () => {
   it('does not remember again what was forgotten, whatever a run under way notes', () => {
-    const memory = new TokenMemory();
-    memory.keep('a').refused(1_000);
+    const memory = new TrackedTokens();
+    memory.keep('a').refuse(1_000);
     memory.forget('a');
-    memory.of('a').refused(2_000);
-    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer', 0);
+    memory.of('a').refuse(2_000);
+    memory.of('a').allow('prod-eu', 'default prod-eu/deploy/deployer', 0);
 
     expect([memory.size, memory.refused.size, memory.of('a').confirmed]).toEqual([0, 0, undefined]);
   });
 
   it('counts those that were refused, each once, until they are allowed, settled or forgotten', () => {
-    const memory = new TokenMemory();
+    const memory = new TrackedTokens();
     const counts = [];
-    for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refused(1_000);
+    for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);
     counts.push(memory.refused.size);
-    memory.of('a').allowed('prod-eu', 'default prod-eu/deploy/deployer', 0);
+    memory.of('a').allow('prod-eu', 'default prod-eu/deploy/deployer', 0);
     counts.push(memory.refused.size);
     memory.of('b').forgetRefusals();
     counts.push(memory.refused.size);
@@ -32,12 +33,12 @@ describe('a TokenMemory', () => {
   });
 
   it('takes a refusal for the first one when those before are in the future (F28)', () => {
-    const recollection = new TokenMemory().keep('a');
-    recollection.refused(10 * HOUR);
-    recollection.refused(9 * HOUR);
-    recollection.refused(9 * HOUR + 15_000);
+    const tracked = new TrackedTokens().keep('a');
+    tracked.refuse(10 * HOUR);
+    tracked.refuse(9 * HOUR);
+    tracked.refuse(9 * HOUR + 15_000);
 
-    expect(recollection.refusedAt).toEqual([9 * HOUR, 9 * HOUR + 15_000]);
+    expect(tracked.refusedAt).toEqual([9 * HOUR, 9 * HOUR + 15_000]);
   });
 });
 
@@ -46,18 +47,18 @@ describe('what was written', () => {
     ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as ManagedToken;
 
   it('is kept without what nobody reads', () => {
-    const after = new TokenMemory().keep('a').wroteToken(written('2'), written('1'), 0);
+    const after = new TrackedTokens().keep('a').recordTokenWrite(written('2'), written('1'), 0);
     expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
   });
 
   it('is kept once: as the watch tells it, as soon as it does', () => {
-    const recollection = new TokenMemory().keep('a');
+    const tracked = new TrackedTokens().keep('a');
     const informed = written('2', { rotations: 1 });
-    recollection.status = { rotations: 1 };
-    recollection.wroteToken(written('2', { rotations: 1 }), written('1'), 0);
-    recollection.sawToken(informed);
-    expect(recollection.status).toBe(informed.status);
-    expect(recollection.token.latest(informed, 1)).toBe(informed);
+    tracked.status = { rotations: 1 };
+    tracked.recordTokenWrite(written('2', { rotations: 1 }), written('1'), 0);
+    tracked.observeToken(informed);
+    expect(tracked.status).toBe(informed.status);
+    expect(tracked.token.resolve(informed, 1)).toBe(informed);
   });
 });
 
@@ -67,9 +68,9 @@ describe('pauses after a token that was not written', () => {
     ['ahead', HOUR],
   ])('are as long as they are when the clock is set %s (F28)', (_, jumpMs) => {
     const clock = new FakeClock();
-    const recollection = new TokenMemory().keep('a');
-    const { issuing } = recollection;
-    recollection.issued(clock);
+    const tracked = new TrackedTokens().keep('a');
+    const { issuing } = tracked;
+    tracked.recordIssuance(clock);
     clock.set(clock.now() + jumpMs);
     clock.advance(4_000);
     expect(issuing.leftMs(clock.monotonic())).toBe(6_000);
@@ -78,12 +79,56 @@ describe('pauses after a token that was not written', () => {
   });
 
   it('confirms no permission by a review that began before RBAC changed', () => {
-    const tracked = new TokenMemory().keep('a');
+    const tracked = new TrackedTokens().keep('a');
     const { doubts } = tracked;
     tracked.doubt();
-    tracked.allowed('prod-eu', 'default prod-eu/deploy/deployer', doubts);
+    tracked.allow('prod-eu', 'default prod-eu/deploy/deployer', doubts);
     expect(tracked.confirmed).toBeUndefined();
-    tracked.allowed('prod-eu', 'default prod-eu/deploy/deployer', tracked.doubts);
+    tracked.allow('prod-eu', 'default prod-eu/deploy/deployer', tracked.doubts);
     expect(tracked.confirmed).toBe('default prod-eu/deploy/deployer');
+  });
+});
+
+const version = (resourceVersion: string): ApiObject => ({ metadata: { name: 'ci', resourceVersion } });
+
+describe('an own write', () => {
+  it('F5: counts as long as the informer has what it replaced, however long its watch is silent', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    write.record(version('3'), version('2'), 1_000);
+    expect([version('1'), version('2')].map((informed) => write.resolve(informed, HOUR))).toEqual([version('3'), version('3')]);
+  });
+
+  it('gives way to whatever else the informer has', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    expect(write.resolve(version('7'), 1)).toEqual(version('7'));
+    expect(write.resolve(version('1'), 2)).toEqual(version('1'));
+  });
+
+  it('gives way to a deletion', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    expect(write.resolve(undefined, 1)).toBeUndefined();
+  });
+
+  it('is kept no longer than until the watch tells of it, also where that is faster than the answer', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    expect([write.acknowledge(version('1')), write.acknowledge(version('2')), write.resolve(version('1'), 1)]).toEqual([
+      false,
+      true,
+      version('1'),
+    ]);
+    write.acknowledge(version('3'));
+    write.record(version('3'), version('2'), 2);
+    expect(write.resolve(version('2'), 3)).toEqual(version('2'));
+  });
+
+  it('counts for 30 s where it has created the object: it may be gone before the informer hears of it', () => {
+    const write = new OwnWrite();
+    write.record(version('1'), undefined, 0);
+    expect(write.resolve(undefined, 29_999)).toEqual(version('1'));
+    expect(write.resolve(undefined, 30_000)).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import type { ApiObject } from '../../src/api/resources.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
-import { HubView, type TokenInformers } from '../../src/tokens/hub-view.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
+import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
+import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aToken } from '../support/builders.ts';
@@ -22,7 +22,7 @@ it('costs no further index with every term: stores keep theirs for ever', () => 
   const informers = { ...single, roles: informer(), bindings: informer(), credentials: [informer()] } as unknown as TokenInformers;
   const view = new HubView(informers);
   const before = indexes;
-  for (let term = 0; term < 3; term++) wakes(informers, view, new TokenMemory()).subscribe().unsubscribe();
+  for (let term = 0; term < 3; term++) wakes(informers, view, new TrackedTokens()).subscribe().unsubscribe();
   expect(indexes).toBe(before);
 });
 
@@ -32,7 +32,7 @@ it('wakes few of a thousand ManagedTokens that name one Secret when the Secret o
   const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
   const informers = { tokens, secrets, ...others } as unknown as TokenInformers;
   const woken: string[] = [];
-  wakes(informers, new HubView(informers), new TokenMemory()).subscribe((key) => woken.push(key));
+  wakes(informers, new HubView(informers), new TrackedTokens()).subscribe((key) => woken.push(key));
   const claimants = Array.from({ length: 1_000 }, (_, index) =>
     aToken()
       .writing({ name: 'shared' })

@@ -15,7 +15,7 @@ export interface AnchorPlace {
 /** Maximum number of places in status.anchors. */
 export const MAX_ANCHORS = 16;
 
-/** Returns the anchor that the Secret's record names, with the UID that an opaque token does not show; undefined without one. */
+/** Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined without an anchor. */
 export function recordedAnchor(
   { metadata }: ManagedToken,
   record: TokenRecord | undefined,
@@ -43,7 +43,7 @@ export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
 /** Returns the listed places that tokens of this spec do not need. */
 export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
   const places = anchorsOf(token);
-  return token.spec.revocation === 'BoundSecret' ? without(places, [wantedAnchor(token)]) : places;
+  return token.spec.revocation === 'BoundSecret' ? withoutPlaces(places, [wantedAnchor(token)]) : places;
 }
 
 /** Returns the list with the place that tokens of this spec need; undefined if there is no room for it. */
@@ -66,7 +66,7 @@ export function unlistedAnchor(token: ManagedToken, record: TokenRecord | undefi
 }
 
 /** Returns the places of a list that another list does not have. */
-export function without(places: readonly AnchorPlace[], others: readonly AnchorPlace[]): readonly AnchorPlace[] {
+export function withoutPlaces(places: readonly AnchorPlace[], others: readonly AnchorPlace[]): readonly AnchorPlace[] {
   return places.filter((place) => !others.some((other) => isSamePlace(place, other)));
 }
 

@@ -1,6 +1,6 @@
-// The one place that makes messages about failures for tenants: conditions and events of ManagedTokens. Each is a sentence of a
-// closed set with values of the ManagedToken's own spec. Addresses, certificates, credentials, Purser's user names and errors of
-// the network are for administrators: they are in the log and in the conditions of the Cluster.
+// Messages for tenants, in conditions and events of ManagedTokens. Each is one of a fixed set of sentences with values of the
+// ManagedToken's own spec. Addresses, certificates, credentials, Purser's user names and network errors are for administrators: they
+// are in the log and in the conditions of the Cluster.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { RegistryGroup } from '../../api/names.ts';
@@ -9,21 +9,27 @@ import { cleanedMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
 import type { AnchorPlace } from './anchors.ts';
-import type { TokenFailure } from './plan.ts';
 import type { SecretConflict } from './secret-ownership.ts';
 
+/** Cause of a missing or outdated token. */
+export interface TokenFailure {
+  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal' | 'RemovalDelayed';
+  /** Cause and remedy, for users. */
+  readonly message: string;
+}
+
 /**
- * Returns the failure for a reason. `answer` is the text of an API server about the object that was requested; only reasons that
- * mean such an answer show it, without names of users and addresses.
+ * Returns the failure for a reason. `response` is the message of an API server about the requested object; only reasons that stand
+ * for such a response include it, without user names and addresses.
  */
-export function tokenFailure(reason: FailureReason, token: ManagedToken, answer = ''): TokenFailure {
+export function tokenFailure(reason: FailureReason, token: ManagedToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
-  const relayed = RELAYED.has(reason) ? redactedAnswer(answer, token) : '';
+  const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
   const remedy = ADMINISTRATORS.has(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
   return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
-/** Returns the failure of a requester without permission; `issueName` is the most specific name of the permission. */
+/** Returns the message for a requester without permission; `issueName` is the most specific name of the permission. */
 export function forbiddenMessage(token: ManagedToken, issueName: string): string {
   return `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}. Allow it by a ClusterRole and a ClusterRoleBinding.`;
 }
@@ -32,7 +38,7 @@ export function requesterMissingMessage({ metadata, spec }: ManagedToken): strin
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
-/** Returns the failure of a spec with these problems, which name fields and values of the spec alone. */
+/** Returns the failure of an invalid spec; `problems` name fields and values of the spec only. */
 export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
   const texts = problems.join('; ');
   return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
@@ -49,7 +55,7 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: Se
   return { reason: 'SecretConflict', message };
 }
 
-/** Returns the failure of a removal that a limit holds. */
+/** Returns the failure of a removal that a limit delays or pauses. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
   return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
 }
@@ -79,10 +85,10 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: ManagedToken) =>
   },
 };
 
-/** Reasons that mean an answer about an object of the tenant: the request for the token, or the Secret in the tenant's namespace. */
+/** Reasons that stand for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
 const RELAYED: ReadonlySet<FailureReason> = new Set(['TargetRefused', 'SecretReadFailed', 'SecretWriteFailed']);
 
-/** Reasons whose cause is between Purser and the cluster. */
+/** Reasons whose cause lies between Purser and the cluster. */
 const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'ClusterUnreachable',
   'ClusterTimeout',
@@ -100,9 +106,9 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'CircuitOpen',
 ]);
 
-function redactedAnswer(answer: string, token: ManagedToken): string {
+function redacted(response: string, token: ManagedToken): string {
   const known = new Set([requesterSubject(token), subjectOf(token.spec.serviceAccount)]);
-  return cleanedMessage(answer)
+  return cleanedMessage(response)
     .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))
     .replace(URL, '[redacted]')
     .replace(IPV4, '[redacted]')

@@ -1,23 +1,31 @@
-// Who may make a Secret that several ManagedTokens want: the oldest, whoever is quicker. The owner of one that is there
-// keeps it.
+// Ownership of the Secret that a ManagedToken names: its owner keeps it; if it does not exist, the oldest ManagedToken that names it
+// creates it.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokensGroup } from '../../api/names.ts';
 import { ManagedTokens } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
-import type { TokenObservation } from './observation.ts';
-import { secretNameOf } from './secret.ts';
-import { isOwnedBy } from './secret-metadata.ts';
+import { type StoredSecret, secretNameOf } from './secret.ts';
 
-/** The name of the one among the claimants that comes before this one; undefined when none does. */
+/** Returns whether the ManagedToken owns the object, and no other controller does. */
+export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: ManagedToken): boolean {
+  const controllers = ownerReferences.filter(({ controller }) => controller);
+  return (
+    metadata.uid !== undefined &&
+    ownerReferences.some(({ uid }) => uid === metadata.uid) &&
+    controllers.every(({ uid }) => uid === metadata.uid)
+  );
+}
+
+/** Returns the name of the oldest of the claimants that precedes this ManagedToken; undefined if none does. */
 export function earlierClaimant(token: ManagedToken, claimants: readonly ManagedToken[]): string | undefined {
   const earlier = (a: ManagedToken, b: ManagedToken) => (b.metadata.deletionTimestamp === undefined && byAge(b, a) < 0 ? b : a);
   const first = claimants.reduce(earlier, token);
   return first === token ? undefined : first.metadata.name;
 }
 
-/** The claimants that a change of the Secret, or of another claimant, may concern: of very many the oldest, one of which is next. */
+/** Returns the claimants that a change of the Secret, or of another claimant, may concern: at most the 16 oldest. */
 export function nextClaimants(claimants: readonly ManagedToken[]): readonly ManagedToken[] {
   if (claimants.length <= MAX_NEXT) return claimants;
   const oldest: ManagedToken[] = [];
@@ -34,19 +42,26 @@ export function nextClaimants(claimants: readonly ManagedToken[]): readonly Mana
 /** A tenant may name one Secret in any number of ManagedTokens; waking all of them with every change would be quadratic. */
 const MAX_NEXT = 16;
 
-/** A Secret that another object owns, or will. */
+/** The Secret that a ManagedToken names, and the other ManagedToken that precedes it in creating it. */
+export interface SecretClaim {
+  readonly token: ManagedToken;
+  readonly secret: StoredSecret | undefined;
+  readonly claimant?: string;
+}
+
+/** A Secret that another object owns or will own, or that Purser cannot write. */
 export interface SecretConflict {
   readonly name: string;
   /** Name of the ManagedToken that owns or claims the Secret; undefined for another owner. */
   readonly owner: string | undefined;
-  /** Whether the Secret does not exist yet. */
+  /** True if the Secret does not exist yet. */
   readonly isClaimed: boolean;
-  /** Present if the Secret is this ManagedToken's, and its metadata is too large for Purser to write it without a loss. */
+  /** Present if this ManagedToken owns the Secret, and its metadata is too large for Purser to write it without a loss. */
   readonly isTooLarge?: true;
 }
 
-/** Returns why the wanted Secret is not this ManagedToken's; undefined when it is, or may be created. */
-export function conflictOf({ token, secret, claimant }: TokenObservation): SecretConflict | undefined {
+/** Returns the conflict over the Secret; undefined if this ManagedToken owns it or may create it. */
+export function conflictOf({ token, secret, claimant }: SecretClaim): SecretConflict | undefined {
   const name = secretNameOf(token);
   if (secret === undefined) return claimant === undefined ? undefined : { name, owner: claimant, isClaimed: true };
   if (!isOwnedBy(secret.metadata, token)) return { name, owner: ownerOf(secret.metadata), isClaimed: false };

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { ManagedTokenCondition } from '../../../src/api/managed-token.gen.ts';
 import { FailureReason, IssueReason } from '../../../src/api/reasons.ts';
 import { conditionsFor, type TokenFacts } from '../../../src/tokens/policy/conditions.ts';
-import type { TokenFailure } from '../../../src/tokens/policy/plan.ts';
+import type { TokenFailure } from '../../../src/tokens/policy/messages.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const facts: TokenFacts = { generation: 3, token: 'valid', suspended: false };

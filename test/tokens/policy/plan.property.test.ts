@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
-import type { StoredSecret, TokenObservation } from '../../../src/tokens/policy/observation.ts';
-import type { TokenPlan } from '../../../src/tokens/policy/plan.ts';
-import { planToken } from '../../../src/tokens/policy/plan-token.ts';
-import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { digestOf } from '../../../src/std/digest.ts';
+import { planToken, type TokenPlan } from '../../../src/tokens/policy/plan.ts';
+import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../../src/tokens/policy/status.ts';
 import {
   ACCOUNT_UID,
@@ -12,7 +12,6 @@ import {
   aGrant,
   aScene,
   aToken,
-  digestOf,
   NOON,
   SceneBuilder,
   secretOf,
@@ -132,12 +131,16 @@ const observations: fc.Arbitrary<TokenObservation> = fc
       .build(),
   );
 
+function planFor(observation: TokenObservation, now: number): TokenPlan {
+  return planToken(situationOf(observation, now));
+}
+
 describe('planToken, whatever is observed', () => {
   it('has a plan, the same each time, that looks ahead by no more than a day', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
-        const plan = planToken(observation, now);
-        expect(planToken(structuredClone(observation), now)).toEqual(plan);
+        const plan = planFor(observation, now);
+        expect(planFor(structuredClone(observation), now)).toEqual(plan);
         if (!('until' in plan) || plan.until === undefined) return;
         expect(plan.until).toBeGreaterThan(now);
         expect(plan.until).toBeLessThanOrEqual(now + DAY_MS);
@@ -150,7 +153,7 @@ describe('planToken, whatever is observed', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         fc.pre(observation.secret?.metadata.ownerReferences?.length === 0 && observation.token.metadata.deletionTimestamp === undefined);
-        const plan = planToken({ ...observation, former: [] }, now);
+        const plan = planFor({ ...observation, former: [] }, now);
         const untouched = plan.type === 'revoke' ? { secrets: [] } : { type: 'hold', strip: false, failure: { reason: 'SecretConflict' } };
         expect(plan).toMatchObject(untouched);
       }),
@@ -160,7 +163,7 @@ describe('planToken, whatever is observed', () => {
   it('is content after it issued a token', () => {
     fc.assert(
       fc.property(observations, clocks, fc.integer({ min: 600, max: 2 ** 32 }), (observation, now, seconds) => {
-        const plan = planToken(observation, now);
+        const plan = planFor(observation, now);
         fc.pre(plan.type === 'issue');
         const next = {
           ...issued(
@@ -172,7 +175,7 @@ describe('planToken, whatever is observed', () => {
           ),
           former: [],
         };
-        expect(planToken(withoutFinalizers(next), now).type).toBe('wait');
+        expect(planFor(withoutFinalizers(next), now).type).toBe('wait');
       }),
       { numRuns: 500 },
     );
@@ -181,8 +184,8 @@ describe('planToken, whatever is observed', () => {
   it('reports a status without failing, and nothing new when asked again', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
-        const status = desiredStatus(observation, {}, now);
-        expect(desiredStatus({ ...observation, token: { ...observation.token, status } }, {}, now)).toBe(status);
+        const status = desiredStatus(situationOf(observation, now), {});
+        expect(desiredStatus(situationOf({ ...observation, token: { ...observation.token, status } }, now), {})).toBe(status);
       }),
     );
   });
@@ -246,7 +249,7 @@ class Life {
     const end = this.#now + ms;
     while (this.#now < end && this.looks < 1_000) {
       this.looks++;
-      const plan = planToken(this.#observation, this.#now);
+      const plan = planFor(this.#observation, this.#now);
       if (!this.#act(plan)) {
         this.#now = Math.min(end, 'until' in plan ? (plan.until ?? end) : end);
       }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { renewBeforeMs } from '../../../src/tokens/policy/renew-before.ts';
-import { earliestRenewAt, isCutShort, latestRetryAt, nextVerifyAt, renewAt } from '../../../src/tokens/policy/rotation.ts';
+import { earliestRenewAt, isClamped, latestRetryAt, nextVerifyAt, renewAt, renewBeforeMs } from '../../../src/tokens/policy/rotation.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
@@ -96,7 +95,7 @@ describe('earliestRenewAt', () => {
   });
 });
 
-describe('isCutShort', () => {
+describe('isClamped', () => {
   it.each([
     ['20%', false],
     ['90%', false],
@@ -104,7 +103,7 @@ describe('isCutShort', () => {
     ['55m', true],
     ['24h', true],
   ])('of %s of an hour is %p', (renewBefore, isCut) => {
-    expect(isCutShort(HOUR, renewBefore)).toBe(isCut);
+    expect(isClamped(HOUR, renewBefore)).toBe(isCut);
   });
 });
 

@@ -1,21 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
+import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { dataText, outputsDigests, renderedOutputs, withoutToken } from '../../../src/tokens/policy/secret.ts';
-import { isReserved } from '../../../src/tokens/policy/secret-metadata.ts';
-import {
-  aCluster,
-  aGrant,
-  aToken,
-  at,
-  digestOf,
-  SERVER,
-  stored,
-  type TokenBuilder,
-  targetOf,
-  writtenSecret,
-} from '../../support/builders.ts';
+import { digestOfData, digestOfOutputs, isReserved, outputsDigests, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { aCluster, aGrant, aToken, at, SERVER, stored, type TokenBuilder, targetOf, writtenSecret } from '../../support/builders.ts';
 
 const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
 
@@ -50,8 +39,8 @@ describe('desiredSecret', () => {
           'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
           'tokens.purser.dev/credential-id': 'jti-1772366400',
           'tokens.purser.dev/outputs-digest': outputsDigests(
-            digestOf(renderedOutputs(targetOf(aToken().build(), aCluster()))),
-            digestOf(dataText(data ?? {})),
+            digestOfOutputs(targetOf(aToken().build(), aCluster())),
+            digestOfData(data ?? {}),
           ),
         },
         ownerReferences: [
@@ -165,23 +154,23 @@ describe('desiredSecret', () => {
   });
 });
 
-describe('renderedOutputs', () => {
+describe('digestOfOutputs', () => {
   it.each(['Token', 'Kubeconfig', 'ArgoCD'] as const)('differs between addresses for the output %s', (output) => {
     const token = aToken()
       .writing({ outputs: [output] })
       .build();
     const rendered = [SERVER, 'https://elsewhere.example.com'].map((server) =>
-      renderedOutputs(targetOf(token, aCluster(undefined, [server]))),
+      digestOfOutputs(targetOf(token, aCluster(undefined, [server]))),
     );
     expect(new Set(rendered)).toHaveProperty('size', 2);
   });
 });
 
-describe('dataText', () => {
+describe('digestOfData', () => {
   const data = { token: 'dG9r', server: 'aHR0cHM6Ly9h' };
 
   it('does not depend on the order of keys', () => {
-    expect(dataText(Object.fromEntries(Object.entries(data).reverse()))).toBe(dataText(data));
+    expect(digestOfData(Object.fromEntries(Object.entries(data).reverse()))).toBe(digestOfData(data));
   });
 
   it.each([
@@ -189,7 +178,7 @@ describe('dataText', () => {
     ['a key is added', { ...data, note: 'eA==' }],
     ['a value is changed', { ...data, server: 'aHR0cHM6Ly9i' }],
     ['the token is changed', { ...data, token: 'dG9rMg==' }],
-  ])('differs when %s', (_, changed) => expect(dataText(changed)).not.toBe(dataText(data)));
+  ])('differs when %s', (_, changed) => expect(digestOfData(changed)).not.toBe(digestOfData(data)));
 });
 
 describe('withoutToken', () => {

@@ -6,17 +6,12 @@ import { at, NOON } from '../../support/builders.ts';
 describe('withdrawalAfter', () => {
   it.each([
     ['keeps the Secret while nobody said no', [], '12:00:00', { type: 'keep' }],
-    ['looks again after the first no', ['12:00:00'], '12:00:00', { type: 'lookAgain', at: at('12:00:15') }],
-    [
-      'looks again when two came too soon after each other',
-      ['12:00:00', '12:00:14'],
-      '12:00:14',
-      { type: 'lookAgain', at: at('12:00:15') },
-    ],
+    ['looks again after the first no', ['12:00:00'], '12:00:00', { type: 'recheck', at: at('12:00:15') }],
+    ['looks again when two came too soon after each other', ['12:00:00', '12:00:14'], '12:00:14', { type: 'recheck', at: at('12:00:15') }],
     ['removes the Secret after two that are fifteen seconds apart', ['12:00:00', '12:00:15'], '12:00:15', { type: 'remove' }],
     ['removes it when errors kept the second one away for an hour', ['12:00:00', '13:00:00'], '13:00:00', { type: 'remove' }],
-    ['looks again soon when the second one is overdue', ['12:00:00'], '12:10:00', { type: 'lookAgain', at: at('12:10:01') }],
-    ['F28: begins anew when the clock was set back', ['13:00:00', '13:00:20'], '12:00:00', { type: 'lookAgain', at: at('12:00:15') }],
+    ['looks again soon when the second one is overdue', ['12:00:00'], '12:10:00', { type: 'recheck', at: at('12:10:01') }],
+    ['F28: begins anew when the clock was set back', ['13:00:00', '13:00:20'], '12:00:00', { type: 'recheck', at: at('12:00:15') }],
   ])('%s', (_, refused, now, withdrawal) => {
     expect(withdrawalAfter(refused.map(at), at(now))).toEqual(withdrawal);
   });
@@ -26,7 +21,7 @@ describe('withdrawalAfter', () => {
     fc.assert(
       fc.property(fc.array(times), times, (refusedAt, now) => {
         const withdrawal = withdrawalAfter(refusedAt, now);
-        if (withdrawal.type !== 'lookAgain') return;
+        if (withdrawal.type !== 'recheck') return;
         expect(withdrawal.at).toBeGreaterThan(now);
         expect(withdrawal.at).toBeLessThanOrEqual(now + 15_000);
       }),

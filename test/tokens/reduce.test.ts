@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
-import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
+import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/names.ts';
+import type { Secret } from '../../src/api/resources.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
+import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
+import { conflictOf } from '../../src/tokens/policy/secret-ownership.ts';
 import { specProblems } from '../../src/tokens/policy/spec.ts';
-import { bytesOf, reduceToken } from '../../src/tokens/reduce-token.ts';
+import { bytesOf, reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -17,6 +20,41 @@ function large(index: number, kilobytes: number): ManagedToken {
     .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: `${index + 1}`, annotations, labels: annotations })
     .build();
 }
+
+const TOKEN = aToken().build();
+
+/** A Secret of the ManagedToken with foreign annotations of this many characters. */
+function secretWith(length: number): Secret {
+  return {
+    metadata: {
+      name: TOKEN.metadata.name ?? '',
+      namespace: TOKEN.metadata.namespace ?? '',
+      uid: 'secret-uid',
+      resourceVersion: '7',
+      labels: { [Label.managedBy]: LabelValue.managedBy, team: 'a' },
+      annotations: { [Annotation.expiresAt]: '2026-03-01T13:00:00Z', 'example.com/filler': 'x'.repeat(length) },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ManagedToken', name: 'ci', uid: TOKEN.metadata.uid ?? '', controller: true }],
+    },
+    type: 'Opaque',
+  };
+}
+
+describe('reduceSecret', () => {
+  it('keeps labels and annotations of others, which a write must not remove', () => {
+    const secret = secretWith(1_000);
+    expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
+  });
+
+  it('keeps little of a Secret with 250 kB of annotations, which becomes a conflict that names the remedy', () => {
+    const secret = reduceSecret(secretWith(250_000));
+    expect(JSON.stringify(secret).length).toBeLessThan(1_000);
+    const conflict = conflictOf({ token: TOKEN, secret });
+    expect(conflict && secretConflictFailure(conflict)).toEqual({
+      reason: 'SecretConflict',
+      message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`,
+    });
+  });
+});
 
 describe('reduceToken', () => {
   it('keeps identity, finalizers, requests, spec and status', () => {
