@@ -87,7 +87,7 @@ function clampedEvents(observation: Step['observation']): readonly Note[] {
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isClamped(record, renewBefore)) return [];
-  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Ask for a longer lifetime, or a shorter renewBefore.`;
+  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Increase spec.expirationSeconds, or shorten spec.rotation.renewBefore.`;
   return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
 }
 

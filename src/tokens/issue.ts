@@ -159,7 +159,7 @@ async function writeToken(
     if (again.type !== 'issue') return { observation: current, isWritten: false };
     write = again.write;
   }
-  throw new IssueError('SecretWriteFailed', 'another client changes it all the time');
+  throw new IssueError('SecretWriteFailed', 'another client keeps changing it');
 }
 
 /** Returns the Secret for a token. */

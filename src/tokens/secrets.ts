@@ -147,5 +147,5 @@ export function recordRepair({ tracked, clock }: TokenRun, { metadata }: Managed
 }
 
 function revertedFailure(token: ManagedToken): TokenFailure {
-  return tokenFailure('SecretWriteFailed', token, 'another client reverts it again and again');
+  return tokenFailure('SecretWriteFailed', token, 'another client keeps reverting it');
 }

@@ -31,7 +31,7 @@ function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unkno
   return { listed, authority: new Authority(options) };
 }
 
-describe('F57: a requester that the informer does not know', () => {
+describe('a requester that the informer does not know', () => {
   it('is looked for on the hub before anything is refused', async () => {
     const { authority, listed } = knowingNobody(async () => ['default']);
     expect(await authority.review(token, signal)).toEqual({ allowed: true });

@@ -10,26 +10,26 @@ import { type Step, toFailure } from '../../src/tokens/run.ts';
 import { aToken, NOON } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 
-function told(step: Partial<Step>, next = {}): readonly string[] {
+function messagesOf(step: Partial<Step>, next = {}): readonly string[] {
   const token = { metadata: {}, spec: { revocation: 'None', rotation: { renewBefore: '8h' } } };
   const observation = { token, former: [] } as unknown as Step['observation'];
   return eventsOf({ observation, isDone: true, ...step }, { previous: {}, next }, undefined).map(({ message }) => message);
 }
 
-describe('what people are told', () => {
-  it.each(Object.keys(FailureReason) as (keyof typeof FailureReason)[])('of %s is a sentence', (reason) => {
+describe('eventsOf', () => {
+  it.each(Object.keys(FailureReason) as (keyof typeof FailureReason)[])('returns a sentence for %s', (reason) => {
     fc.assert(
       fc.property(fc.constantFrom('', 'a detail', 'somebody (else)'), (detail) => {
-        expect(told({ failure: toFailure(new IssueError(reason, detail), aToken().build()) })).toEqual([
+        expect(messagesOf({ failure: toFailure(new IssueError(reason, detail), aToken().build()) })).toEqual([
           expect.stringMatching(/^[A-Z].*[.)]$/),
         ]);
       }),
     );
   });
 
-  it('of an expiry and of a revocation in vain are sentences', () => {
+  it('returns sentences for an expiry and for a revocation without an anchor', () => {
     const conditions = [{ type: 'Ready', status: 'False', reason: 'Expired' }];
-    const messages = told({}, { conditions, lastRevokeRequest: '1' });
+    const messages = messagesOf({}, { conditions, lastRevokeRequest: '1' });
 
     expect(messages).toHaveLength(2);
     for (const message of messages) expect(message).toMatch(/^[A-Z].*\.$/);

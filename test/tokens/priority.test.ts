@@ -22,7 +22,7 @@ interface Case {
   readonly crowd?: number;
 }
 
-/** How long after now the ManagedToken is to be looked at. Without `expiresInMs` it has no token. */
+/** Returns the deadline of a ManagedToken in milliseconds from now. Without `expiresInMs` it has no token. */
 function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata = {}, observedGeneration = 1, crowd = 1 }: Case): number {
   const at = (ms: number) => new Date(NOW + ms).toISOString();
   const token = {
@@ -56,17 +56,17 @@ function laneWith(token: ManagedToken, ...clusters: readonly RegisteredCluster[]
   return laneOf(token, view as unknown as HubView);
 }
 
-describe('the lane of a ManagedToken', () => {
+describe('laneOf', () => {
   const server = 'https://one.example.com';
 
-  it('is the same for all Clusters that share a credential Secret', () => {
+  it('returns the same lane for all Clusters that share a credential Secret', () => {
     const credential = aCredential({ token: 't', server: `${server}\nhttps://two.example.com` });
     const clusters = ['a', 'b'].map((name) => registered({ name, servers: [server], credential }));
     const lanes = ['a', 'b'].map((clusterName) => laneWith(aToken().with({ clusterName }).build(), ...clusters));
     expect(lanes).toEqual([LANE, LANE]);
   });
 
-  it('is shared by ManagedTokens that dial nothing, or another server than their spec names', () => {
+  it('returns the shared lane for ManagedTokens that dial no server, or another one than their spec names', () => {
     const one = registered({ name: 'one', servers: [server] });
     const bare = registered({ name: 'bare', controller: null, credential: null });
     const madeUp = Array.from({ length: 500 }, (_, index) =>
@@ -84,23 +84,23 @@ describe('the lane of a ManagedToken', () => {
   });
 });
 
-describe('the place of a ManagedToken', () => {
+describe('priorityOf', () => {
   it.each<[string, Case, number]>([
     ['a permission in doubt', { expiresInMs: YEAR, isDoubtful: true }, 0],
-    ['a revocation that is asked for', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.revoke]: 'now' } } }, 0],
+    ['a requested revocation', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.revoke]: 'now' } } }, 0],
     ['a deletion', { expiresInMs: YEAR, metadata: { deletionTimestamp: '2026-03-01T11:00:00Z' } }, 0],
     ['a renewal shortly before the expiry', { expiresInMs: 5_000, renewInMs: -MINUTE }, 5_000],
     ['a token that has expired', { expiresInMs: -5_000, renewInMs: -MINUTE }, -5_000],
     ['a renewal of a token that lives long', { expiresInMs: YEAR, renewInMs: -1 }, MINUTE],
     ['a new spec', { expiresInMs: YEAR, observedGeneration: 0 }, MINUTE],
-    ['a rotation that is asked for', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.rotate]: 'now' } } }, MINUTE],
+    ['a requested rotation', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.rotate]: 'now' } } }, MINUTE],
     ['a first token', {}, MINUTE],
     ['a first token of a crowded namespace', { crowd: 1_000 }, 10 * MINUTE],
-    ['a look for no reason that is known', { expiresInMs: YEAR }, 10 * MINUTE],
-    // It may have to wait until the renewal is due, and is then one itself.
-    ['such a look shortly before a renewal', { expiresInMs: YEAR, renewInMs: 2 * MINUTE }, 3 * MINUTE],
-    ['such a look shortly before the expiry', { expiresInMs: 2 * MINUTE, renewInMs: 1.5 * MINUTE }, 2 * MINUTE],
-  ])('of %s', (_, given, expected) => {
+    ['a reconcile without a known cause', { expiresInMs: YEAR }, 10 * MINUTE],
+    // The reconcile may wait until the renewal is due, and becomes the renewal then.
+    ['a reconcile without a known cause shortly before a renewal', { expiresInMs: YEAR, renewInMs: 2 * MINUTE }, 3 * MINUTE],
+    ['a reconcile without a known cause shortly before the expiry', { expiresInMs: 2 * MINUTE, renewInMs: 1.5 * MINUTE }, 2 * MINUTE],
+  ])('returns the deadline of %s', (_, given, expected) => {
     expect(deadline(given)).toBe(expected);
   });
 });

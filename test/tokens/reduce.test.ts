@@ -102,7 +102,7 @@ describe('reduceToken', () => {
     expect([isTooLarge, metadata.annotations]).toEqual([true, { [Annotation.revoke]: 'leak' }]);
   });
 
-  it('keeps a stub of a ManagedToken that is too large, which is an invalid one', () => {
+  it('keeps a stub of a ManagedToken that is too large, which is reported as invalid', () => {
     const annotations = Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`a-${index}`, 'x'.repeat(4 * KILOBYTE)]));
     const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];
     const stub = reduceToken(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build());
@@ -112,7 +112,7 @@ describe('reduceToken', () => {
   });
 });
 
-describe('the informer of ManagedTokens on a hub without WatchList', () => {
+describe('createTokenInformers on a hub without WatchList', () => {
   let world: WireWorld;
   afterEach(() => world.close());
 

@@ -82,7 +82,7 @@ describe('the global removal limit', () => {
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });
 
-  it('ignores refused ManagedTokens whose Secret holds no token of Purser', async () => {
+  it('ignores refused ManagedTokens whose Secret holds no token from Purser', async () => {
     for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refuse(clock.now());
     const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
     expect(await check(first)).toBe('allowed');
@@ -102,7 +102,7 @@ describe('the global removal limit', () => {
     ).toBe('allowed');
   });
 
-  it('holds without end until an administrator sets a new value of the annotation, which acts once', async () => {
+  it('holds removals until an administrator sets a new value of the annotation, which acts once', async () => {
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(24 * 3_600_000);

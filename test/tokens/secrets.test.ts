@@ -11,14 +11,14 @@ function reading(refusal: unknown) {
   return readSecret({ hub: { get: () => Promise.reject(refusal) }, signal } as unknown as TokenRun, TOKEN, 'ci');
 }
 
-it('tells a Secret that cannot be read from one that cannot be written', async () => {
+it('reports SecretReadFailed for a Secret that cannot be read', async () => {
   await expect(reading(statusError('Forbidden', 'no'))).rejects.toMatchObject({ reason: 'SecretReadFailed' });
 });
 
-it('asks again when the hub wants to be asked again', async () => {
+it('passes on the Retry-After of the hub', async () => {
   await expect(reading(tooManyRequests('busy', 9))).rejects.toMatchObject({ retryAfterMs: 9_000 });
 });
 
-it('finds no Secret where there is none', async () => {
+it('returns undefined for a Secret that does not exist', async () => {
   expect(await reading(statusError('NotFound', 'no'))).toBeUndefined();
 });

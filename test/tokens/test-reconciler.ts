@@ -1,4 +1,4 @@
-// The reconcile of one ManagedToken without its queue: tests decide when it looks, and how much it knows.
+// Reconciles one ManagedToken without a queue: tests decide when it reconciles and what its informers deliver.
 
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -29,29 +29,29 @@ import type { ScriptedHub } from './scripted-hub.ts';
 
 const KEY = 'team-a/ci';
 
-export interface LookerOptions {
+export interface ReconcilerOptions {
   readonly clock: FakeClock;
   readonly hub: ScriptedHub;
   readonly client: KubeClient;
-  /** The address of the target. */
+  /** Address of the target. */
   readonly server: string;
   /** Clock of the deadline of each run; real time by default. */
   readonly timers?: Clock;
-  /** How often tokens are put to it; never by default. */
+  /** Interval between TokenReviews in milliseconds; 0, the default, disables them. */
   readonly verifyIntervalMs?: number;
 }
 
-export class Looker {
-  /** The keys that the informers would have woken, for each time. */
+export class TestReconciler {
+  /** Keys that the triggers emitted. */
   readonly woken: string[] = [];
   readonly #tokens = new HandInformer<ManagedToken>();
   readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
-  readonly #options: LookerOptions;
+  readonly #options: ReconcilerOptions;
   readonly #clients: ClusterClients;
   readonly #memory = new TrackedTokens();
   readonly #deps: TokenDeps;
 
-  constructor(options: LookerOptions) {
+  constructor(options: ReconcilerOptions) {
     const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
@@ -79,7 +79,7 @@ export class Looker {
     this.sync();
   }
 
-  /** Lets the informers know everything. */
+  /** Delivers all objects of the hub to the informers. */
   sync(): void {
     const { token, secrets } = this.#options.hub;
     this.#tokens.list(token);
@@ -87,8 +87,8 @@ export class Looker {
     this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
   }
 
-  /** One look. Returns when the next is due; throws only what is a defect. */
-  async look(): Promise<number | undefined> {
+  /** Reconciles once. Returns the time of the next reconcile; throws defects only. */
+  async reconcile(): Promise<number | undefined> {
     try {
       return (await reconcileToken(this.#deps, KEY, new AbortController().signal)).requeueAt;
     } catch (error) {
@@ -99,7 +99,7 @@ export class Looker {
     }
   }
 
-  /** As a change of RBAC does. */
+  /** Forgets the permission, as after a change of RBAC. */
   forgetPermissions(): void {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
   }

@@ -6,8 +6,8 @@ import { FakeClock } from '../support/clock.ts';
 
 const HOUR = 3_600_000;
 
-describe('a TrackedTokens', () => {
-  it('does not remember again what was forgotten, whatever a run under way notes', () => {
+describe('TrackedTokens', () => {
+  it('does not track a forgotten ManagedToken again when a run in progress records something', () => {
     const memory = new TrackedTokens();
     memory.keep('a').refuse(1_000);
     memory.forget('a');
@@ -17,7 +17,7 @@ describe('a TrackedTokens', () => {
     expect([memory.size, memory.refused.size, memory.of('a').confirmed]).toEqual([0, 0, undefined]);
   });
 
-  it('counts those that were refused, each once, until they are allowed, settled or forgotten', () => {
+  it('lists each refused ManagedToken once, until it is allowed, removed or forgotten', () => {
     const memory = new TrackedTokens();
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);
@@ -32,7 +32,7 @@ describe('a TrackedTokens', () => {
     expect(counts).toEqual([3, 2, 1, 0]);
   });
 
-  it('takes a refusal for the first one when those before are in the future (F28)', () => {
+  it('restarts the refusals when earlier ones are in the future', () => {
     const tracked = new TrackedTokens().keep('a');
     tracked.refuse(10 * HOUR);
     tracked.refuse(9 * HOUR);
@@ -42,16 +42,16 @@ describe('a TrackedTokens', () => {
   });
 });
 
-describe('what was written', () => {
+describe('TrackedToken', () => {
   const written = (resourceVersion: string, status = {}) =>
     ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as ManagedToken;
 
-  it('is kept without what nobody reads', () => {
+  it('keeps a written ManagedToken without managedFields', () => {
     const after = new TrackedTokens().keep('a').recordTokenWrite(written('2'), written('1'), 0);
     expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
   });
 
-  it('is kept once: as the watch tells it, as soon as it does', () => {
+  it('keeps the copy of the informer once the watch delivers the write', () => {
     const tracked = new TrackedTokens().keep('a');
     const informed = written('2', { rotations: 1 });
     tracked.status = { rotations: 1 };
@@ -62,11 +62,11 @@ describe('what was written', () => {
   });
 });
 
-describe('pauses after a token that was not written', () => {
+describe('TrackedToken.issuing', () => {
   it.each([
     ['back', -HOUR],
     ['ahead', HOUR],
-  ])('are as long as they are when the clock is set %s (F28)', (_, jumpMs) => {
+  ])('pauses for the same time when the clock is set %s', (_, jumpMs) => {
     const clock = new FakeClock();
     const tracked = new TrackedTokens().keep('a');
     const { issuing } = tracked;
@@ -91,28 +91,28 @@ describe('pauses after a token that was not written', () => {
 
 const version = (resourceVersion: string): ApiObject => ({ metadata: { name: 'ci', resourceVersion } });
 
-describe('an own write', () => {
-  it('F5: counts as long as the informer has what it replaced, however long its watch is silent', () => {
+describe('OwnWrite', () => {
+  it('returns the write while the informer has a replaced version, however long its watch is silent', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     write.record(version('3'), version('2'), 1_000);
     expect([version('1'), version('2')].map((informed) => write.resolve(informed, HOUR))).toEqual([version('3'), version('3')]);
   });
 
-  it('gives way to whatever else the informer has', () => {
+  it('returns the object of the informer for any other version', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     expect(write.resolve(version('7'), 1)).toEqual(version('7'));
     expect(write.resolve(version('1'), 2)).toEqual(version('1'));
   });
 
-  it('gives way to a deletion', () => {
+  it('returns undefined after a deletion', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     expect(write.resolve(undefined, 1)).toBeUndefined();
   });
 
-  it('is kept no longer than until the watch tells of it, also where that is faster than the answer', () => {
+  it('forgets the write once the watch delivers it, also before the response', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     expect([write.acknowledge(version('1')), write.acknowledge(version('2')), write.resolve(version('1'), 1)]).toEqual([
@@ -125,7 +125,7 @@ describe('an own write', () => {
     expect(write.resolve(version('2'), 3)).toEqual(version('2'));
   });
 
-  it('counts for 30 s where it has created the object: it may be gone before the informer hears of it', () => {
+  it('returns a created object for 30 s, because it may be deleted before the informer delivers it', () => {
     const write = new OwnWrite();
     write.record(version('1'), undefined, 0);
     expect(write.resolve(undefined, 29_999)).toEqual(version('1'));

@@ -16,7 +16,7 @@ class CountingStore extends ObjectStore<ApiObject> {
   }
 }
 
-it('costs no further index with every term: stores keep theirs for ever', () => {
+it('adds no index to the stores with a second term', () => {
   const informer = () => Object.assign(new HandInformer<ApiObject>(), { store: new CountingStore() });
   const single = { tokens: informer(), clusters: informer(), secrets: informer(), requesters: informer() };
   const informers = { ...single, roles: informer(), bindings: informer(), credentials: [informer()] } as unknown as TokenInformers;
@@ -26,7 +26,7 @@ it('costs no further index with every term: stores keep theirs for ever', () => 
   expect(indexes).toBe(before);
 });
 
-it('wakes few of a thousand ManagedTokens that name one Secret when the Secret or one of them changes', () => {
+it('wakes at most 16 of a thousand ManagedTokens that name one Secret when the Secret or one of them changes', () => {
   const informer = () => new HandInformer<ApiObject>();
   const [tokens, secrets] = [informer(), informer()];
   const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };

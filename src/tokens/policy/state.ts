@@ -23,7 +23,7 @@ export interface Verdict {
 export interface TokenObservation extends SecretClaim {
   readonly token: ManagedToken;
   readonly cluster: Cluster | undefined;
-  /** The Secret of the desired name, whoever owns it. */
+  /** The Secret of the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
   /** Name of another ManagedToken that creates the Secret first if it does not exist. */
   readonly claimant?: string;

@@ -1,11 +1,12 @@
-// A form that this file alone defines, and that hides the token in base64 with a prefix: everything else must follow from the registry.
+// An output form that only this file defines, and that encodes the token in base64 after a prefix: everything else follows from the
+// registry.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { Secret } from '../../../src/api/resources.ts';
 import { type OutputForm, outputForms } from '../../../src/tokens/outputs/forms.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
-import type { Looker } from '../test-reconciler.ts';
+import type { TestReconciler } from '../test-reconciler.ts';
 
 const LABEL = 'example.com/registry';
 const dockerConfig: OutputForm = {
@@ -18,7 +19,7 @@ const dockerConfig: OutputForm = {
 };
 
 let world: ScriptedWorld;
-let looker: Looker;
+let reconciler: TestReconciler;
 
 beforeAll(async () => {
   world = await ScriptedWorld.start();
@@ -27,12 +28,12 @@ beforeEach(async () => {
   outputForms.set('DockerConfig', dockerConfig);
   world.renew();
   write(['Token', 'DockerConfig']);
-  looker = world.looker();
+  reconciler = world.reconciler();
   await reconcile();
 });
 afterEach(async () => {
   outputForms.delete('DockerConfig');
-  await looker.close();
+  await reconciler.close();
 });
 afterAll(() => world.close());
 
@@ -44,9 +45,9 @@ function write(outputs: readonly string[]): void {
 }
 
 async function reconcile(): Promise<void> {
-  looker.sync();
-  await looker.look();
-  looker.sync();
+  reconciler.sync();
+  await reconciler.reconcile();
+  reconciler.sync();
 }
 
 function secret(): Secret {
@@ -66,25 +67,25 @@ function dockerToken(): string {
   return Buffer.from(auth, 'base64').toString().replace('deployer:', '');
 }
 
-describe('a registered output form that encodes the token', () => {
-  it('is written with its keys and labels', () => {
+describe('token controller with an output form that encodes the token', () => {
+  it('writes the keys and labels of the form', () => {
     expect(Object.keys(secret().data ?? {}).sort()).toEqual(['.dockerconfigjson', 'ca.crt', 'namespace', 'registry', 'server', 'token']);
     expect(secret().metadata.labels).toHaveProperty([LABEL], 'yes');
     expect(dockerToken()).toBe(read('token'));
   });
 
-  it('is not rewritten by further reconciles, nor after a restart', async () => {
+  it('does not rewrite the Secret in further reconciles, nor after a restart', async () => {
     const before = secret();
     await reconcile();
-    await looker.close();
-    looker = world.looker();
+    await reconciler.close();
+    reconciler = world.reconciler();
     await reconcile();
     await reconcile();
 
     expect([secret(), world.issued]).toEqual([before, 1]);
   });
 
-  it('is repaired without a new token when its text changes', async () => {
+  it('repairs altered text of the form without a new token', async () => {
     const before = secret();
     const forged = Buffer.from('{"auths":{"https://evil.example.com":{}}}').toString('base64');
     world.hub.put({ ...before, data: { ...before.data, '.dockerconfigjson': forged } });
@@ -93,7 +94,7 @@ describe('a registered output form that encodes the token', () => {
     expect([secret().data, world.issued]).toEqual([before.data, 1]);
   });
 
-  it('loses the keys with the token, and no other key, when the token expires', async () => {
+  it('removes the keys with the token, and no other key, when the token expires', async () => {
     world.isDown = true;
     world.clock.advance(2 * 3_600_000);
     await reconcile();
@@ -101,7 +102,7 @@ describe('a registered output form that encodes the token', () => {
     expect(Object.keys(secret().data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'registry', 'server']);
   });
 
-  it('leaves no key and no label behind when the spec drops it', async () => {
+  it('removes the keys and labels of a form that the spec drops', async () => {
     write(['Token']);
     await reconcile();
 

@@ -21,11 +21,11 @@ function withoutCa() {
 }
 
 describe('outputTexts', () => {
-  it('writes Token', () => {
+  it('renders Token', () => {
     expect(texts(['Token'])).toEqual({ token: 'tok.en', 'ca.crt': PEM, server: SERVER, namespace: 'deploy' });
   });
 
-  it('writes Kubeconfig, twice', () => {
+  it('renders Kubeconfig under two keys', () => {
     const { kubeconfig, value, ...rest } = texts(['Kubeconfig']);
     expect(rest).toEqual({ token: 'tok.en' });
     expect(value).toBe(kubeconfig);
@@ -39,13 +39,13 @@ describe('outputTexts', () => {
     });
   });
 
-  it('writes ArgoCD', () => {
+  it('renders ArgoCD', () => {
     const { config, ...rest } = texts(['ArgoCD']);
     expect(rest).toEqual({ token: 'tok.en', name: 'prod-eu', server: SERVER });
     expect(JSON.parse(config ?? '')).toEqual({ bearerToken: 'tok.en', tlsClientConfig: { insecure: false, caData: CA } });
   });
 
-  it('writes all of them together', () => {
+  it('renders all forms together', () => {
     expect(Object.keys(texts(['ArgoCD', 'Kubeconfig', 'Token'])).sort()).toEqual([
       'ca.crt',
       'config',
@@ -58,7 +58,7 @@ describe('outputTexts', () => {
     ]);
   });
 
-  it('leaves the CA out where the roots of the system vouch for the cluster', () => {
+  it('omits the CA for a cluster with a public certificate', () => {
     expect(texts(['Token'], withoutCa())).not.toHaveProperty(['ca.crt']);
     expect(texts(['Kubeconfig'], withoutCa())['kubeconfig']).not.toContain('certificate-authority-data');
     expect(JSON.parse(texts(['ArgoCD'], withoutCa())['config'] ?? '')).toEqual({
@@ -71,14 +71,14 @@ describe('outputTexts', () => {
     [undefined, SERVER],
     ['prod-eu.internal:6443', 'https://prod-eu.internal:6443'],
     ['https://Prod-EU.internal/k8s/', 'https://prod-eu.internal/k8s'],
-  ])('writes the address of the spec, %p, as %s', (server, url) => {
+  ])('renders the address of the spec, %p, as %s', (server, url) => {
     const token = aToken().writing(server === undefined ? {} : { server });
     const servers = [SERVER, 'https://prod-eu.internal:6443', 'https://prod-eu.internal/k8s'];
     expect(outputTarget(token.build(), { servers })?.server).toBe(url);
   });
 
   it.each(['https://evil.example.com', 'http://a.example.com', SERVER.replace('6443', '443')])(
-    'writes nothing for the address %s, which is not among the endpoints',
+    'returns no target for the address %s, which is not among the endpoints',
     (server) => expect(outputTarget(aToken().writing({ server }).build(), { servers: [SERVER], caBundle: CA })).toBeUndefined(),
   );
 });
@@ -89,8 +89,8 @@ describe('tokenKeys', () => {
   });
 });
 
-describe('output forms', () => {
-  it.each([...outputForms])('document exactly the keys that the form %s renders', (output, { keys }) => {
+describe('outputForms', () => {
+  it.each([...outputForms])('documents exactly the keys that the form %s renders', (output, { keys }) => {
     const { token: _, ...rendered } = texts([output as Outputs[number]]);
     expect(Object.keys(rendered).sort()).toEqual(Object.keys(keys).sort());
   });

@@ -39,7 +39,7 @@ const clocks = fc.oneof(
   fc.integer({ min: NOON, max: NOON + 3_600_000 }),
 );
 
-/** Mostly the usual value. */
+/** Returns the usual value most of the time. */
 function rarely<T, U>(unusual: fc.Arbitrary<T>, usual: U): fc.Arbitrary<T | U> {
   return fc.oneof({ arbitrary: fc.constant(usual), weight: 4 }, { arbitrary: unusual, weight: 1 });
 }
@@ -81,7 +81,7 @@ const secrets: fc.Arbitrary<StoredSecret> = fc
     ...(claimed !== undefined && { claims: claimed as NonNullable<StoredSecret['claims']> }),
   }));
 
-/** ManagedTokens that live and are to be kept fresh. */
+/** ManagedTokens that are neither deleted nor suspended. */
 const liveTokens: fc.Arbitrary<TokenBuilder> = fc
   .record({
     renewBefore: fc.oneof(fc.constantFrom('20%', '1%', '90%', '15m', '9999h', '0s', '-5m', ''), texts),
@@ -135,8 +135,8 @@ function planFor(observation: TokenObservation, now: number): TokenPlan {
   return planToken(situationOf(observation, now));
 }
 
-describe('planToken, whatever is observed', () => {
-  it('has a plan, the same each time, that looks ahead by no more than a day', () => {
+describe('planToken for any observation', () => {
+  it('returns one plan, deterministically, for a time within a day', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         const plan = planFor(observation, now);
@@ -149,7 +149,7 @@ describe('planToken, whatever is observed', () => {
     );
   });
 
-  it('touches no Secret of others', () => {
+  it('writes and removes no foreign Secret', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         fc.pre(observation.secret?.metadata.ownerReferences?.length === 0 && observation.token.metadata.deletionTimestamp === undefined);
@@ -160,7 +160,7 @@ describe('planToken, whatever is observed', () => {
     );
   });
 
-  it('is content after it issued a token', () => {
+  it('waits after a token was issued', () => {
     fc.assert(
       fc.property(observations, clocks, fc.integer({ min: 600, max: 2 ** 32 }), (observation, now, seconds) => {
         const plan = planFor(observation, now);
@@ -181,7 +181,7 @@ describe('planToken, whatever is observed', () => {
     );
   });
 
-  it('reports a status without failing, and nothing new when asked again', () => {
+  it('leads to a status without an error, and to the same status when repeated', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         const status = desiredStatus(situationOf(observation, now), {});
@@ -190,7 +190,7 @@ describe('planToken, whatever is observed', () => {
     );
   });
 
-  it('settles: it neither issues again and again nor rewrites for ever', () => {
+  it('converges: it neither issues nor rewrites indefinitely', () => {
     const faults = fc.array(
       fc.record({
         afterShare: fc.double({ min: 0, max: 2, noNaN: true }),
@@ -204,14 +204,14 @@ describe('planToken, whatever is observed', () => {
         const lifetimeMs = seconds * 1000;
         const life = new Life(token, lifetimeMs);
         life.run(5 * lifetimeMs);
-        // By renewBefore 90%, ten for each lifetime.
+        // With renewBefore 90% there are ten issuances per lifetime.
         expect(life.issuances).toBeLessThanOrEqual(1 + 50);
         for (const { afterShare, jumpMs, annotations: damaged } of changes) {
           life.run(afterShare * lifetimeMs);
           life.disturb(jumpMs, damaged);
         }
         life.run(5 * lifetimeMs);
-        expect(life.looks).toBeLessThanOrEqual(30 + 3 * life.issuances);
+        expect(life.reconciles).toBeLessThanOrEqual(30 + 3 * life.issuances);
       }),
       { numRuns: 50 },
     );
@@ -223,7 +223,7 @@ function withoutFinalizers(observation: TokenObservation): TokenObservation {
   return { ...observation, token: { ...observation.token, metadata } };
 }
 
-/** What is observed after the plan was carried out. */
+/** Returns the observation after the plan was executed. */
 function issued(observation: TokenObservation, plan: TokenPlan & { type: 'issue' }, grant: ReturnType<typeof aGrant>): TokenObservation {
   const bound = { secret: { uid: 'anchor' } };
   const account = { serviceaccount: { uid: 'account' }, ...(observation.token.spec.revocation === 'BoundSecret' && bound) };
@@ -235,7 +235,7 @@ function issued(observation: TokenObservation, plan: TokenPlan & { type: 'issue'
 /** A ManagedToken with a target that grants everything, in simulated time. */
 class Life {
   issuances = 0;
-  looks = 0;
+  reconciles = 0;
   #now = NOON;
   #observation: TokenObservation;
   readonly #lifetimeMs: number;
@@ -247,8 +247,8 @@ class Life {
 
   run(ms: number): void {
     const end = this.#now + ms;
-    while (this.#now < end && this.looks < 1_000) {
-      this.looks++;
+    while (this.#now < end && this.reconciles < 1_000) {
+      this.reconciles++;
       const plan = planFor(this.#observation, this.#now);
       if (!this.#act(plan)) {
         this.#now = Math.min(end, 'until' in plan ? (plan.until ?? end) : end);
@@ -264,7 +264,7 @@ class Life {
     this.#observation = { ...this.#observation, secret: { ...secret, metadata: annotated } };
   }
 
-  /** Whether anything was done. */
+  /** True if a plan was executed. */
   #act(plan: TokenPlan): boolean {
     const observation = this.#observation;
     const { secret } = observation;

@@ -21,32 +21,32 @@ import {
 } from '../../support/builders.ts';
 
 const HELD = aScene().holding(aGrant());
-/** Of the hour, a fifth is left at 12:48; this UID takes another 82 seconds. */
+/** A fifth of the hour is left at 12:48; the jitter of this UID is 82 seconds. */
 const RENEW_AT = at('12:46:38');
 
 function planFor(observation: TokenObservation, now: number, limits?: TokenLimits) {
   return planToken(situationOf(observation, now), limits);
 }
 
-describe('planToken, while nothing is wrong', () => {
-  it('waits for the renewal', () => {
+describe('planToken for a valid token', () => {
+  it('waits for the time of renewal', () => {
     expect(planFor(HELD.build(), at('12:20:00'))).toEqual({ type: 'wait', until: RENEW_AT });
   });
 
-  it('waits for the verification when that comes first', () => {
+  it('waits for the next verification if that comes first', () => {
     expect(planFor(HELD.with({ verifyAt: at('12:30:00') }).build(), at('12:20:00'))).toEqual({ type: 'wait', until: at('12:30:00') });
   });
 
-  it('verifies when it is time', () => {
+  it('verifies the token when verification is due', () => {
     expect(planFor(HELD.with({ verifyAt: at('12:20:00') }).build(), at('12:20:00'))).toEqual({ type: 'verify' });
   });
 
-  it('waits on after the target accepted the token', () => {
+  it('waits after the target accepted the token', () => {
     const verdict = { tokenDigest: digestOf(aGrant().text()), accepted: true };
     expect(planFor(HELD.with({ verdict }).build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('takes an address of the Cluster without its scheme for what it is', () => {
+  it('accepts an address of the Cluster without a scheme', () => {
     const scene = aScene(aToken().writing({ server: SERVER.slice('https://'.length) })).holding(aGrant());
     expect(planFor(scene.build(), NOON).type).toBe('wait');
   });
@@ -55,135 +55,132 @@ describe('planToken, while nothing is wrong', () => {
     ['90 days', '2160h'],
     ['a year', '8760h'],
     ['2³² seconds', 2 ** 32 * 1000],
-  ])('F43: looks again within a day at a token that lives for %s', (_, lifetime) => {
+  ])('reconciles within a day a token that lives for %s', (_, lifetime) => {
     const scene = aScene().holding(aGrant().expiringIn(lifetime));
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: Date.parse('2026-03-02T12:00:00Z') });
   });
 
-  it('F44: renews a token of 600 seconds two minutes before its end at the latest', () => {
+  it('renews a token of 600 seconds at least two minutes before its expiry', () => {
     const scene = aScene().holding(aGrant().expiringIn('10m'));
     const plan = planFor(scene.build(), NOON);
     expect(plan).toEqual({ type: 'wait', until: at('12:07:46') });
   });
 });
 
-describe('planToken issues', () => {
+describe('planToken', () => {
   it.each([
     ['without a Secret', aScene(), 'SecretMissing', false],
-    ['M-22: for a ManagedToken from a backup, whatever its status says', backup(), 'SecretMissing', false],
-    ['M-18: when the key token is gone', HELD.with({ secret: withoutKeyToken() }), 'TokenMissing', false],
-    ['M-18: when the token is edited to another text', edited('invalid'), 'TokenAltered', true],
+    ['for a ManagedToken from a backup, whatever its status', backup(), 'SecretMissing', false],
+    ['when the key token is missing', HELD.with({ secret: withoutKeyToken() }), 'TokenMissing', false],
+    ['when the token is edited to another text', edited('invalid'), 'TokenAltered', true],
+    ['when the token is edited to another JWT', edited(jwt({ sub: 'system:serviceaccount:kube-system:admin' })), 'TokenAltered', true],
+    ['for a foreign Secret with a forged owner reference and a record that matches its token', forged(), 'TokenAltered', true],
+    ['for a foreign Secret with a forged owner reference and no record', bare(), 'TokenAltered', false],
+    ['when the record is damaged', HELD.annotated({ [Annotation.issuedFor]: '{"cluster":7}' }), 'TokenAltered', false],
+    ['when the record has no digest', HELD.annotated({ [Annotation.tokenDigest]: undefined }), 'TokenAltered', true],
+    ['when the record names another service account of the same name', ofAnotherAccount(), 'TokenAltered', true],
+    ['when the service account changes', changed({ serviceAccount: { namespace: 'deploy', name: 'other' } }), 'SpecChanged', true],
     [
-      'M-18: when the token is edited to another JWT',
-      edited(jwt({ sub: 'system:serviceaccount:kube-system:admin' })),
-      'TokenAltered',
-      true,
-    ],
-    ['M-17: for a Secret of others with our owner reference and a record that fits their token', forged(), 'TokenAltered', true],
-    ['M-17: for a Secret of others with our owner reference and no record', bare(), 'TokenAltered', false],
-    ['F20: when the record is damaged', HELD.annotated({ [Annotation.issuedFor]: '{"cluster":7}' }), 'TokenAltered', false],
-    ['F20: when the record names no digest', HELD.annotated({ [Annotation.tokenDigest]: undefined }), 'TokenAltered', true],
-    ['M-17: when the record names another account than the token, though of the same name', ofAnotherAccount(), 'TokenAltered', true],
-    ['when the account changes', changed({ serviceAccount: { namespace: 'deploy', name: 'other' } }), 'SpecChanged', true],
-    [
-      'M-8: when the account becomes a privileged one',
+      'when the service account becomes a privileged one',
       changed({ serviceAccount: { namespace: 'kube-system', name: 'admin' } }),
       'SpecChanged',
       true,
     ],
-    ['M-21: when the audiences change', changed({ audiences: ['https://kubernetes.default.svc', 'vault'] }), 'SpecChanged', true],
+    ['when the audiences change', changed({ audiences: ['https://kubernetes.default.svc', 'vault'] }), 'SpecChanged', true],
     ['when the cluster changes', changed({ clusterName: 'prod-us' }), 'SpecChanged', true],
-    [
-      'when the token is to be bound to something',
-      changed({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } }),
-      'SpecChanged',
-      true,
-    ],
-    ['when revocation is switched on', changed({ revocation: 'BoundSecret' }), 'SpecChanged', true],
+    ['when boundObjectRef is set', changed({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } }), 'SpecChanged', true],
+    ['when revocation becomes BoundSecret', changed({ revocation: 'BoundSecret' }), 'SpecChanged', true],
     [
       'when the Cluster was re-created, and keeps the token meanwhile',
       HELD.with({ cluster: aCluster('another-uid') }),
       'ClusterReplaced',
       false,
     ],
-    ['when the target refused the token', refused(aGrant().text()), 'TokenRefused', false],
-    ['when somebody asks for it', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'RotationRequested', false],
-  ])('%s', (_, scene, reason, dropOld) => {
+    ['when the target rejected the token', refused(aGrant().text()), 'TokenRefused', false],
+    [
+      'when the annotation rotate requests it',
+      HELD.changing((token) => token.annotated(Annotation.rotate, '1')),
+      'RotationRequested',
+      false,
+    ],
+  ])('issues a token %s', (_, scene, reason, dropOld) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason, dropOld });
   });
 
   it.each([
-    ['not a second too early', '12:46:37', 'wait'],
-    ['when the time has come', '12:46:38', 'issue'],
-    ['when it should have been long ago', '12:59:59', 'issue'],
-  ])('for renewal %s', (_, time, type) => {
+    ['one second before the time', '12:46:37', 'wait'],
+    ['at the time', '12:46:38', 'issue'],
+    ['long after the time', '12:59:59', 'issue'],
+  ])('plans %s of renewal', (_, time, type) => {
     expect(planFor(HELD.build(), at(time))).toMatchObject({ type });
   });
 
-  it('names the account on renewals, and on nothing else', () => {
+  it('requires the UID of the service account on renewals only', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
     expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
     expect(planFor(refused(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
   });
 
-  it('for an expired token, which has to go even if there is no new one', () => {
+  it('issues a token for an expired one, which must leave the Secret in any case', () => {
     expect(planFor(HELD.build(), at('13:00:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: true });
   });
 
-  it('with the same reason after the expired token was taken away', () => {
+  it('issues with the reason RotationDue after the expired token was removed', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
     expect(planFor(HELD.with({ secret }).build(), at('13:10:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
   });
 
-  it('once for each value of the annotation', () => {
-    const asked = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
-    expect(planFor(asked.build(), at('12:20:00')).type).toBe('wait');
-    expect(planFor(asked.changing((token) => token.annotated(Annotation.rotate, 'tuesday')).build(), at('12:20:00')).type).toBe('issue');
+  it('issues once for each value of the annotation rotate', () => {
+    const requested = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
+    expect(planFor(requested.build(), at('12:20:00')).type).toBe('wait');
+    expect(planFor(requested.changing((token) => token.annotated(Annotation.rotate, 'tuesday')).build(), at('12:20:00')).type).toBe(
+      'issue',
+    );
   });
 
-  it('nothing because of the order of audiences', () => {
+  it('issues no token for another order of audiences', () => {
     const scene = aScene(aToken().with({ audiences: ['a', 'b'] })).holding(aGrant().claiming({ aud: ['a', 'b'] }));
     expect(planFor(scene.changing((token) => token.with({ audiences: ['b', 'a'] })).build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('nothing because of what the target said of another token', () => {
+  it('issues no token because the target rejected another one', () => {
     expect(planFor(refused('another token').build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('nothing because expirationSeconds changed', () => {
+  it('issues no token for a change of expirationSeconds', () => {
     expect(planFor(changed({ expirationSeconds: 86_400 }).build(), at('12:20:00')).type).toBe('wait');
   });
 
   it.each([
     ['creates the Secret when there is none', aScene(), 'create'],
     ['updates the one that there is', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'update'],
-    ['F20: replaces an immutable one', immutable().changing((token) => token.annotated(Annotation.rotate, '1')), 'replace'],
-  ])('and %s', (_, scene, write) => {
+    ['replaces an immutable one', immutable().changing((token) => token.annotated(Annotation.rotate, '1')), 'replace'],
+  ])('issues and %s', (_, scene, write) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', write });
   });
 });
 
-describe('planToken follows what was granted', () => {
-  it('F25: renews by the hour that was granted when a week was asked for', () => {
+describe('planToken and the granted lifetime', () => {
+  it('renews after the granted hour when a week was requested', () => {
     const scene = aScene(aToken().with({ expirationSeconds: 604_800 })).holding(aGrant());
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
   });
 
-  it('F26: renews by the answer when the token itself would live for a year', () => {
+  it('renews by the expiry in the response when the token itself lives for a year', () => {
     const exp = NOON / 1000 + 31_536_000;
     const scene = aScene().holding(aGrant().expiringIn('3607s').claiming({ exp }));
     expect(planFor(scene.build(), NOON)).toMatchObject({ type: 'wait', until: at('12:46:43') });
   });
 
-  it('M-7: renews by the token when a status claims a year', () => {
+  it('renews by the token when the status claims a year', () => {
     const scene = HELD.changing((token) =>
       token.withStatus({ expirationTimestamp: '2027-03-01T12:00:00Z', nextRotationTime: '2027-02-01T12:00:00Z' }),
     );
     expect(planFor(scene.build(), RENEW_AT)).toMatchObject({ type: 'issue', reason: 'RotationDue' });
   });
 
-  it('M-7: repairs an expiry that somebody wrote on the Secret', () => {
+  it('repairs an edited expiry on the Secret', () => {
     const scene = HELD.annotated({ [Annotation.expiresAt]: '2027-03-01T12:00:00Z' });
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
     expect(planFor(scene.build(), RENEW_AT)).toMatchObject({ type: 'issue', reason: 'RotationDue' });
@@ -193,19 +190,19 @@ describe('planToken follows what was granted', () => {
     ['five minutes ahead of the target', -300],
     ['five minutes behind the target', 300],
     ['two hours ahead of the target', -7200],
-  ])('F27: waits for a share of the lifetime with a clock that is %s', (_, seconds) => {
+  ])('waits for a share of the lifetime with a clock that is %s', (_, seconds) => {
     const iat = NOON / 1000 + seconds;
     const scene = aScene().holding(aGrant().claiming({ iat, nbf: iat, exp: iat + 3600 }));
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
   });
 
-  it('F28: renews once after the clock jumps an hour ahead', () => {
+  it('renews once after the clock jumps an hour ahead', () => {
     expect(planFor(HELD.build(), at('13:05:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
     const renewed = HELD.holding(aGrant().sentAt(at('13:05:00')));
     expect(planFor(renewed.build(), at('13:05:01'))).toEqual({ type: 'wait', until: at('13:51:38') });
   });
 
-  it('F28: goes by the token after a clock that was an hour ahead is put right', () => {
+  it('uses the claims of the token after a clock that was an hour ahead is corrected', () => {
     const iat = NOON / 1000;
     const scene = aScene().holding(
       aGrant()
@@ -216,55 +213,55 @@ describe('planToken follows what was granted', () => {
     expect(planFor(scene.build(), RENEW_AT)).toMatchObject({ type: 'issue', reason: 'RotationDue' });
   });
 
-  it('F28: renews once after the clock falls an hour behind', () => {
+  it('renews once after the clock falls an hour behind', () => {
     expect(planFor(HELD.build(), at('11:05:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
     const renewed = HELD.holding(aGrant().sentAt(at('11:05:00')));
     expect(planFor(renewed.build(), at('11:05:01'))).toEqual({ type: 'wait', until: at('11:51:38') });
   });
 });
 
-describe('planToken keeps a distance between issuances', () => {
-  it('M-20: of ten seconds while the spec changes all the time, with the old token gone at once', () => {
+describe('planToken between issuances', () => {
+  it('waits ten seconds while the spec changes all the time, and removes the old token at once', () => {
     const scene = changed({ audiences: ['another'] });
     expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', strip: true, until: at('12:00:10') });
     expect(planFor(scene.build(), at('12:00:10'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
   });
 
-  it('M-20: also after the old token is gone', () => {
+  it('waits ten seconds after the old token is removed', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
     const scene = HELD.with({ secret }).changing((token) => token.with({ audiences: ['another'] }));
     expect(planFor(scene.build(), at('12:00:05'))).toEqual({ type: 'hold', strip: false, until: at('12:00:10') });
   });
 
-  it('of two seconds for drift and requests', () => {
+  it('waits two seconds for drift and requests', () => {
     const scene = HELD.changing((token) => token.annotated(Annotation.rotate, '1'));
     expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
     expect(planFor(scene.build(), at('12:00:02'))).toMatchObject({ type: 'issue' });
   });
 
-  it('even if the Secret is gone and only the status knows of the last one', () => {
+  it('waits after an issuance that only the status records', () => {
     const scene = aScene(aToken().withStatus({ issuedAt: '2026-03-01T12:00:00Z' }));
     expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
   });
 
-  it('F39: even if the token of the last one was never written', () => {
+  it('waits after an issuance whose token was never written', () => {
     const scene = aScene().with({ lastIssuedAt: NOON });
     expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
   });
 
-  it('of 30 seconds for a token that was granted for a few', () => {
+  it('waits 30 seconds for a token that was granted for a few seconds', () => {
     const scene = aScene().holding(aGrant().expiringIn('5s'));
     expect(planFor(scene.build(), at('12:00:10'))).toEqual({ type: 'hold', strip: true, until: at('12:00:30') });
     expect(planFor(scene.build(), at('12:00:30'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
   });
 
-  it('but not because of a status from the future', () => {
+  it('ignores a time of issuance in the future', () => {
     const scene = aScene(aToken().withStatus({ issuedAt: '9999-03-01T12:00:00Z' }));
     expect(planFor(scene.build(), NOON)).toMatchObject({ type: 'issue' });
   });
 });
 
-describe('planToken rewrites without issuing', () => {
+describe('planToken for a Secret that differs', () => {
   it.each([
     ['when outputs are added', HELD.changing((token) => token.writing({ outputs: ['Token', 'Kubeconfig'] }))],
     ['when the form changes', HELD.changing((token) => token.writing({ outputs: ['ArgoCD'] }))],
@@ -272,22 +269,22 @@ describe('planToken rewrites without issuing', () => {
     ['when annotations change', HELD.changing((token) => token.writing({ annotations: { note: 'x' } }))],
     ['when the address of the cluster changes', HELD.with({ outputsDigest: digestOf('another address') })],
     ['when renewBefore changes', HELD.changing((token) => token.renewedBefore('30m'))],
-    ['when somebody edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
-    ['when our label is gone', HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
-  ])('%s', (_, scene) => {
+    ['when another client edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
+    ["when Purser's label is missing", HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
+  ])('rewrites the Secret without issuing %s', (_, scene) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
   });
 
-  it('F20: by a new Secret when it was made immutable', () => {
+  it('replaces an immutable Secret', () => {
     expect(planFor(immutable().build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'replace' });
   });
 
-  it('M-5: by a new Secret when ours is of another type', () => {
+  it('replaces a Secret of another type', () => {
     const secret = { ...secretOfHeld(), type: 'kubernetes.io/service-account-token' };
     expect(planFor(HELD.with({ secret }).build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'replace' });
   });
 
-  it('moves the token when the Secret gets another name, and removes the old one after that', () => {
+  it('writes the token to the Secret of a new name, then removes the old Secret', () => {
     const renamed = HELD.changing((token) => token.writing({ name: 'ci-token' })).with({ secret: undefined, former: [secretOfHeld()] });
     expect(planFor(renamed.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'create' });
     const moved = renamed.holding(aGrant());
@@ -295,7 +292,7 @@ describe('planToken rewrites without issuing', () => {
     expect(planFor(moved.with({ former: [] }).build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('not because others labelled the Secret', () => {
+  it('keeps a Secret that another client labelled', () => {
     const { metadata, ...secret } = secretOfHeld();
     const labelled = { ...secret, metadata: { ...metadata, labels: { ...metadata.labels, 'velero.io/backup': 'no' } } };
     expect(planFor(HELD.with({ secret: labelled }).build(), at('12:20:00')).type).toBe('wait');
@@ -306,14 +303,14 @@ describe('planToken with a Cluster that its credential does not cover', () => {
   const unwritable = { reason: 'EndpointNotPinned', message: 'not pinned' } as const;
   const evil = { cluster: aCluster('another', ['https://evil.example.com']), unwritable };
 
-  it('keeps the Secret as it is and reports why, until the renewal is due', () => {
+  it('keeps the Secret and reports the cause until the renewal is due', () => {
     const scene = HELD.with({ ...evil, verifyAt: NOON });
     const plan = planFor(scene.build(), at('12:20:00'));
     expect(plan).toMatchObject({ type: 'hold', strip: false, failure: unwritable });
     expect(plan.type === 'hold' && plan.until).toBeLessThanOrEqual(at('12:48:00'));
   });
 
-  it('asks for a token when the renewal is due, and keeps the old one if there is none', () => {
+  it('issues when the renewal is due, and keeps the old token if that fails', () => {
     expect(planFor(HELD.with(evil).build(), at('12:50:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
   });
 
@@ -334,11 +331,11 @@ describe('planToken with a Cluster that refers to another credential', () => {
   });
 });
 
-describe('planToken holds', () => {
+describe('planToken that holds', () => {
   it.each([
-    ['M-3: nobody', undefined],
-    ['M-4: another ManagedToken', 'another-uid'],
-  ])('off a Secret that belongs to %s', (_, uid) => {
+    ['no object', undefined],
+    ['another ManagedToken', 'another-uid'],
+  ])('does not write a Secret that belongs to %s', (_, uid) => {
     const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'other', controller: true };
     const metadata = { name: 'ci', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
     const plan = planFor(HELD.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('12:20:00'));
@@ -348,15 +345,15 @@ describe('planToken holds', () => {
 
   it.each([
     ['keeps a valid token until its expiry', {}, '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['takes an expired token away', {}, '13:00:00', { strip: true }],
-    ['takes the token for another spec away', { audiences: ['vault'] }, '12:50:00', { strip: true }],
-  ])('off a Secret of others that the name leads to, and in the former one %s', (_, spec, time, held) => {
+    ['removes an expired token', {}, '13:00:00', { strip: true }],
+    ['removes the token for another spec', { audiences: ['vault'] }, '12:50:00', { strip: true }],
+  ])('does not write a foreign Secret of the new name, and in the former Secret %s', (_, spec, time, held) => {
     const scene = ontoForeign((token) => token.with(spec));
     const plan = planFor(scene.build(), at(time));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
   });
 
-  it('off a Secret of others, but revokes all the same what is in the former one', () => {
+  it('revokes the token of the former Secret although the new name is taken', () => {
     const anchors = [{ cluster: 'prod-eu', namespace: 'deploy' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
@@ -364,7 +361,7 @@ describe('planToken holds', () => {
     expect(planFor(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leaked', secrets: ['ci'] });
   });
 
-  it('off a Secret that refers to us but has another controller', () => {
+  it('does not write a Secret with another controller', () => {
     const { metadata, ...secret } = secretOfHeld();
     const others = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true };
     const ownerReferences = [others, ...(metadata.ownerReferences ?? []).map((owner) => ({ ...owner, controller: false }))];
@@ -374,34 +371,34 @@ describe('planToken holds', () => {
 
   it.each([
     ['keeps a valid token until its expiry', HELD, '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['takes an expired token away', HELD, '13:00:00', { strip: true }],
-    ['takes the token of another cluster away', changed({ clusterName: 'prod-us' }), '12:50:00', { strip: true }],
-    ['has nothing to take away where there is nothing', aScene(), '12:50:00', { strip: false }],
-  ])('without the Cluster, and %s', (_, scene, time, held) => {
+    ['removes an expired token', HELD, '13:00:00', { strip: true }],
+    ['removes the token of another cluster', changed({ clusterName: 'prod-us' }), '12:50:00', { strip: true }],
+    ['removes nothing without a Secret', aScene(), '12:50:00', { strip: false }],
+  ])('holds without the Cluster, and %s', (_, scene, time, held) => {
     const plan = planFor(scene.with({ cluster: undefined }).build(), at(time));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'ClusterNotFound' }, ...held });
   });
 
   it.each([
     ['keeps a valid token until its expiry', HELD, '12:50:00', { strip: false, until: at('13:00:00') }],
-    ['takes an expired token away', HELD, '13:00:00', { strip: true }],
+    ['removes an expired token', HELD, '13:00:00', { strip: true }],
     ['repairs nothing', edited('invalid'), '12:50:00', { strip: false, until: at('13:00:00') }],
     ['issues nothing', aScene(), '12:50:00', { strip: false }],
-    ['does not look for the Cluster', HELD.with({ cluster: undefined }), '12:50:00', { strip: false, until: at('13:00:00') }],
-  ])('while suspended, and %s', (_, scene, time, held) => {
+    ['ignores a missing Cluster', HELD.with({ cluster: undefined }), '12:50:00', { strip: false, until: at('13:00:00') }],
+  ])('holds while suspended, and %s', (_, scene, time, held) => {
     const plan = planFor(scene.changing((token) => token.suspended()).build(), at(time));
     expect(plan).toEqual({ type: 'hold', ...held });
   });
 
   it.each([
-    ['M-9: 599 seconds', { expirationSeconds: 599 }],
-    ['M-9: 2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
-    ['M-9: -1 seconds', { expirationSeconds: -1 }],
-  ])('a spec with %s, and keeps the token that there is', (_, spec) => {
+    ['599 seconds', { expirationSeconds: 599 }],
+    ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
+    ['-1 seconds', { expirationSeconds: -1 }],
+  ])('holds for a spec with %s, and keeps the present token', (_, spec) => {
     expect(planFor(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, strip: false });
   });
 
-  it('audiences that the installation does not allow', () => {
+  it('holds for audiences that the settings do not allow', () => {
     expect(planFor(aScene().build(), NOON, { allowedAudiences: ['vault'] })).toMatchObject({ failure: { reason: 'InvalidSpec' } });
   });
 });
@@ -415,51 +412,51 @@ describe('planToken with revocation BoundSecret', () => {
   const kubernetes = { serviceaccount: { uid: '9d6a0f52-0000-4000-8000-00000000000a' }, secret: { name: 'purser-x', uid: 'anchor-uid' } };
   const grant = aGrant().claiming({ 'kubernetes.io': kubernetes });
   const bound = aScene(token).holding(grant);
-  const asked = bound.changing((each) => each.annotated(Annotation.revoke, 'leak'));
+  const requested = bound.changing((each) => each.annotated(Annotation.revoke, 'leak'));
 
-  it('waits while nothing is asked', () => {
+  it('waits without a request to revoke', () => {
     expect(planFor(bound.build(), at('12:20:00')).type).toBe('wait');
   });
 
   it.each([
-    ['a new value asks for it', asked],
-    ['it is suspended', asked.changing((each) => each.suspended())],
-    ['the Cluster is gone', asked.with({ cluster: undefined })],
-  ])('revokes when %s', (_, scene) => {
+    ['the annotation has a new value', requested],
+    ['it is suspended', requested.changing((each) => each.suspended())],
+    ['the Cluster is missing', requested.with({ cluster: undefined })],
+  ])('revokes the token when %s', (_, scene) => {
     expect(planFor(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: ['ci'] });
   });
 
-  it('starts over with a new anchor, even if the status could not be written', () => {
-    const revoked = asked.with({ secret: undefined, revoked: 'leak' });
+  it('issues with a new anchor after a revocation, even if the status could not be written', () => {
+    const revoked = requested.with({ secret: undefined, revoked: 'leak' });
     expect(planFor(revoked.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SecretMissing' });
-    const done = asked.with({ secret: undefined }).holding(grant);
+    const done = requested.with({ secret: undefined }).holding(grant);
     expect(planFor(done.build(), at('12:20:00')).type).toBe('wait');
   });
 
   it.each([
-    ['nobody has taken its place', asked],
-    ['the Secret belongs to others', asked.with({ secret: { ...secretOfHeld(), metadata: { name: 'ci' } } })],
-    ['the spec is invalid', asked.changing((each) => each.with({ audiences: [] }))],
-    ['the Cluster is gone', asked.with({ cluster: undefined })],
-  ])('revokes without a Secret of its own, too: %s', (_, scene) => {
+    ['no Secret has its name', requested],
+    ['the Secret belongs to others', requested.with({ secret: { ...secretOfHeld(), metadata: { name: 'ci' } } })],
+    ['the spec is invalid', requested.changing((each) => each.with({ audiences: [] }))],
+    ['the Cluster is missing', requested.with({ cluster: undefined })],
+  ])('revokes the token without an own Secret: %s', (_, scene) => {
     const { secret, ...observation } = scene.build();
     const foreign = secret?.metadata.ownerReferences === undefined ? secret : undefined;
     expect(planFor({ ...observation, secret: foreign }, at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: [] });
   });
 
-  it('has nothing to revoke before there is an anchor', () => {
+  it('ignores a request to revoke before there is an anchor', () => {
     const fresh = aScene(aToken().with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
     expect(planFor(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
 
-  it('does not call a token revoked that was never bound', () => {
+  it('does not report a token as revoked that was never bound', () => {
     const unbound = aScene(aToken()).holding(aGrant());
     const turned = unbound.changing((each) => each.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
     expect(planFor(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
   });
 
   it('revokes a bound token whose anchor is not listed by issuing the next token at once', () => {
-    const unlisted = asked.changing((each) => each.withStatus({}));
+    const unlisted = requested.changing((each) => each.withStatus({}));
     expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
 
@@ -475,7 +472,7 @@ describe('planToken with revocation BoundSecret', () => {
       expect(planFor(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
     });
 
-    it('waits before it tries again to delete former anchors', () => {
+    it('waits before it retries to delete former anchors', () => {
       const tried = moved.with({ anchorsAt: at('12:21:00') }).build();
       expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
     });
@@ -488,12 +485,12 @@ describe('planToken with revocation BoundSecret', () => {
     });
   });
 
-  it('stays off while suspended', () => {
-    const off = asked.with({ secret: undefined }).changing((each) => each.suspended().withStatus({ lastRevokeRequest: 'leak' }));
+  it('issues no token after a revocation while suspended', () => {
+    const off = requested.with({ secret: undefined }).changing((each) => each.suspended().withStatus({ lastRevokeRequest: 'leak' }));
     expect(planFor(off.build(), at('12:20:00'))).toEqual({ type: 'hold', strip: false });
   });
 
-  it('does not take the annotation for anything without BoundSecret', () => {
+  it('ignores the annotation revoke without BoundSecret', () => {
     expect(planFor(HELD.changing((each) => each.annotated(Annotation.revoke, 'leak')).build(), at('12:20:00')).type).toBe('wait');
   });
 
@@ -519,12 +516,12 @@ describe('planToken with revocation BoundSecret', () => {
       '12:20:00',
       'delete',
     ],
-  ])('and being deleted %s', (_, scene, time, anchor) => {
+  ])('of a ManagedToken that is being deleted %s', (_, scene, time, anchor) => {
     const deleted = scene.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:20:00Z' }));
     expect(planFor(deleted.build(), at(time))).toEqual({ type: 'release', anchor });
   });
 
-  it('believes no Secret of others that the last token has expired', () => {
+  it('ignores the expiry in a foreign Secret', () => {
     const metadata = { name: 'ci', annotations: { ...secretOfHeld().metadata.annotations } };
     const deleted = bound.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:58:00Z' }));
     expect(planFor(deleted.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('13:00:00'))).toEqual({
@@ -543,7 +540,7 @@ describe('planToken for a ManagedToken that is being deleted', () => {
     expect(planFor(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
   });
 
-  it('keeps the token, without renewing it, to its expiry (M-13)', () => {
+  it('keeps the token, without renewing it, to its expiry ', () => {
     expect(planFor(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', strip: false, until: at('13:00:00') });
   });
 
@@ -570,7 +567,7 @@ function edited(text: string) {
   return HELD.with({ secret: { ...secretOfHeld(), tokenDigest: digestOf(text) } });
 }
 
-/** Somebody else's token with a record as we would have written it for ours. */
+/** Returns a foreign token with a record that matches it. */
 function forged() {
   const theirs = aGrant().claiming({ sub: 'system:serviceaccount:evil:evil' });
   return aScene().holding(theirs);
@@ -598,7 +595,7 @@ function immutable() {
   return HELD.with({ secret: { ...secretOfHeld(), immutable: true } });
 }
 
-/** The Secret was to be given a name that somebody else's has. */
+/** Returns a ManagedToken whose new Secret name is that of a foreign Secret. */
 function ontoForeign(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
   const theirs = { ...secretOfHeld(), metadata: { name: 'theirs' } };
   const renamed = HELD.changing((token) => change(token.writing({ name: 'theirs' })));

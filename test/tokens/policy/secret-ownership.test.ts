@@ -11,23 +11,23 @@ function claimant(second: number, deletionTimestamp?: string) {
 }
 
 describe('earlierClaimant', () => {
-  it('names the oldest ManagedToken that wants the same Secret', () => {
+  it('returns the oldest ManagedToken that names the same Secret', () => {
     expect(earlierClaimant(claimant(9), [claimant(9), claimant(5), claimant(3), claimant(7)])).toBe('t-3');
   });
 
-  it('names none for the oldest, and passes over those that are being deleted', () => {
+  it('returns undefined for the oldest ManagedToken, and ignores those that are being deleted', () => {
     const claimants = [claimant(1, '2026-03-01T13:00:00Z'), claimant(5), claimant(3)];
     expect([earlierClaimant(claimant(3), claimants), earlierClaimant(claimant(5), claimants)]).toEqual([undefined, 't-3']);
   });
 });
 
 describe('nextClaimants', () => {
-  it('are all of a few', () => {
+  it('returns all of a few claimants', () => {
     const few = Array.from({ length: 16 }, (_, index) => claimant(index));
     expect(nextClaimants(few)).toBe(few);
   });
 
-  it('are the sixteen oldest of many, in whatever order they come', () => {
+  it('returns the sixteen oldest of many claimants, in any order', () => {
     const many = Array.from({ length: 60 }, (_, index) => claimant((index * 37) % 60));
     expect(nextClaimants(many).map(({ metadata }) => metadata.name)).toEqual(Array.from({ length: 16 }, (_, index) => `t-${index}`));
   });

@@ -8,7 +8,7 @@ import { ACCOUNT_UID, aCluster, aGrant, aScene, aToken, at, stored, writtenSecre
 const HELD = aScene().holding(aGrant());
 
 describe('desiredStatus', () => {
-  it('reports what the Secret says', () => {
+  it('reports the token in the Secret', () => {
     const scene = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
     expect(desiredStatus(situationOf(scene.build(), at('12:00:01')), {})).toEqual({
       observedGeneration: 1,
@@ -41,19 +41,19 @@ describe('desiredStatus', () => {
     });
   });
 
-  it('is the very same while nothing changes', () => {
+  it('returns the present object while nothing changes', () => {
     const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const again = HELD.changing((token) => token.withStatus(status));
     expect(desiredStatus(situationOf(again.build(), at('12:40:00')), {})).toBe(status);
   });
 
-  it('M-7: is repaired when somebody edits it', () => {
+  it('repairs an edited status', () => {
     const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const edited = HELD.changing((token) => token.withStatus({ ...status, expirationTimestamp: '2027-03-01T13:00:00Z' }));
     expect(desiredStatus(situationOf(edited.build(), at('12:40:00')), {})).toEqual(status);
   });
 
-  it('M-21: shows nothing of a token that is for another spec, and is not ready', () => {
+  it('reports Ready=False and no fields for a token of another spec', () => {
     const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const changed = HELD.changing((token) =>
       token
@@ -71,14 +71,14 @@ describe('desiredStatus', () => {
     expect(next).not.toHaveProperty('secretName');
   });
 
-  it('M-22: believes nothing of an old status when there is no Secret', () => {
+  it('drops the fields of an old status without a Secret', () => {
     const old = { issuedAt: '2026-02-01T12:00:00Z', expirationTimestamp: '2027-02-01T12:00:00Z', credentialID: 'x', rotations: 7 };
     const next = desiredStatus(situationOf(aScene(aToken().withStatus(old)).build(), at('12:00:00')), {});
     expect(next).toMatchObject({ conditions: [{ type: 'Ready', status: 'False', reason: 'Pending' }], rotations: 7 });
     expect(next).not.toHaveProperty('expirationTimestamp');
   });
 
-  it('still says when an expired token expired, after it was taken away', () => {
+  it('reports the expiry of an expired token after its removal', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
     const next = desiredStatus(situationOf(HELD.with({ secret }).build(), at('13:10:00')), {});
     expect(next).toMatchObject({
@@ -90,14 +90,14 @@ describe('desiredStatus', () => {
     });
   });
 
-  it('is not ready when the token was taken away before its expiry', () => {
+  it('reports Ready=False for a token that was removed before its expiry', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
     expect(desiredStatus(situationOf(HELD.with({ secret }).build(), at('12:10:00')), {}).conditions).toMatchObject([
       { status: 'False', reason: 'Pending' },
     ]);
   });
 
-  it('is not ready with a token that the target refused', () => {
+  it('reports Ready=False for a token that the target rejected', () => {
     const { secret } = HELD.build();
     const scene = HELD.with({ verdict: { tokenDigest: secret?.tokenDigest ?? '', accepted: false } });
     const failure = { reason: 'ClusterUnreachable', message: 'no address answers' } as const;
@@ -106,13 +106,13 @@ describe('desiredStatus', () => {
     ]);
   });
 
-  it('names no next rotation while suspended', () => {
+  it('reports no next rotation while suspended', () => {
     const next = desiredStatus(situationOf(HELD.changing((token) => token.suspended()).build(), at('12:10:00')), {});
     expect(next).not.toHaveProperty('nextRotationTime');
     expect(next).toMatchObject({ conditions: [{ status: 'True' }, { status: 'False', reason: 'Suspended' }] });
   });
 
-  it('remembers a revocation when no Secret does', () => {
+  it('records a handled revocation without a Secret', () => {
     const scene = aScene(aToken().with({ revocation: 'BoundSecret' }));
     expect(desiredStatus(situationOf(scene.build(), at('12:00:00')), { revoked: 'leak' })).toMatchObject({ lastRevokeRequest: 'leak' });
   });

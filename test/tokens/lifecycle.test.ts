@@ -1,4 +1,4 @@
-// Restarts, rivals, refusals of the hub, and neighbours in trouble.
+// Restarts, competing writers, rejections by the hub, and failing clusters.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -29,13 +29,13 @@ afterAll(() => world.close());
 async function issued(): Promise<string> {
   await world.create();
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   await world.pass(5_000);
   world.calls.clear();
   return await world.tokenText();
 }
 
-/** Takes a right from the controller on the hub. */
+/** Removes a permission of the controller on the hub. */
 async function withoutRight(resource: string, verbs: readonly string[]): Promise<void> {
   const rules = (role.rules ?? []).map((rule) =>
     rule.resources?.includes(resource) ? { ...rule, verbs: rule.verbs.filter((verb) => !verbs.includes(verb)) } : rule,
@@ -49,13 +49,13 @@ async function withoutRight(resource: string, verbs: readonly string[]): Promise
 
 const grants = () => world.sent().target.filter((call) => call.endsWith('/token')).length;
 
-describe('a restart', () => {
-  it('with nothing due asks nobody and writes nothing (I3)', async () => {
+describe('token controller after a restart', () => {
+  it('sends no request when nothing is due', async () => {
     const before = await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
     const names = ['a', 'b', 'c', 'd'];
     for (const [index, name] of names.entries()) await world.create(name, { revocation: index % 2 === 0 ? 'None' : 'BoundSecret' });
     for (const name of names) await world.ready(name);
-    for (const name of names) await world.looked(name);
+    for (const name of names) await world.reconciled(name);
     await before.stop();
     world.running = [];
     const stored = await snapshot();
@@ -67,7 +67,7 @@ describe('a restart', () => {
     expect(await snapshot()).toEqual(stored);
   });
 
-  it('after the status was lost repairs it without issuing', async () => {
+  it('repairs a lost status without issuing a token', async () => {
     const before = await world.run();
     const first = await issued();
     const { status } = await world.get();
@@ -77,16 +77,16 @@ describe('a restart', () => {
     await world.run();
     await world.ready();
     const { conditions: _, ...after } = (await world.get()).status ?? {};
-    // The digest is known again with the next token.
+    // The digest is recorded again with the next token.
     const { conditions: __, tokenDigest: ___, ...expected } = status ?? {};
 
     expect([after, await world.tokenText(), grants()]).toEqual([expected, first, 0]);
   });
 });
 
-describe('while Purser is away', () => {
+describe('token controller that was stopped', () => {
   it.each(['None', 'BoundSecret'] as const)(
-    'a ManagedToken that is deleted by force takes its Secret with it: revocation %s (M-11)',
+    'leaves the Secret of a force-deleted ManagedToken with revocation %s to garbage collection',
     async (revocation) => {
       const controller = await world.run();
       await world.create('ci', { revocation });
@@ -101,17 +101,17 @@ describe('while Purser is away', () => {
   );
 });
 
-describe('two leaders at once', () => {
-  it('do no harm: one token wins, and both agree on it (F30)', async () => {
+describe('two token controllers that lead at once', () => {
+  it('agree on one token', async () => {
     await world.run();
     await world.run();
     const first = await issued();
     await world.pass(49 * MINUTE);
     const second = await world.renewed(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
-    await world.looked();
+    await world.reconciled();
     await world.pass(MINUTE, 5_000);
-    await world.looked();
+    await world.reconciled();
 
     expect(grants()).toBeLessThanOrEqual(2);
     expect(await world.tokenText()).toBe(second);
@@ -120,8 +120,8 @@ describe('two leaders at once', () => {
   });
 });
 
-describe('while the hub refuses', () => {
-  it('to write the Secret, tokens are issued ever more rarely, and it works again after (F39)', async () => {
+describe('token controller while the hub rejects writes', () => {
+  it('backs off issuing while the Secret cannot be written, and recovers', async () => {
     await withoutRight('secrets', ['create', 'update']);
     await world.run();
     await world.create();
@@ -134,7 +134,7 @@ describe('while the hub refuses', () => {
     await world.ready();
   });
 
-  it('to write the status, rotation goes on by what the Secret says (F38)', async () => {
+  it('rotates by the record in the Secret while the status cannot be written', async () => {
     await world.run();
     const first = await issued();
     await withoutRight('managedtokens/status', ['update']);
@@ -151,8 +151,8 @@ describe('while the hub refuses', () => {
   });
 });
 
-describe('another writer', () => {
-  it('who changes the Secret all the time does not keep it from being renewed (F37)', async () => {
+describe('token controller and another writer of the Secret', () => {
+  it('renews the token although another client changes the Secret all the time', async () => {
     await world.run();
     const first = await issued();
     const storming = new AbortController();
@@ -173,8 +173,8 @@ describe('another writer', () => {
   });
 });
 
-describe('a namespace that is being deleted', () => {
-  it('gets no new Secrets, and is not held up (M-12, F45)', async () => {
+describe('token controller and a terminating namespace', () => {
+  it('creates no Secret in a terminating namespace, and does not delay its deletion', async () => {
     await world.run();
     await world.create('ci', { revocation: 'BoundSecret' });
     await world.ready();
@@ -188,8 +188,8 @@ describe('a namespace that is being deleted', () => {
   });
 });
 
-describe('the custom resource definitions', () => {
-  it('may go and come back: everything is issued anew, nothing of others is touched (F47)', async () => {
+describe('token controller and deleted CRDs', () => {
+  it('reissues all tokens after the CRDs are re-created, and changes no foreign object', async () => {
     const controller = await world.run();
     await issued();
     const theirs = await world.hub.admin.create(Secrets, {
@@ -214,8 +214,8 @@ describe('the custom resource definitions', () => {
   });
 });
 
-describe('a cluster that hangs with 500 tokens due', () => {
-  it('does not make the rotations of another one late (I5)', async () => {
+describe('token controller with a cluster that hangs with 500 tokens due', () => {
+  it('rotates the tokens of another cluster in time', async () => {
     const relay = await startRelay(world.target.url);
     const { admin, ca } = world.target;
     const [bad, good] = [`${world.cluster}-a`, `${world.cluster}-b`];
@@ -228,7 +228,7 @@ describe('a cluster that hangs with 500 tokens due', () => {
     await createAll('bad', 500, { rotation, clusterName: bad });
     await createAll('good', 20, { rotation, clusterName: good });
     await world.until(async () => (await rotations()).length === 520, 60_000);
-    await world.looked('good-0');
+    await world.reconciled('good-0');
     relay.silence();
     const before = controller.outcomes.length;
     world.clock.advance(40 * MINUTE);
@@ -248,7 +248,7 @@ describe('a cluster that hangs with 500 tokens due', () => {
     }
   }
 
-  /** How often each token has been renewed. */
+  /** Number of renewals of each token. */
   async function rotations(): Promise<readonly number[]> {
     const { items } = await world.hub.admin.listAll(ManagedTokens, { namespace: world.namespace });
     return items.flatMap(({ status }) => (status?.rotations === undefined ? [] : [status.rotations]));

@@ -1,4 +1,4 @@
-// Very many ManagedTokens: what they cost when nothing is due, and who goes first when everything is.
+// Very many ManagedTokens: cost when nothing is due, and order when everything is.
 
 import { describe, expect, it, jest } from '@jest/globals';
 import { Observable } from 'rxjs';
@@ -35,7 +35,7 @@ interface Held {
   readonly secret?: StoredSecret;
 }
 
-/** A ManagedToken; with its Secret and its status if it has a token, which was issued at noon. */
+/** Returns a ManagedToken, with Secret and status if it has a token, which was issued at noon. */
 function managedToken(namespace: string, index: number, hasToken: boolean): Held {
   const builder = aToken().withMetadata({ name: `t-${index}`, namespace, uid: `${namespace}-${index}`, resourceVersion: '1' });
   if (!hasToken) return { token: builder.build() };
@@ -46,7 +46,7 @@ function managedToken(namespace: string, index: number, hasToken: boolean): Held
 
 const CLUSTER = aCluster();
 const OWN_ACCOUNT = { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' } as const;
-/** The hub is the Cluster of the tokens: the one that needs no credential. */
+/** The hub is the Cluster of the tokens, because it needs no credential. */
 const HUB = {
   clusterName: CLUSTER.metadata.name,
   client: { transport: { server: SERVER, ca: atob(CLUSTER.spec.orchestratorApiEndpoints.caBundle ?? '') } } as unknown as KubeClient,
@@ -58,7 +58,7 @@ interface Sent {
   readonly metadata?: ApiObject['metadata'];
 }
 
-/** A controller whose hub is not reached by any request; those that are sent are recorded. */
+/** A controller with a hub client that records requests instead of sending them. */
 class Crowd {
   readonly clock: FakeClock;
   readonly sent: string[] = [];
@@ -68,7 +68,7 @@ class Crowd {
 
   readonly #hangs: (what: string) => boolean;
 
-  /** Requests that `hangs` names are never answered. */
+  /** Requests that `hangs` matches get no response. */
   constructor(now: number, held: readonly Held[], hangs: (what: string) => boolean = () => false) {
     this.clock = new FakeClock(now);
     this.#hangs = hangs;
@@ -118,7 +118,7 @@ class Crowd {
     (this.#informers.tokens as unknown as HandInformer<ManagedToken>).apply({ ...token, metadata });
   }
 
-  /** Lets everything happen that is due now. */
+  /** Runs everything that is due. */
   async settle(looks: number): Promise<void> {
     while (this.looked.length < looks) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -135,8 +135,8 @@ function fed<T extends ApiObject>(objects: readonly T[]): HandInformer<T> {
   return informer;
 }
 
-describe('a restart with 10,000 ManagedTokens (F41)', () => {
-  it('reconciles each of them once, and requests and writes nothing', async () => {
+describe('token controller after a restart with 10,000 ManagedTokens', () => {
+  it('reconciles each ManagedToken once, and sends no request', async () => {
     const crowd = new Crowd(
       NOON + MINUTE,
       Array.from({ length: RESTARTED }, (_, index) => managedToken(`team-${index % 50}`, index, true)),
@@ -149,8 +149,8 @@ describe('a restart with 10,000 ManagedTokens (F41)', () => {
   });
 });
 
-describe('a namespace with very many ManagedTokens (M-19)', () => {
-  it('does not make the tokens of others on the same cluster late', async () => {
+describe('token controller with a namespace of very many ManagedTokens', () => {
+  it('renews tokens of other namespaces on the same cluster in time', async () => {
     const crowd = Array.from({ length: 10_000 }, (_, index) => managedToken('crowded', index, false));
     const due = Array.from({ length: 20 }, (_, index) => managedToken('team-due', index, true));
     const fresh = Array.from({ length: 20 }, (_, index) => managedToken('team-new', index, false));
@@ -165,8 +165,8 @@ describe('a namespace with very many ManagedTokens (M-19)', () => {
   });
 });
 
-describe('544 ManagedTokens with made-up cluster names whose reconciles hang', () => {
-  it('take a few slots and delay no other namespace', async () => {
+describe('token controller with 544 hanging ManagedTokens for invented clusters', () => {
+  it('gives them a few slots and delays no other namespace', async () => {
     const crowd = Array.from({ length: 544 }, (_, index) => {
       const { token } = managedToken('crowded', index, false);
       return { token: { ...token, spec: { ...token.spec, clusterName: `made-up-${index}` } } };
@@ -181,8 +181,8 @@ describe('544 ManagedTokens with made-up cluster names whose reconciles hang', (
   });
 });
 
-describe('a ManagedToken that is changed without end', () => {
-  it('causes no more reviews than the budget of its namespace, and others are served', async () => {
+describe('token controller with a ManagedToken that is changed all the time', () => {
+  it('sends no more reviews than the budget of its namespace, and serves others', async () => {
     const { token: made } = managedToken('restless', 0, false);
     const token = { ...made, spec: { ...made.spec, clusterName: 'reachable' } };
     const world = new Crowd(NOON + 50 * MINUTE, [{ token }, managedToken('team-due', 0, true)]);
@@ -201,8 +201,8 @@ describe('a ManagedToken that is changed without end', () => {
   });
 });
 
-describe('a reconcile that hangs', () => {
-  it('fails after a minute and frees its slot', async () => {
+describe('token controller with a reconcile that hangs', () => {
+  it('fails the reconcile after a minute and frees its slot', async () => {
     const world = new Crowd(NOON + 50 * MINUTE, [managedToken('team-due', 0, true)], (what) => what.startsWith('review'));
     world.run();
     while (world.sent.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -251,7 +251,7 @@ async function rush(all: readonly Due[], limits = LIMITS) {
   const placeOf = (key: string) => byKey.get(key) as Due;
   const retryPolicy = (failure: Parameters<typeof planRetry>[0]) => planRetry(failure, { random: 0 });
   const done: string[] = [];
-  // It never ends by itself: requests that end would drain it.
+  // The stream never completes, because that would stop the controller.
   const subscription = runController(new Observable<Request<string>>((subscriber) => requests.forEach((each) => subscriber.next(each))), {
     reconcile,
     retryPolicy,
@@ -267,7 +267,7 @@ async function rush(all: readonly Due[], limits = LIMITS) {
   return { runs, peak, lanePeak };
 }
 
-describe('10,000 due tokens of one namespace, all more urgent than those of another on the same cluster', () => {
+describe('token controller with 10,000 urgent tokens of one namespace', () => {
   const limits = { concurrency: 512, concurrencyPerLane: 18, tenantShare: 8 };
   const crowd = Array.from({ length: 10_000 }, (_, index) => due('crowd', index, NOON, NOON + 1));
   const lastRun = async (all: readonly Due[]) => {
@@ -279,8 +279,8 @@ describe('10,000 due tokens of one namespace, all more urgent than those of anot
     return { key: `${tenant}/${index}`, tenant, lane: 'prod', dueAt, deadlineAt };
   }
 
-  it.each([1, 160])('delay %i tokens of the other by no more than twice the time that these need alone', async (count) => {
-    // They become due while the crowd holds all the slots that it may.
+  it.each([1, 160])('renews %i tokens of another namespace in at most twice the time that they need alone', async (count) => {
+    // These tokens become due while the crowd holds all of its slots.
     const calm = Array.from({ length: count }, (_, index) => due('calm', index, NOON + MINUTE / 60, NOON + 60 * MINUTE));
     const [alone, crowded] = [await lastRun(calm), await lastRun([...crowd, ...calm])];
 
@@ -288,8 +288,8 @@ describe('10,000 due tokens of one namespace, all more urgent than those of anot
   });
 });
 
-describe('50,000 tokens with the same expiry (F40)', () => {
-  it('are renewed spread out, within the limits, and all in time', async () => {
+describe('token controller with 50,000 tokens of the same expiry', () => {
+  it('renews all of them in time, spread out and within the limits', async () => {
     const lifetime = { issuedAt: NOON, expiresAt: NOON + 60 * MINUTE };
     const all = Array.from({ length: MANY }, (_, index) => {
       const dueAt = renewAt(lifetime, '20%', `uid-${index}`) - 44 * MINUTE;
@@ -306,8 +306,8 @@ describe('50,000 tokens with the same expiry (F40)', () => {
   });
 });
 
-describe('all targets that return at once after an outage (F42)', () => {
-  it('are asked within the limits, for what expires first', async () => {
+describe('token controller after an outage of all targets', () => {
+  it('renews tokens by expiry, within the limits', async () => {
     const all = Array.from({ length: 5_000 }, (_, index) => {
       const lane = `cluster-${index % CLUSTERS}`;
       return { key: `${index}`, dueAt: NOON, lane, deadlineAt: NOON + (((index * 7_919) % 5_000) + 1) * 1_000 };

@@ -1,4 +1,4 @@
-// What is done to a Secret, or to a status, is put right: with one new token at most, and with none while the old one is good.
+// Drift of Secrets and status is repaired with at most one new token, and with none while the old one is valid.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ManagedTokens, type Secret, Secrets } from '../../src/api/resources.ts';
@@ -22,22 +22,22 @@ beforeEach(async () => {
   await world.create();
   await world.ready();
   await world.pass(5_000);
-  await world.looked();
+  await world.reconciled();
   first = await world.tokenText();
   world.calls.clear();
 });
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-describe('a Secret', () => {
-  it('that was deleted comes back with one new token (F19)', async () => {
+describe('token controller and drift of a Secret', () => {
+  it('re-creates a deleted Secret with one new token', async () => {
     await world.hub.admin.delete(Secrets, ci());
     const second = await world.renewed(first);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.isAccepted(second), world.sent().target]).toEqual([true, ISSUED]);
-    await world.told(['Normal Issued', 'Normal SecretMissing']);
+    await world.expectEvents(['Normal Issued', 'Normal SecretMissing']);
   });
 
   it.each([
@@ -45,12 +45,12 @@ describe('a Secret', () => {
     ['nothing', ''],
     ['another JWT', base64('eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0.c2ln')],
     ['no text at all', Buffer.from([0xff, 0xfe, 0, 1]).toString('base64')],
-  ])('whose token was replaced by %s gets exactly one new one (M-18)', async (_, token) => {
+  ])('issues exactly one token after the token was replaced by %s', async (_, token) => {
     await world.hub.admin.patch(Secrets, ci(), { data: { token } });
     await world.until(async () => world.sent().target.length > 0);
     await world.ready();
     await world.until(async () => world.isAccepted(await world.tokenText()));
-    await world.looked();
+    await world.reconciled();
 
     expect(world.sent().target).toEqual(ISSUED);
   });
@@ -65,14 +65,14 @@ describe('a Secret', () => {
     ['the record', { metadata: { annotations: { 'tokens.purser.dev/issued-for': '{}' } } }, ISSUED],
     ['the expiry, a year ahead', { metadata: { annotations: { 'tokens.purser.dev/expires-at': '2027-12-01T00:00:00Z' } } }, []],
     ['our label', { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } }, []],
-  ])('that was changed is put right: %s', async (_, patch, issued) => {
+  ])('repairs a changed Secret: %s', async (_, patch, issued) => {
     const before = await world.secret();
     await world.hub.admin.patch(Secrets, ci(), patch);
     await world.until(async () => {
       const after = await world.secret();
       return after?.metadata.resourceVersion !== before?.metadata.resourceVersion && sameShape(before, after);
     });
-    await world.looked();
+    await world.reconciled();
     await world.ready();
 
     expect(world.sent().target).toEqual(issued);
@@ -80,16 +80,16 @@ describe('a Secret', () => {
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
 
-  it('that was made immutable is made anew when it has to change (F20)', async () => {
+  it('re-creates an immutable Secret when it has to change', async () => {
     await world.hub.admin.patch(Secrets, ci(), { immutable: true });
     await world.until(async () => (await world.secret())?.immutable !== true);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('that somebody else labels and annotates keeps what they wrote', async () => {
+  it('keeps labels and annotations of another client', async () => {
     await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: { theirs: 'a' }, annotations: { 'their/note': 'b' } } });
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
     await world.renewed(first);
@@ -99,7 +99,7 @@ describe('a Secret', () => {
     expect(secret?.metadata.annotations).toMatchObject({ 'their/note': 'b' });
   });
 
-  it('is rewritten without issuing when the spec wants other outputs, labels or annotations', async () => {
+  it('rewrites the Secret without issuing for other outputs, labels or annotations', async () => {
     const secret = { outputs: ['Token', 'Kubeconfig'], labels: { tier: 'ci' }, annotations: { 'example.com/owner': 'team' } };
     await world.patch('ci', { spec: { secret } });
     await world.until(async () => (await world.secret())?.data?.['kubeconfig'] !== undefined);
@@ -113,7 +113,7 @@ describe('a Secret', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('gets another name: the new one is there before the old one goes', async () => {
+  it('writes the Secret of a new name before it deletes the old one', async () => {
     await world.patch('ci', { spec: { secret: { name: 'renamed' } } });
     await world.until(async () => (await world.tokenText('renamed')) === first && (await world.secret()) === undefined);
     await world.until(async () => (await world.get()).status?.secretName === 'renamed');
@@ -125,7 +125,7 @@ describe('a Secret', () => {
   });
 });
 
-describe('a Secret that was to get the name of somebody else’s', () => {
+describe('token controller and a new name that a foreign Secret has', () => {
   const theirs = (labels: Readonly<Record<string, string>>) => ({
     metadata: { namespace: world.namespace, name: 'theirs', labels },
     type: 'Opaque',
@@ -135,14 +135,14 @@ describe('a Secret that was to get the name of somebody else’s', () => {
   it.each([
     ['without our label', {}],
     ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
-  ])('keeps its token until the expiry, and no longer: %s', async (_, labels) => {
+  ])('keeps the token in the old Secret until its expiry: %s', async (_, labels) => {
     const made = await world.hub.admin.create(Secrets, theirs(labels));
     await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
     await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
     expect(await world.tokenText()).toBe(first);
     await world.pass(61 * MINUTE, 30_000);
     await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.secret('theirs'), world.sent().target.length <= 1]).toEqual([made, true]);
     await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'theirs' });
@@ -152,7 +152,7 @@ describe('a Secret that was to get the name of somebody else’s', () => {
     expect(await world.isAccepted(await world.tokenText('theirs'))).toBe(true);
   });
 
-  it('goes when the permission does', async () => {
+  it('removes the old Secret after a withdrawal', async () => {
     await world.hub.admin.create(Secrets, theirs({}));
     await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
     await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
@@ -163,8 +163,8 @@ describe('a Secret that was to get the name of somebody else’s', () => {
   });
 });
 
-describe('a status', () => {
-  it('that somebody edits is rewritten from the Secret, without issuing (M-7)', async () => {
+describe('token controller and drift of the status', () => {
+  it('rewrites an edited status from the Secret without issuing', async () => {
     const before = await world.get();
     const status = { expirationTimestamp: '2035-01-01T00:00:00Z', rotations: 77, conditions: [] };
     await world.hub.admin.patchStatus(ManagedTokens, ci(), { status });
@@ -175,7 +175,7 @@ describe('a status', () => {
     expect([rest, await world.tokenText(), world.sent().target]).toEqual([expected, first, []]);
   });
 
-  it('without a Secret behind it is not believed (M-22)', async () => {
+  it('ignores a status without a Secret', async () => {
     const { metadata, spec, status } = await world.get();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(async () => (await world.secret()) === undefined);
@@ -191,7 +191,7 @@ describe('a status', () => {
   });
 });
 
-/** Whether a Secret has the keys, labels and annotations that it had, and a record that makes sense. */
+/** Returns whether a Secret has the same keys, labels and annotations as before, and a valid record. */
 function sameShape(before: Secret | undefined, after: Secret | undefined): boolean {
   return JSON.stringify(shapeOf(before)) === JSON.stringify(shapeOf(after));
 }

@@ -1,4 +1,4 @@
-// Somebody undoes what is written, again and again; or the target is down for long. Neither is answered at full speed.
+// Another client reverts every write, or the target is down for long: Purser backs off in both cases.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../src/api/resources.ts';
@@ -6,14 +6,14 @@ import type { FakeClock } from '../support/clock.ts';
 import { base64 } from '../targets/registration.ts';
 import type { ScriptedHub } from './scripted-hub.ts';
 import { ScriptedWorld } from './scripted-world.ts';
-import type { Looker } from './test-reconciler.ts';
+import type { TestReconciler } from './test-reconciler.ts';
 
 const MINUTE = 60_000;
 
 let world: ScriptedWorld;
 let clock: FakeClock;
 let hub: ScriptedHub;
-let looker: Looker;
+let reconciler: TestReconciler;
 
 beforeAll(async () => {
   world = await ScriptedWorld.start();
@@ -22,28 +22,28 @@ afterAll(() => world.close());
 beforeEach(() => {
   world.renew();
   ({ clock, hub } = world);
-  looker = world.looker();
+  reconciler = world.reconciler();
 });
-afterEach(() => looker.close());
+afterEach(() => reconciler.close());
 
 const writes = () => hub.answered.filter((call) => /^(POST|PUT|DELETE) secrets/.test(call)).length;
 const reviews = () => hub.answered.filter((call) => call.endsWith('subjectaccessreviews')).length;
 const conditions = () => (hub.token.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
-/** Looks all the time, as if every change woke the ManagedToken at once. */
+/** Reconciles continuously, as if every change woke the ManagedToken at once. */
 async function lookFor(ms: number, undo: () => void = () => {}): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     undo();
-    looker.sync();
-    await looker.look();
-    looker.sync();
+    reconciler.sync();
+    await reconciler.reconcile();
+    reconciler.sync();
     clock.advance(500);
   }
 }
 
 async function firstToken(): Promise<Secret> {
-  await looker.look();
-  looker.sync();
+  await reconciler.reconcile();
+  reconciler.sync();
   clock.advance(10_000);
   hub.answered.length = 0;
   world.issued = 0;
@@ -52,12 +52,12 @@ async function firstToken(): Promise<Secret> {
 
 const withData = (secret: Secret, data: Secret['data']): Secret => ({ ...secret, data: { ...secret.data, ...data } });
 
-describe('what is written', () => {
+describe('reconcileToken and a client that reverts its writes', () => {
   it.each([
     ['a webhook that changes a key', (secret: Secret) => withData(secret, { server: base64('https://elsewhere') })],
     ['a webhook that adds a key', (secret: Secret) => withData(secret, { extra: base64('x') })],
     ['a webhook that changes the token', (secret: Secret) => withData(secret, { token: base64('theirs') })],
-  ])('is not written for ever against %s, and people are told', async (_, webhook) => {
+  ])('backs off against %s, and reports SecretWriteFailed', async (_, webhook) => {
     await firstToken();
     hub.webhook = webhook;
     hub.put(webhook(hub.secrets.get('ci') as Secret));
@@ -75,7 +75,7 @@ describe('what is written', () => {
   it.each([
     ['changes a key back', (secret: Secret) => withData(secret, { server: base64('https://elsewhere') })],
     ['puts another token there', (secret: Secret) => withData(secret, { token: base64('theirs') })],
-  ])('is not written for ever against a controller that %s', async (_, undone) => {
+  ])('backs off against a controller that %s', async (_, undone) => {
     const theirs = undone(await firstToken());
     await lookFor(5 * MINUTE, () => hub.put(theirs));
 
@@ -85,7 +85,7 @@ describe('what is written', () => {
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=False/Issued');
   });
 
-  it('is not renewed for ever against a controller that restores an old token', async () => {
+  it('backs off renewing against a controller that restores an old token', async () => {
     const old = await firstToken();
     clock.advance(49 * MINUTE);
     await lookFor(5 * MINUTE, () => hub.put(old));
@@ -94,7 +94,7 @@ describe('what is written', () => {
     expect([world.issued <= 10, writes() <= 10]).toEqual([true, true]);
   });
 
-  it('is not taken away for ever from a controller that restores an expired token', async () => {
+  it('backs off removing a token against a controller that restores an expired one', async () => {
     const old = await firstToken();
     world.isDown = true;
     clock.advance(70 * MINUTE);
@@ -103,7 +103,7 @@ describe('what is written', () => {
     expect(writes()).toBeLessThanOrEqual(10);
   });
 
-  it('is put right at once for every new spec, however many there are', async () => {
+  it('repairs the Secret at once for every new spec', async () => {
     await firstToken();
     for (let edit = 0; edit < 12; edit++) {
       const secret = { outputs: ['Token'] as const, labels: { edit: String(edit) } };
@@ -115,8 +115,8 @@ describe('what is written', () => {
   });
 });
 
-describe('a pause', () => {
-  /** Looks when it is asked to, and no sooner; tells when tokens were issued, in seconds from now on. */
+describe('reconcileToken while it backs off', () => {
+  /** Reconciles only at the requested times; returns the times of issuances, in seconds from now. */
   async function issuedWithin(ms: number, each: (passedMs: number) => void = () => {}): Promise<readonly number[]> {
     const at: number[] = [];
     const start = clock.now();
@@ -124,8 +124,8 @@ describe('a pause', () => {
     for (let passed = 0; passed < ms; passed += 1_000) {
       each(passed);
       const before = world.issued;
-      looker.sync();
-      if (clock.now() >= dueAt) dueAt = (await looker.look()) ?? Infinity;
+      reconciler.sync();
+      if (clock.now() >= dueAt) dueAt = (await reconciler.reconcile()) ?? Infinity;
       if (world.issued > before) at.push((clock.now() - start) / 1_000);
       clock.advance(1_000);
     }
@@ -134,7 +134,7 @@ describe('a pause', () => {
 
   const isExpired = () => clock.now() >= Date.parse(hub.secrets.get('ci')?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '');
 
-  it('after a token that could not be written is no longer than a fifth of what the old one has left', async () => {
+  it('pauses after an unwritten token for at most a fifth of the remaining validity of the old one', async () => {
     await firstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;
@@ -147,10 +147,10 @@ describe('a pause', () => {
     expect(isExpired()).toBe(false);
   });
 
-  it('after a repair that was undone does not put off the renewal', async () => {
+  it('does not defer the renewal after a reverted repair', async () => {
     const secret = { outputs: ['Token'], labels: { team: 'a' } } as const;
     hub.change((token) => ({ ...token, spec: { ...token.spec, expirationSeconds: 600, secret } }));
-    looker.sync();
+    reconciler.sync();
     hub.webhook = (written) => {
       const labels = Object.entries(written.metadata.labels ?? {}).filter(([name]) => name !== 'team');
       return { ...written, metadata: { ...written.metadata, labels: Object.fromEntries(labels) } };
@@ -165,7 +165,7 @@ describe('a pause', () => {
     expect([expired, world.issued > 2]).toEqual([[], true]);
   });
 
-  it('does not keep an expired token in the Secret', async () => {
+  it('removes an expired token from the Secret', async () => {
     await firstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;
@@ -180,27 +180,27 @@ describe('a pause', () => {
   });
 });
 
-describe('a target that is down', () => {
-  it('costs the hub no reviews while the circuit is open', async () => {
+describe('reconcileToken while the target is down', () => {
+  it('sends no review while the circuit is open', async () => {
     await firstToken();
     world.isDown = true;
     clock.advance(49 * MINUTE);
-    for (let looks = 0; looks < 30; looks++) await looker.look();
+    for (let looks = 0; looks < 30; looks++) await reconciler.reconcile();
 
     expect(reviews()).toBe(5);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=True/CircuitOpen');
     world.isDown = false;
     clock.advance(5_000);
-    await looker.look();
+    await reconciler.reconcile();
     expect([reviews(), world.issued, conditions()]).toEqual([6, 1, 'Ready=True/Issued RotationFailing=False/Issued']);
   });
 
-  it('is not told about to somebody who may not have the token', async () => {
+  it('reports nothing about the target to a requester without permission', async () => {
     world.isDown = true;
-    for (let looks = 0; looks < 6; looks++) await looker.look();
+    for (let looks = 0; looks < 6; looks++) await reconciler.reconcile();
     hub.isAllowed = false;
-    looker.forgetPermissions();
-    await looker.look();
+    reconciler.forgetPermissions();
+    await reconciler.reconcile();
 
     expect(conditions()).toBe('Ready=False/Forbidden');
   });
