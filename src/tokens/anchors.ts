@@ -8,16 +8,22 @@ import { ManagedTokens } from '../api/resources.ts';
 import type { Note } from '../kube/event-series.ts';
 import { nameOf } from '../kube/paths.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { deleteAnchor } from '../targets/anchor.ts';
+import { deleteAnchor, hasAnchor } from '../targets/anchor.ts';
 import { IssueError } from '../targets/issue-error.ts';
+import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { toIssueError } from './hub-request.ts';
 import {
+  type AnchorLocation,
   type AnchorPlace,
   anchorsOf,
   hasAnchorFinalizer,
+  hasRoom,
+  hasSamePlaces,
   otherFinalizers,
   recordedAnchor,
+  replacedAnchor,
   unlistedAnchor,
   wantedAnchor,
   withoutPlaces,
@@ -35,15 +41,24 @@ const RETRY_MS = 300_000;
 
 /**
  * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
- * Throws an IssueError if status.anchors is full.
+ * An anchor of a Cluster that was replaced is reported as orphaned, unless it is found on the present one. Throws an IssueError if
+ * status.anchors is full.
  */
-export async function recordAnchor(run: TokenRun, token: ManagedToken): Promise<ManagedToken> {
-  if (token.spec.revocation !== 'BoundSecret') return token;
-  const places = withWantedAnchor(token);
-  if (places === undefined) throw new IssueError('TooManyAnchors');
+export async function recordAnchor(
+  run: TokenRun,
+  token: ManagedToken,
+): Promise<{ readonly token: ManagedToken; readonly events: readonly Note[] }> {
+  if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
+  const registered = registeredAt(run, wantedAnchor(token));
+  if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
+  const replaced = replacedAnchor(token, registered.cluster);
+  const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
+  const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
   const finalizers = [...otherFinalizers(token), AnchorFinalizer];
   const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(run, token, finalizers);
-  return await writeAnchors(run, kept, places);
+  const written = await writeAnchors(run, kept, withWantedAnchor(token, registered.cluster));
+  run.tracked.deletedAnchors.delete(locationText(wantedAnchor(token)));
+  return { token: written, events };
 }
 
 /** Revokes the token: deletes first its anchor, then the Secrets. */
@@ -87,13 +102,16 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need. Those that fail stay listed and are retried later; without their Cluster
- * they are reported as orphaned.
+ * Deletes anchors that tokens of this spec no longer need. Those that fail stay listed and are retried later; if their Cluster is
+ * missing or was replaced, they are reported as orphaned.
  */
 export async function leave(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
   const { token } = observation;
   const { left: failed, events } = await dropAnchors(run, token, places);
-  const left = failed.filter(({ cluster }) => run.view.registered(cluster) !== undefined);
+  const left = failed.filter((place) => {
+    const cluster = run.view.clusters.get(place.cluster);
+    return cluster !== undefined && isIssuedWith(place, cluster);
+  });
   const anchorsAt = run.clock.now() + RETRY_MS;
   if (left.length > 0) run.tracked.anchorsAt = anchorsAt;
   const written = await writeAnchors(run, token, withoutPlaces(anchorsOf(token), withoutPlaces(places, left)));
@@ -129,17 +147,41 @@ export function unlistedEvents(run: TokenRun, token: ManagedToken, record: Token
   return place === undefined ? [] : orphanEvents(run, token, place, false);
 }
 
-/** Deletes the anchor. Throws an IssueError if it may still exist: a deleted Cluster may be re-created, and its tokens are valid then. */
-async function deleteAt(run: TokenRun, token: ManagedToken, { cluster, namespace }: AnchorPlace): Promise<void> {
-  const registered = run.view.registered(cluster);
+/**
+ * Deletes the anchor. Throws an IssueError if it may still exist: a deleted Cluster may be re-created, and its tokens are valid then; a
+ * Cluster that was replaced may lead to another cluster, where the anchor is not found.
+ */
+async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<void> {
+  const registered = registeredAt(run, place);
+  const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
+  const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
+  if (isIssuedWith(place, registered.cluster)) return;
+  const { deletedAnchors } = run.tracked;
+  if (wasFound) deletedAnchors.add(locationText(place));
+  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorUnconfirmed');
+}
+
+/** Returns whether the anchor is on the cluster that its Cluster leads to now, or was deleted there. */
+async function isFound(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<boolean> {
+  if (run.tracked.deletedAnchors.has(locationText(place))) return true;
+  const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
+  return await run.clients.use(registeredAt(run, place), (target) => hasAnchor(target, anchor, run.signal));
+}
+
+function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): RegisteredCluster {
+  const registered = view.registered(cluster);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
-  await run.clients.use(registered, (target) => deleteAnchor(target, { namespace, name: anchorNameOf(token) }, run.signal));
+  return registered;
+}
+
+function locationText({ cluster, namespace }: AnchorLocation): string {
+  return `${cluster}/${namespace}`;
 }
 
 /** Reports an orphaned anchor once; metrics name only places that Purser recorded itself. */
-function orphanEvents({ tracked, log, metrics }: TokenRun, token: ManagedToken, place: AnchorPlace, isListed = true): readonly Note[] {
+function orphanEvents({ tracked, log, metrics }: TokenRun, token: ManagedToken, place: AnchorLocation, isListed = true): readonly Note[] {
   const { cluster, namespace } = place;
-  const key = `${cluster}/${namespace}`;
+  const key = locationText(place);
   const name = anchorNameOf(token);
   if (!tracked.isUnreportedOrphan(key)) return [];
   tracked.reportOrphan(key);
@@ -155,8 +197,7 @@ function anchorNameOf({ metadata }: ManagedToken): string {
 /** Writes status.anchors if it differs. */
 async function writeAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]): Promise<ManagedToken> {
   const listed = token.status?.anchors ?? [];
-  const isSame = listed.length === places.length && withoutPlaces(places, listed).length === 0;
-  if (isSame) return token;
+  if (hasSamePlaces(places, listed)) return token;
   const { anchors: _, ...rest } = token.status ?? {};
   const status = places.length > 0 ? { ...rest, anchors: places } : rest;
   run.tracked.status = status;

@@ -12,8 +12,9 @@ import type { AuthorityOptions } from './authority.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { expiresAt } from './priority.ts';
-import { bytesOf } from './reduce.ts';
+import { BYTES_PER_NAMESPACE, bytesOf } from './reduce.ts';
 import type { TokenDeps } from './run.ts';
 
 /** Budgets that requests spend. */
@@ -43,8 +44,7 @@ export class NamespaceBudgets {
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
-    // A larger debt would not be paid back in reasonable time: some work is never deferred.
-    account.spent = Math.min(account.spent + 1, this.#burst(namespace, budget) * MAX_EXCESS);
+    account.spent = Math.min(account.spent + 1, this.#maxSpent(namespace, budget));
     if (!account.isOver && account.spent > this.#burst(namespace, budget)) {
       account.isOver = true;
       this.#options.log.warn({ namespace, budget }, 'namespace over budget');
@@ -61,10 +61,10 @@ export class NamespaceBudgets {
       return excess <= 0 ? 0 : (excess / this.#perSecond(namespace, budget)) * 1_000;
     });
     const longest = Math.max(...waits);
-    // All ManagedTokens of the namespace are requeued after this time, which must not become a steady load.
-    return longest === 0
-      ? 0
-      : Math.min(Math.max(longest, SHORTEST_WAIT_MS, this.#options.countInNamespace(namespace) * 10), LONGEST_WAIT_MS);
+    if (longest === 0) return 0;
+    // All ManagedTokens of the namespace are requeued after this time, so it grows with their number.
+    const crowdMs = this.#options.countInNamespace(namespace) * WAIT_PER_TOKEN_MS;
+    return Math.min(Math.max(longest, crowdMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
   }
 
   /** Yields the namespaces that are over a budget. */
@@ -96,6 +96,11 @@ export class NamespaceBudgets {
     return RATES[budget].burst * (BASE + this.#options.countInNamespace(namespace));
   }
 
+  /** Returns the maximum debt of a namespace: as much as it pays back in the longest wait, because some work is never deferred. */
+  #maxSpent(namespace: string, budget: RateBudget): number {
+    return this.#burst(namespace, budget) + (this.#perSecond(namespace, budget) * LONGEST_WAIT_MS) / 1_000;
+  }
+
   #perSecond(namespace: string, budget: RateBudget): number {
     return RATES[budget].perMinute * ((BASE + this.#options.countInNamespace(namespace)) / 60);
   }
@@ -120,10 +125,10 @@ const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
 const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
 /** Additional ManagedTokens for which each namespace has a budget. */
 const BASE = 50;
-/** Multiple of the burst that a namespace may owe at most. */
-const MAX_EXCESS = 2;
+const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
-const LONGEST_WAIT_MS = 300_000;
+/** Upper bound of each wait, and of the time in which a namespace pays back its debt. */
+const LONGEST_WAIT_MS = 180_000;
 /** Number of namespaces above which those that have spent nothing are forgotten. */
 const MAX_CALM = 1_000;
 
@@ -194,15 +199,12 @@ export function overSlots(held: Iterable<readonly [tenant: string, slots: number
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
-/** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens. */
-const BYTES_PER_NAMESPACE = 64 << 20;
-
-/** Returns the namespaces whose ManagedTokens take more memory than their share. */
-export function overBytes(tokens: readonly ManagedToken[]): readonly Excess[] {
+/** Returns the namespaces that keep only stubs, or that are over their share of memory with small ManagedTokens alone. */
+export function overBytes(tokens: readonly StoredToken[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const token of tokens) {
     const { namespace = '' } = token.metadata;
-    bytes.set(namespace, (bytes.get(namespace) ?? 0) + bytesOf(token));
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (token.isOverBudget ? Infinity : bytesOf(token)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
 }

@@ -50,7 +50,7 @@ const CONCURRENCY = 512;
 /** Slots for one cluster: one per connection, which a single namespace may take, and two for other namespaces. */
 const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
 const TENANT_SHARE = 8;
-/** Share of a namespace in the slots; a larger one is reported. */
+/** Slots of a namespace above which it is reported; `TENANT_SHARE` limits them. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
 /** Retries of one namespace at a cluster: a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
@@ -68,7 +68,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {
-    reconcile: (key, signal) => reconcileWithinBudget(deps, budgets, key, signal),
+    reconcile: (key, signal) => reconcileWithinBudget(budgets, deps, key, signal),
     retryPolicy: (failure) => retryOf(failure, deps, { retries, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
@@ -79,7 +79,12 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
       metrics?.queue('managed-token', depth);
       metrics?.budgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);
     },
-  }).pipe(finalize(() => metrics?.removalPaused(false)));
+  }).pipe(
+    finalize(() => {
+      deps.removals.close();
+      metrics?.removalPaused(false);
+    }),
+  );
 }
 
 function createDeps(options: TokenControllerOptions, view: HubView, budgets: NamespaceBudgets): TokenDeps {
@@ -92,7 +97,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
 }
 
 /** Reconciles a ManagedToken, or defers it while its namespace is over its budget. */
-async function reconcileWithinBudget(deps: TokenDeps, budgets: NamespaceBudgets, key: string, signal: AbortSignal): Promise<Result> {
+export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
   const waitMs = budgets.waitMs(namespace);
   const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;

@@ -25,7 +25,7 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { credentialKeys, isManaged, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 import { type StoredSecret, secretNameOf } from './policy/secret.ts';
-import { reduceSecret, reduceToken } from './reduce.ts';
+import { reduceSecret, TokenBytes } from './reduce.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
@@ -41,10 +41,13 @@ export interface InformersOptions {
 export function createTokenInformers({ credentialNamespaces, namespaces, ...options }: InformersOptions): TokenInformers {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
+  const bytes = new TokenBytes();
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
-    tokens: unionOf(places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken))),
+    tokens: unionOf(
+      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, bytes.reduce, bytes.forget)),
+    ),
     clusters: createInformer({ ...options, resource: Clusters }),
     secrets: unionOf(
       places.map((place) =>

@@ -58,7 +58,7 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
 
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
   rejectUnwritable(run, observation.token);
-  const token = await recordAnchor(run, observation.token);
+  const { token, events: orphaned } = await recordAnchor(run, observation.token);
   const { grant, isAccountNew, cluster, outputs } = await requestToken(run, plan, token, state);
   run.tracked.recordIssuance(run.clock);
   const record = createRecord({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
@@ -69,7 +69,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   run.tracked.issuedDigest = record.tokenDigest;
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
-  const events = [...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
+  const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
   // An earlier failure of this run no longer matters.
   return { observation: written, isDone: false, issued, events, failure: undefined, error: undefined };
 }

@@ -65,12 +65,18 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 
 /**
  * Returns the parts of a ManagedToken that Purser reads. Writes of its status and patches of its metadata leave the rest as it is on
- * the server. A ManagedToken that is still too large loses most of its metadata and a long status, and is marked.
+ * the server. A ManagedToken that is still too large, or whose namespace is over its budget, loses most of its metadata and a long
+ * status, and is marked.
  */
-export function reduceToken({ apiVersion, kind, metadata, spec, status }: ManagedToken): StoredToken {
+export function reduceToken(
+  { apiVersion, kind, metadata, spec, status }: ManagedToken,
+  { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
+): StoredToken {
   const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
   const bytes = bytesIn(reduced);
-  const kept = bytes > MAX_TOKEN_BYTES ? stubOf(reduced) : reduced;
+  const isTooLarge = bytes > MAX_TOKEN_BYTES;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
   return kept;
 }
@@ -126,7 +132,6 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
     metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
     spec: { ...spec, secret },
     ...(status && bytesIn(status) <= MAX_PART_BYTES && { status }),
-    isTooLarge: true,
   };
 }
 
@@ -134,4 +139,42 @@ const MAX_PART_BYTES = 8_192;
 
 function bytesIn(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
+}
+
+/** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens of usual size. */
+export const BYTES_PER_NAMESPACE = 64 << 20;
+/** Size up to which a ManagedToken is kept in any case, in bytes: a stub would take about as much. */
+const MAX_SMALL_BYTES = 4_096;
+
+/** Memory that the ManagedTokens of each namespace take. A namespace over its share keeps only stubs of large ones. */
+export class TokenBytes {
+  readonly #kept = new Map<string, { readonly namespace: string; readonly bytes: number }>();
+  readonly #totals = new Map<string, number>();
+
+  /** Reduces a ManagedToken, and counts it until `forget`. */
+  readonly reduce = (token: ManagedToken): StoredToken => {
+    this.forget(token);
+    const { uid = '', namespace = '' } = token.metadata;
+    const total = this.#totals.get(namespace) ?? 0;
+    const whole = reduceToken(token);
+    const isOver = bytesOf(whole) > MAX_SMALL_BYTES && total + bytesOf(whole) > BYTES_PER_NAMESPACE;
+    const kept = isOver ? reduceToken(token, { isOverBudget: true }) : whole;
+    this.#kept.set(uid, { namespace, bytes: bytesOf(kept) });
+    this.#totals.set(namespace, total + bytesOf(kept));
+    return kept;
+  };
+
+  /** Forgets a deleted ManagedToken. */
+  readonly forget = ({ metadata: { uid = '' } }: ManagedToken): void => {
+    const { namespace = '', bytes = 0 } = this.#kept.get(uid) ?? {};
+    if (!this.#kept.delete(uid)) return;
+    const total = (this.#totals.get(namespace) ?? 0) - bytes;
+    if (total > 0) this.#totals.set(namespace, total);
+    else this.#totals.delete(namespace);
+  };
+
+  /** Number of counted ManagedTokens. */
+  get size(): number {
+    return this.#kept.size;
+  }
 }

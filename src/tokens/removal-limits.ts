@@ -7,9 +7,11 @@ import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { objectKey } from '../kube/paths.ts';
 import type { Clock } from '../std/clock.ts';
 import { instantText } from '../std/instant.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { hubResponse, unless } from './hub-request.ts';
@@ -29,12 +31,17 @@ export type Removal = { readonly type: 'allowed' } | { readonly type: 'delayed';
 export class RemovalLimits {
   readonly #options: RemovalLimitsOptions;
   readonly #pause: RemovalPause;
+  readonly #lines: LineLimit;
   #removed: readonly Loss[] = [];
   #counted: { readonly state: string; readonly at: number; readonly counts: TokenCounts } | undefined;
 
   constructor(options: RemovalLimitsOptions) {
     this.#options = options;
     this.#pause = new RemovalPause(options);
+    this.#lines = new LineLimit({
+      clock: options.clock,
+      onSuppressed: (namespace, suppressed) => options.log.warn({ namespace, suppressed }, 'further held removals suppressed'),
+    });
   }
 
   /** Reads whether an earlier leader paused removal. A failure is logged only: the next removal reads again. */
@@ -53,6 +60,17 @@ export class RemovalLimits {
     const now = this.#options.clock.now();
     const until = delayedUntil(this.#lost(-Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
+  }
+
+  /** Logs that a removal is held; a namespace gets few such lines a minute. */
+  logHeld(token: ManagedToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
+    const level = this.#lines.take(token.metadata.namespace ?? '') ? 'warn' : 'debug';
+    this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
+  }
+
+  /** Stops the timers; to be called at the end of a term. */
+  close(): void {
+    this.#lines.close();
   }
 
   /** Counts a removal. */

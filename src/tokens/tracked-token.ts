@@ -7,6 +7,7 @@ import type { Clock } from '../std/clock.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
 import type { StoredSecret } from './policy/secret.ts';
+import type { StoredToken } from './policy/spec.ts';
 import type { Verdict } from './policy/state.ts';
 import { reduceToken } from './reduce.ts';
 
@@ -86,6 +87,8 @@ export class TrackedToken {
   #refusedAt: readonly number[] = [];
   #doubts = 0;
   #countedIn: string | undefined;
+  /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
+  readonly deletedAnchors = new Set<string>();
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
 
@@ -174,9 +177,9 @@ export class TrackedToken {
   }
 
   /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
-  recordTokenWrite(response: ManagedToken, before: ManagedToken, now: number): ManagedToken {
+  recordTokenWrite(response: ManagedToken, before: StoredToken, now: number): ManagedToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
-    const token = reduceToken(response);
+    const token = reduceToken(response, before);
     this.token.record(token, before, now);
     return token;
   }

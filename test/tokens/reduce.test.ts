@@ -5,8 +5,8 @@ import type { Secret } from '../../src/api/resources.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { conflictOf } from '../../src/tokens/policy/secret-ownership.ts';
-import { specProblems } from '../../src/tokens/policy/spec.ts';
-import { bytesOf, reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
+import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
+import { bytesOf, reduceSecret, reduceToken, TokenBytes } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -112,12 +112,65 @@ describe('reduceToken', () => {
   });
 });
 
+/** Size at which 2,048 ManagedTokens take a little more than 64 MB. */
+const SHARE_KILOBYTES = 32;
+const MANY = 2_100;
+
+function sized(index: number, kilobytes: number, namespace = 'crowd'): ManagedToken {
+  const annotations = kilobytes === 0 ? {} : { filler: 'x'.repeat(kilobytes * 1_024) };
+  return aToken()
+    .writing({ name: 'ci', annotations })
+    .withMetadata({ namespace, uid: `${namespace}-${index}`, name: `t-${index}` })
+    .build();
+}
+
+function crowd(bytes: TokenBytes) {
+  return Array.from({ length: MANY }, (_, index) => bytes.reduce(sized(index, SHARE_KILOBYTES)));
+}
+
+describe('TokenBytes', () => {
+  it('keeps stubs of the ManagedTokens that exceed the share of their namespace, which are reported as invalid', () => {
+    const kept = crowd(new TokenBytes());
+    expect(kept.slice(0, 2_000).filter(({ isOverBudget }) => isOverBudget)).toEqual([]);
+    const [stub] = kept.slice(-1);
+    expect(stub?.spec.secret.annotations).toBeUndefined();
+    expect(specProblems(stub as ManagedToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
+    expect(kept.reduce((sum, token) => sum + bytesOf(token), 0)).toBeLessThan((64 << 20) + MANY * 1_024);
+  });
+
+  it('keeps small ManagedTokens of a namespace over its share, and all ManagedTokens of others', () => {
+    const bytes = new TokenBytes();
+    crowd(bytes);
+    expect(bytes.reduce(sized(MANY, 0)).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(sized(0, SHARE_KILOBYTES, 'team-a')).isOverBudget).toBeUndefined();
+  });
+
+  it('counts each ManagedToken once, however often it changes', () => {
+    const bytes = new TokenBytes();
+    for (let change = 0; change < MANY; change++) expect(bytes.reduce(sized(0, SHARE_KILOBYTES)).isOverBudget).toBeUndefined();
+    expect(bytes.size).toBe(1);
+  });
+
+  it('keeps large ManagedTokens again after others were deleted', () => {
+    const bytes = new TokenBytes();
+    const kept = crowd(bytes);
+    for (const token of kept.slice(0, 100)) bytes.forget(token);
+    expect(bytes.reduce(sized(MANY - 1, SHARE_KILOBYTES)).isOverBudget).toBeUndefined();
+    for (const token of kept) bytes.forget(token);
+    expect(bytes.size).toBe(0);
+  });
+});
+
+function bytesIn(tokens: readonly StoredToken[]): number {
+  return tokens.reduce((bytes, token) => bytes + bytesOf(token), 0);
+}
+
 describe('createTokenInformers on a hub without WatchList', () => {
   let world: WireWorld;
   afterEach(() => world.close());
 
-  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps little of them', async () => {
-    const tokens = Array.from({ length: 20 }, (_, index) => large(index, 196));
+  /** Starts a hub with these ManagedTokens, and returns the objects in the store of the informer. */
+  async function listed(tokens: readonly ManagedToken[], maxBytes: number): Promise<readonly StoredToken[]> {
     const clock = new FakeClock();
     world = await startWireWorld(
       ({ query }, reply) => {
@@ -130,15 +183,39 @@ describe('createTokenInformers on a hub without WatchList', () => {
         return reply.json(200, { kind: 'ManagedTokenList', metadata, items: tokens.slice(start, end) });
       },
       clock,
-      { maxBytes: 1_000 * KILOBYTE },
+      { maxBytes },
     );
     const informers = createTokenInformers({ client: world.client, clock, random: () => 0, credentialNamespaces: [] });
     const running = informers.tokens.changes$.subscribe();
     while (!informers.tokens.synced) await new Promise((resolve) => setImmediate(resolve));
     const kept = informers.tokens.store.list();
     running.unsubscribe();
+    return kept;
+  }
+
+  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps little of them', async () => {
+    const kept = await listed(
+      Array.from({ length: 20 }, (_, index) => large(index, 196)),
+      1_000 * KILOBYTE,
+    );
 
     expect(kept).toHaveLength(20);
-    expect(kept.reduce((bytes, token) => bytes + bytesOf(token), 0)).toBeLessThan(20 * KILOBYTE);
+    expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
+  });
+
+  it('keeps little more than 64 MB of the ManagedTokens of one namespace', async () => {
+    const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
+    const token = (index: number) =>
+      aToken()
+        .writing({ name: 'ci', annotations })
+        .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
+        .build();
+    const kept = await listed(
+      Array.from({ length: 1_200 }, (_, index) => token(index)),
+      64_000 * KILOBYTE,
+    );
+
+    expect(kept).toHaveLength(1_200);
+    expect(bytesIn(kept)).toBeLessThan(66_000 * KILOBYTE);
   });
 });

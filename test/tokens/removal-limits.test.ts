@@ -1,16 +1,17 @@
 // The removal limits, with a hub that keeps one ConfigMap.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { RemovalLimit } from '../../src/api/names.ts';
 import type { ConfigMap } from '../../src/api/resources.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import type { HubView } from '../../src/tokens/informers.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
 import type { TokenMetrics } from '../../src/tokens/run.ts';
 import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
-import { silentLog } from '../support/silent-log.ts';
 import { refused } from './scripted-hub.ts';
 
 let clock: FakeClock;
@@ -18,6 +19,8 @@ let stored: ConfigMap | undefined;
 let isPaused: boolean;
 let memory: TrackedTokens;
 let limits: RemovalLimits;
+let existing: readonly ManagedToken[];
+let lines: { readonly msg: string; readonly namespace?: string; readonly suppressed?: number }[];
 
 const hub = {
   get: async () => {
@@ -31,14 +34,14 @@ const hub = {
 /** A controller that begins to lead. */
 function lead(): void {
   memory = new TrackedTokens();
-  const view = { tokens: { list: () => [] } } as unknown as HubView;
+  const view = { tokens: { list: () => existing } } as unknown as HubView;
   const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,
     view,
     memory,
     clock,
-    log: silentLog,
+    log: createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) }),
     metrics,
     namespace: 'purser-system',
   } as unknown as RemovalLimitsOptions);
@@ -48,6 +51,8 @@ beforeEach(() => {
   clock = new FakeClock();
   stored = undefined;
   isPaused = false;
+  existing = [];
+  lines = [];
   lead();
 });
 
@@ -88,6 +93,20 @@ describe('the global removal limit', () => {
     expect(await check(first)).toBe('allowed');
   });
 
+  it.each([
+    ['250 tokens that Purser issued', 'sha256:issued', 'allowed'],
+    ['250 ManagedTokens without a token in their status', undefined, 'paused'],
+  ])('compares the tokens that lost permission with %s', async (_, tokenDigest, expected) => {
+    existing = Array.from({ length: 250 }, (_each, index) =>
+      aToken()
+        .withMetadata({ namespace: `team-${index}` })
+        .withStatus({ issuedAt: '2026-03-01T12:00:00Z', ...(tokenDigest && { tokenDigest }) })
+        .build(),
+    );
+    const [first] = lose(FIVE);
+    expect(await check(first)).toBe(expected);
+  });
+
   it('never holds a token with revocation BoundSecret', async () => {
     const [first] = lose(FIVE);
     await check(first);
@@ -96,7 +115,7 @@ describe('the global removal limit', () => {
       await check(
         first,
         aToken()
-          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b' }] })
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', clusterUID: '', credential: '' }] })
           .build(),
       ),
     ).toBe('allowed');
@@ -137,5 +156,18 @@ describe('the global removal limit', () => {
     expect([await check(single), isPaused]).toEqual(['paused', true]);
     release('bob');
     expect(await check(single)).toBe('allowed');
+  });
+});
+
+describe('RemovalLimits.logHeld', () => {
+  it('logs 10 lines a minute for a namespace with 500 tokens, then their number, and those of another namespace', () => {
+    const hold = (namespace: string) => limits.logHeld(aToken().withMetadata({ namespace }).build(), 'RemovalDelayed');
+    for (let index = 0; index < 500; index++) hold('crowd');
+    hold('team-a');
+    clock.advance(60_000);
+    expect(lines.filter(({ msg }) => msg === 'removal held')).toHaveLength(11);
+    expect(lines.at(-1)).toMatchObject({ msg: 'further held removals suppressed', namespace: 'crowd', suppressed: 490 });
+    limits.close();
+    expect(clock.pending).toBe(0);
   });
 });

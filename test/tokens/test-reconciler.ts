@@ -12,6 +12,8 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { Authority } from '../../src/tokens/authority.ts';
+import type { NamespaceBudgets } from '../../src/tokens/budgets.ts';
+import { reconcileWithinBudget } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import { reconcileToken } from '../../src/tokens/reconcile.ts';
@@ -39,6 +41,8 @@ export interface ReconcilerOptions {
   readonly timers?: Clock;
   /** Interval between TokenReviews in milliseconds; 0, the default, disables them. */
   readonly verifyIntervalMs?: number;
+  /** Budgets that defer reconciles; none by default. */
+  readonly budgets?: NamespaceBudgets;
 }
 
 export class TestReconciler {
@@ -90,7 +94,10 @@ export class TestReconciler {
   /** Reconciles once. Returns the time of the next reconcile; throws defects only. */
   async reconcile(): Promise<number | undefined> {
     try {
-      return (await reconcileToken(this.#deps, KEY, new AbortController().signal)).requeueAt;
+      const { budgets } = this.#options;
+      const { signal } = new AbortController();
+      const reconcile = budgets === undefined ? reconcileToken : reconcileWithinBudget.bind(undefined, budgets);
+      return (await reconcile(this.#deps, KEY, signal)).requeueAt;
     } catch (error) {
       if (error instanceof IssueError || error instanceof StatusError || error instanceof TransportError) {
         return this.#options.clock.now() + 5_000;
@@ -102,6 +109,11 @@ export class TestReconciler {
   /** Forgets the permission, as after a change of RBAC. */
   forgetPermissions(): void {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
+  }
+
+  /** Namespace for which the removal limits count the refused token; undefined if they ignore it. */
+  get countedIn(): string | undefined {
+    return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').countedIn;
   }
 
   close(): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject } from '../../src/api/resources.ts';
 import { OwnWrite, TrackedTokens } from '../../src/tokens/tracked-token.ts';
+import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const HOUR = 3_600_000;
@@ -49,6 +50,14 @@ describe('TrackedToken', () => {
   it('keeps a written ManagedToken without managedFields', () => {
     const after = new TrackedTokens().keep('a').recordTokenWrite(written('2'), written('1'), 0);
     expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
+  });
+
+  it('keeps a stub of a written ManagedToken if the informer keeps a stub', () => {
+    const whole = aToken()
+      .writing({ name: 'ci', annotations: { note: 'x' } })
+      .build();
+    const after = new TrackedTokens().keep('a').recordTokenWrite(whole, { ...whole, isOverBudget: true }, 0);
+    expect(after).toMatchObject({ isOverBudget: true, spec: { secret: expect.not.objectContaining({ annotations: expect.anything() }) } });
   });
 
   it('keeps the copy of the informer once the watch delivers the write', () => {

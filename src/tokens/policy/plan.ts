@@ -5,15 +5,7 @@ import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { instantOf } from '../../std/instant.ts';
 import type { TokenLimits } from '../../targets/policy/token-request.ts';
-import {
-  type AnchorPlace,
-  anchorsOf,
-  formerAnchors,
-  hasAnchorFinalizer,
-  recordedAnchor,
-  withoutPlaces,
-  withWantedAnchor,
-} from './anchors.ts';
+import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom, recordedAnchor, withoutPlaces } from './anchors.ts';
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
@@ -196,7 +188,7 @@ const formerSecrets: Decision = ({ observation }) => {
 
 /** Makes room in status.anchors for the place of the next token; the anchor of the present token is deleted last. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
-  if (token.spec.revocation !== 'BoundSecret' || withWantedAnchor(token) !== undefined || anchorsAt > now) return undefined;
+  if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   const recorded = recordedAnchor(token, record);
   return { type: 'leave', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
 };

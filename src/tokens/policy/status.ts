@@ -1,4 +1,4 @@
-// The status of a ManagedToken: a report on its Secret, which is the record.
+// The status of a ManagedToken: a report on its Secret, except for status.anchors and status.tokenDigest, which are records.
 
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';

@@ -354,7 +354,7 @@ describe('planToken that holds', () => {
   });
 
   it('revokes the token of the former Secret although the new name is taken', () => {
-    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy' }];
+    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
     );
@@ -404,7 +404,7 @@ describe('planToken that holds', () => {
 });
 
 describe('planToken with revocation BoundSecret', () => {
-  const HERE = { cluster: 'prod-eu', namespace: 'deploy' };
+  const HERE = { cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' };
   const token = aToken()
     .with({ revocation: 'BoundSecret' })
     .withMetadata({ finalizers: [AnchorFinalizer] })
@@ -462,8 +462,8 @@ describe('planToken with revocation BoundSecret', () => {
 
   describe('after a move', () => {
     const former = [
-      { cluster: 'prod-us', namespace: 'deploy' },
-      { cluster: 'prod-eu', namespace: 'other' },
+      { cluster: 'prod-us', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-eu', namespace: 'other', clusterUID: 'cluster-uid', credential: '' },
     ];
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
@@ -478,7 +478,12 @@ describe('planToken with revocation BoundSecret', () => {
     });
 
     it('deletes former anchors before it issues when 16 are listed, that of the present token last', () => {
-      const anchors = Array.from({ length: 16 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}` }));
+      const anchors = Array.from({ length: 16 }, (_, index) => ({
+        cluster: 'prod-us',
+        namespace: `ns-${index}`,
+        clusterUID: 'cluster-uid',
+        credential: '',
+      }));
       const full = bound.changing((each) => each.withStatus({ anchors }));
       expect(planFor(full.build(), at('12:20:00'))).toEqual({ type: 'leave', places: anchors });
       expect(planFor(full.with({ secret: undefined, anchorsAt: at('12:21:00') }).build(), at('12:20:00')).type).toBe('issue');
