@@ -30,7 +30,7 @@ function somebodyChangesTheServer(): void {
   hub.put({ ...secret, data: { ...secret.data, server: base64('https://elsewhere') } });
 }
 
-describe('a Secret that the watch delivers before the response', () => {
+describe('wakes for a Secret that the watch delivers before the response', () => {
   it('wakes no ManagedToken', async () => {
     hub.meanwhile = () => reconciler.sync();
     await reconciler.reconcile();
@@ -38,7 +38,7 @@ describe('a Secret that the watch delivers before the response', () => {
     expect(hub.token.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'True' });
   });
 
-  it('is reconciled within a second when another client changed it as fast', async () => {
+  it('requests a reconcile within a second when another client changed the Secret as fast', async () => {
     hub.meanwhile = () => {
       hub.meanwhile = () => {};
       reconciler.sync();
@@ -52,7 +52,7 @@ describe('a Secret that the watch delivers before the response', () => {
     expect(await reconciler.reconcile()).toBeGreaterThan(clock.now() + 1_000);
   });
 
-  it('wakes its ManagedToken once the write has failed', async () => {
+  it('wakes the ManagedToken once the write has failed', async () => {
     const isAsked: Fault = (request, reply) => hub.answer(request, reply);
     hub.faults.push(isAsked, (_, reply) => reply.json(500, refused(500, 'InternalError')));
     await reconciler.reconcile();

@@ -101,8 +101,8 @@ describe('token controller that was stopped', () => {
   );
 });
 
-describe('two token controllers that lead at once', () => {
-  it('agree on one token', async () => {
+describe('token controller with two leaders at once', () => {
+  it('converges on one token', async () => {
     await world.run();
     await world.run();
     const first = await issued();

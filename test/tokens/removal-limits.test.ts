@@ -139,7 +139,7 @@ describe('the global removal limit', () => {
     expect(await check(next)).toBe('allowed');
   });
 
-  it('is not released by a value from before the limit was reached', async () => {
+  it('ignores a value of the annotation from before the limit was reached', async () => {
     stored = { metadata: { name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
     const [first] = lose(FIVE);
     await check(first);

@@ -508,7 +508,7 @@ describe('planToken with revocation BoundSecret', () => {
 
   it.each([
     ['deletes the anchor', bound, '12:20:00', 'delete'],
-    ['gives up after ten minutes', bound, '12:30:00', 'orphaned'],
+    ['gives up the anchor after ten minutes', bound, '12:30:00', 'orphaned'],
     [
       'sends nothing to a cluster for a finalizer without a listed anchor',
       bound.changing((each) => each.withStatus({})),
@@ -521,7 +521,7 @@ describe('planToken with revocation BoundSecret', () => {
       '12:20:00',
       'delete',
     ],
-  ])('of a ManagedToken that is being deleted %s', (_, scene, time, anchor) => {
+  ])('%s of a ManagedToken that is being deleted', (_, scene, time, anchor) => {
     const deleted = scene.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:20:00Z' }));
     expect(planFor(deleted.build(), at(time))).toEqual({ type: 'release', anchor });
   });
