@@ -17,7 +17,7 @@ import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestReader } from './tokens/read-request.ts';
@@ -79,7 +79,7 @@ export function createFacade(options: FacadeOptions): Facade {
   return {
     async listen() {
       const first = await certificate();
-      server = await serverOf(options, first);
+      server = serverOf(options, first);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       unfollow = followCertificate({ certificate, clock, log }, first, server);
       return url;
@@ -95,7 +95,7 @@ const PATH = 'orchestrator';
 /** Requests in progress before their response begins. One caller has at most half of the connections to one cluster. */
 const TURNS: TurnLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
-function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
+function serverOf(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
   const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
@@ -113,8 +113,8 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
       rates.check(user.username);
       return turns.take(user.username, signal);
     },
-    answered: (answer) => options.metrics?.answered(answer),
-    report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),
+    onResponse: (response) => options.metrics?.answered(response),
+    report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),
   });
 }
 
@@ -128,6 +128,6 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
     method: 'POST',
     path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
     endpoint: createTokenEndpoint({ authorizer, clients, registered, requests, audit, clock, probeIntervalMs }),
-    turnedAway: (request, error) => audit.turnedAway(request, { target: issueTargetOf(request.params) }, error),
+    onRejected: (request, error) => audit.turnedAway(request, { target: issueTargetOf(request.params) }, error),
   };
 }

@@ -3,7 +3,7 @@
 import { textReply } from '../kubernetes/reply.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { SCHEMAS } from './openapi-schemas.ts';
-import type { PublicDocument } from './routes.ts';
+import type { PublicDocument } from './router.ts';
 
 /** The document as everybody may read it, for a façade whose clusters are below `path`. */
 export function openApiDocument(path: string): PublicDocument {

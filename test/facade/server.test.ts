@@ -39,7 +39,7 @@ beforeEach(async () => {
     await request.body();
     return OK;
   };
-  server = await createFacadeServer({
+  server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
     routes: [
@@ -52,7 +52,7 @@ beforeEach(async () => {
       return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
     },
     report: (error) => void reported.push(error),
-    answered: (answer) => void answered.push(answer),
+    onResponse: (answer) => void answered.push(answer),
   });
   ({ port } = await server.listen(0, '127.0.0.1'));
 });

@@ -7,7 +7,7 @@ import { type PlaceLimits, Places } from '../admission/places.ts';
 import { type TurnLimits, Turns } from '../admission/turns.ts';
 import { watchLimits } from '../admission/watch-limits.ts';
 import type { Endpoint } from '../request.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../router.ts';
 import { type AccessOptions, ClusterAccess, type Followed } from './cluster-access.ts';
 import { ClusterState } from './cluster-state.ts';
 import { getCluster, listClusters } from './list.ts';
