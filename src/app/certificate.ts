@@ -9,7 +9,7 @@ import {
   selfMadeCertificate,
   toldOnce,
 } from '../facade/certificate.ts';
-import { hubCertificate, serviceNames } from '../facade/serving-certificate.ts';
+import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Clock } from '../std/clock.ts';

@@ -12,15 +12,15 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { Rates } from './admission/rates.ts';
 import type { ReviewLimit } from './admission/review-limit.ts';
 import { type TurnLimits, Turns } from './admission/turns.ts';
-import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
+import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
-import { TokenRequestReader } from './tokens/read-request.ts';
+import { TokenRequestReader } from './tokens/token-request.ts';
 
 /** What an operator can set. */
 export interface FacadeSettings {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiReference } from '../../docs/generate-api.ts';
-import { clusterRoutes } from '../../src/facade/clusters/endpoints.ts';
+import { clusterRoutes } from '../../src/facade/listwatch/endpoints.ts';
 import { openApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 

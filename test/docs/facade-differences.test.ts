@@ -4,15 +4,15 @@ import { describe, expect, it } from '@jest/globals';
 import { readText } from '../support/repository.ts';
 
 const TOKENS = 'facade/tokens';
-const LIST = 'facade/clusters/list.test.ts';
-const WATCH = 'facade/clusters/watch.test.ts';
-const HEADER = `${TOKENS}/cases-authorization-header.test.ts`;
-const BODY = `${TOKENS}/cases-body.test.ts`;
-const FRAMING = `${TOKENS}/cases-framing.test.ts`;
-const PATHS = `${TOKENS}/cases-path.test.ts`;
-const ABUSE = `${TOKENS}/cases-abuse.test.ts`;
+const LIST = 'facade/listwatch/list.test.ts';
+const WATCH = 'facade/listwatch/watch.test.ts';
+const HEADER = `${TOKENS}/authorization-header.test.ts`;
+const BODY = `${TOKENS}/body.test.ts`;
+const FRAMING = `${TOKENS}/framing.test.ts`;
+const PATHS = `${TOKENS}/path.test.ts`;
+const ABUSE = `${TOKENS}/limits.test.ts`;
 const ISSUE = `${TOKENS}/issue.test.ts`;
-const REFUSALS = `${TOKENS}/refusals.test.ts`;
+const REFUSALS = `${TOKENS}/rejections.test.ts`;
 const RECORDED_TOKENS = 'contract/golden-facade-tokens.test.ts';
 const RECORDED_LISTS = 'contract/golden-facade-lists.test.ts';
 
@@ -23,7 +23,7 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   'two `Authorization` headers': [HEADER, 'comes once, in case 7'],
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'is refused, and nothing is sent, in case %s'],
   'the bearer token is revoked, or its user has other groups, during a watch': [
-    'facade/clusters/token-checks.test.ts',
+    'facade/listwatch/token-checks.test.ts',
     'ends within ten seconds, whenever that happens',
   ],
   'more requests than `--facade-rate`': [ABUSE, 'is cut to the rate that is set'],
@@ -45,14 +45,17 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`Content-Encoding` of the body, `charset=utf-16`': [BODY, '59: UTF-16'],
   'a body of YAML that is not JSON': [BODY, '61: YAML of more than 16 KiB'],
   'lists and objects inside each other': ['kubernetes/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
-  '`metadata.managedFields` of the response': [`${TOKENS}/read-request.test.ts`, 'carries no managedFields'],
+  '`metadata.managedFields` of the response': [`${TOKENS}/token-request.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'has an end, too: 1,001 owners'],
   '`Accept` of protobuf alone': [REFUSALS, 'is not protobuf, and those who want nothing else are told what there is'],
   '`Accept` with `as=PartialObjectMetadataList`': [REFUSALS, 'is no list, for which nothing is issued'],
   "Purser's own account on the cluster": [BODY, 'in case 79'],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
-  'a cluster that is not registered': [`${TOKENS}/cases-authority.test.ts`, 'cannot tell whether a cluster exists, in case 81'],
-  'the cluster does not answer, or refuses Purser': [`${TOKENS}/cases-answers.test.ts`, 'is not what the target thinks of us, in case 98'],
+  'a cluster that is not registered': [`${TOKENS}/authorization.test.ts`, 'cannot tell whether a cluster exists, in case 81'],
+  'the cluster does not answer, or refuses Purser': [
+    `${TOKENS}/target-responses.test.ts`,
+    'is not what the target thinks of us, in case 98',
+  ],
   'the controller has just found that the cluster cannot be reached': [REFUSALS, 'is left alone while that is news, in case 92'],
   '`Cache-Control` of an answer with a token': [ISSUE, 'lets nobody keep a token on its way'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],

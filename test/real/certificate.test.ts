@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { AUTHORITY_CONFIG_MAP, hubCertificate } from '../../src/facade/serving-certificate.ts';
+import { AUTHORITY_CONFIG_MAP, hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';

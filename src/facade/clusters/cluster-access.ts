@@ -7,10 +7,10 @@ import type { ClusterRole, ClusterRoleBinding } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
+import { type OnVisibility, Viewer } from '../listwatch/viewer.ts';
 import type { User } from '../request.ts';
 import { userKey } from '../user-key.ts';
 import { ListReviews, type ListReviewsOptions } from './list-reviews.ts';
-import { type OnVisibility, Viewer } from './viewer.ts';
 
 export interface AccessOptions extends ListReviewsOptions {
   readonly roles: Followed<ClusterRole>;

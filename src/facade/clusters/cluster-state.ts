@@ -1,14 +1,14 @@
 // The clusters of the hub, followed: their history, and who waits for what is to come.
 
 import type { Subscription } from 'rxjs';
-import { formatVersion, versionOf } from '../../access/facade-version.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
+import { ClusterHistory, type HistoryOptions } from '../listwatch/history.ts';
+import { formatVersion, parseVersion } from '../listwatch/version.ts';
 import type { Followed } from './cluster-access.ts';
-import { ClusterHistory, type HistoryOptions } from './history.ts';
 
 export interface StateOptions extends HistoryOptions {
   readonly clusters: Followed<Cluster>;
@@ -57,7 +57,7 @@ export class ClusterState {
 
   /** Waits for the hub's part of a version; 504 with the version that the caller is shown when it does not come soon. */
   async reached(version: bigint, { signal, visibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
-    const { revision, fingerprint } = versionOf(version);
+    const { revision, fingerprint } = parseVersion(version);
     if (revision <= this.history.revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => revision <= this.history.revision && resolve();

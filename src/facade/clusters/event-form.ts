@@ -8,7 +8,7 @@ import { watchEventText } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
-import type { PublishedCluster } from './published.ts';
+import type { PublishedCluster } from '../listwatch/item.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 

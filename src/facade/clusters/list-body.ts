@@ -4,13 +4,13 @@ import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { formatVersion } from '../../access/facade-version.ts';
 import { RegistryGroup, Version } from '../../api/names.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
 import { keepPace } from '../admission/pace.ts';
-import type { ClusterCollection } from './cluster-collection.ts';
-import type { ClusterPage } from './page.ts';
+import type { ClusterCollection } from '../listwatch/collection.ts';
+import type { ClusterPage } from '../listwatch/page.ts';
+import { formatVersion } from '../listwatch/version.ts';
 
 /** Where the list is served. */
 export const SELF_LINK = '/auth/v1/clusters';

@@ -1,8 +1,8 @@
 // The clusters of a collection that a caller may see, at the cost of those alone.
 
 import type { Visibility } from '../../access/visibility.ts';
-import type { ClusterCollection } from './cluster-collection.ts';
-import type { PublishedCluster } from './published.ts';
+import type { ClusterCollection } from '../listwatch/collection.ts';
+import type { PublishedCluster } from '../listwatch/item.ts';
 
 /** In the order of their names, from `start` on. */
 export function* seenBy(collection: ClusterCollection, visibility: Visibility, start = ''): Generator<PublishedCluster> {

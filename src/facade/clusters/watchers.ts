@@ -1,6 +1,6 @@
 // All watches of this replica. What happens in one turn of the event loop is written to each of them at once.
 
-import type { SharedPieces, Watcher } from './watcher.ts';
+import type { SharedPieces, Watcher } from '../listwatch/watcher.ts';
 
 export class Watchers {
   readonly #watchers = new Set<Watcher>();

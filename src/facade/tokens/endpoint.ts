@@ -10,13 +10,13 @@ import type { Clock } from '../../std/clock.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
-import type { Asked, Audit } from '../audit.ts';
 import type { Authorizer } from '../authorize.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
+import type { Asked, Audit } from './audit.ts';
+import { rehearse } from './dry-run.ts';
 import { issue } from './issue.ts';
-import type { PostedTokenRequest, TokenRequestReader } from './read-request.ts';
 import { refusalOf } from './refusal.ts';
-import { rehearse } from './rehearse.ts';
+import type { PostedTokenRequest, TokenRequestReader } from './token-request.ts';
 
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;

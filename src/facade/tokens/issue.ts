@@ -6,7 +6,7 @@ import { rfc3339 } from '../../std/timestamp.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { TokenSource } from '../../targets/target.ts';
 import { exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
-import type { PostedTokenRequest } from './read-request.ts';
+import type { PostedTokenRequest } from './token-request.ts';
 
 /** A token, and the answer that holds it. */
 export interface Issued {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { CLUSTER_COLUMNS } from '../../../src/facade/clusters/cluster-kind.ts';
 import type { PrinterColumn } from '../../../src/kubernetes/custom-table.ts';
-import { callerOf, HandHub, Replica, requestOf } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 

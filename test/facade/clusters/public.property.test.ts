@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import { callerOf, HandHub, Replica, requestOf } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 
 const SECRET = 'hidden-canary';
 const ADMIN = callerOf('admin');

@@ -2,8 +2,8 @@
 
 import { Visibility } from '../../access/visibility.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { ListReviews } from '../clusters/list-reviews.ts';
 import type { User } from '../request.ts';
-import type { ListReviews } from './list-reviews.ts';
 
 export interface ViewerOptions {
   readonly user: User;

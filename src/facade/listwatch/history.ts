@@ -4,8 +4,8 @@
 import type { Visibility } from '../../access/visibility.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { Batch, Change } from '../../kube/store.ts';
-import { ClusterCollection } from './cluster-collection.ts';
-import { PublishedCluster } from './published.ts';
+import { ClusterCollection } from './collection.ts';
+import { PublishedCluster } from './item.ts';
 
 /** What happened to one cluster at a revision. */
 export interface Entry {

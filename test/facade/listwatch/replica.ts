@@ -7,7 +7,7 @@ import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
 import type { PlaceLimits } from '../../../src/facade/admission/places.ts';
 import type { Followed } from '../../../src/facade/clusters/cluster-access.ts';
-import { type ClusterEndpoints, createClusterEndpoints } from '../../../src/facade/clusters/endpoints.ts';
+import { type ClusterEndpoints, createClusterEndpoints } from '../../../src/facade/listwatch/endpoints.ts';
 import type { FacadeReply, FacadeRequest, User } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';

@@ -8,7 +8,7 @@ import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
 import { type Part, readObject } from '../../targets/read-object.ts';
 import type { TokenSource } from '../../targets/target.ts';
 import { rejectAccount } from '../../targets/token-exchange.ts';
-import type { PostedTokenRequest } from './read-request.ts';
+import type { PostedTokenRequest } from './token-request.ts';
 
 /** Where and for whom something is rehearsed. */
 export interface Stage {

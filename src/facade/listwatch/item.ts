@@ -1,10 +1,11 @@
 // One Cluster as callers see it: the public object, and its bytes, made once for all of them.
 
-import { EVERYTHING, formatVersion } from '../../access/facade-version.ts';
+import { EVERYTHING } from '../../access/visibility.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import { type PublicCluster, publicCluster } from './public-cluster.ts';
+import { type PublicCluster, publicCluster } from '../clusters/public-cluster.ts';
+import { formatVersion } from './version.ts';
 
 /** A version of a Cluster. Nothing that is not public is kept. */
 export class PublishedCluster {

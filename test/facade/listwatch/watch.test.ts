@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { versionOf } from '../../../src/access/facade-version.ts';
+import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, type WatchedEvent, type WatchStream, withToken } from './replica.ts';
 
@@ -133,7 +133,11 @@ describe('a watch with initial events', () => {
     const stream = await replica.watch('allowWatchBookmarks=true', ALICE);
     const events = stream.take();
     expect(events.map(summary)).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
-    expect(events.map(({ object }) => versionOf(BigInt(object.metadata.resourceVersion)).fingerprint === 1)).toEqual([true, false, false]);
+    expect(events.map(({ object }) => parseVersion(BigInt(object.metadata.resourceVersion)).fingerprint === 1)).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect(events[2]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
     expect(events[2]?.object.metadata.resourceVersion).toBe(await versionFor(ALICE));
   });

@@ -1,7 +1,6 @@
 // GET of the cluster list with watch=true: where a watch begins, how long it lasts and what ends it.
 
 import type { ServerResponse } from 'node:http';
-import { formatVersion, versionOf } from '../../access/facade-version.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import { requestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
@@ -11,19 +10,20 @@ import type { Clock } from '../../std/clock.ts';
 import { keepPace } from '../admission/pace.ts';
 import type { Places } from '../admission/places.ts';
 import type { Turns } from '../admission/turns.ts';
+import type { ClusterAccess } from '../clusters/cluster-access.ts';
+import type { ClusterState, Wait } from '../clusters/cluster-state.ts';
+import { convertedForm, type EventForm, errorLine, PLAIN } from '../clusters/event-form.ts';
+import { seenBy } from '../clusters/seen.ts';
+import { type Selected, selected } from '../clusters/selected.ts';
+import type { Watchers } from '../clusters/watchers.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
-import type { ClusterAccess } from './cluster-access.ts';
-import type { ClusterState, Wait } from './cluster-state.ts';
-import { convertedForm, type EventForm, errorLine, PLAIN } from './event-form.ts';
-import { type Happening, Replay } from './event-pieces.ts';
+import { type Happening, Replay } from './events.ts';
 import type { ClusterHistory } from './history.ts';
 import { viewOf } from './list.ts';
-import { seenBy } from './seen.ts';
-import { type Selected, selected } from './selected.ts';
 import { Chunk, StreamWriter } from './stream-writer.ts';
 import type { TokenChecks } from './token-checks.ts';
+import { formatVersion, parseVersion } from './version.ts';
 import { type Start, Watcher } from './watcher.ts';
-import type { Watchers } from './watchers.ts';
 
 export interface WatchDeps {
   readonly state: ClusterState;
@@ -144,7 +144,7 @@ async function notReached(state: ClusterState, version: bigint, wait: Wait): Pro
 }
 
 function startOf(history: ClusterHistory, visibility: Visibility, options: ListOptions): Start | Status {
-  const asked = versionOf(requestedVersion(options.resourceVersion));
+  const asked = parseVersion(requestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;

@@ -1,11 +1,11 @@
 // What a watcher is sent next: a piece of the log, or of a replay of clusters that it comes to see or loses at once.
 // Of several events that belong to one version only the last one carries it; nobody can go on from those before.
 
-import { formatVersion, NOT_RESUMABLE } from '../../access/facade-version.ts';
-import type { Visibility } from '../../access/visibility.ts';
-import type { EventForm, EventType } from './event-form.ts';
+import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
+import type { EventForm, EventType } from '../clusters/event-form.ts';
 import { type ClusterHistory, type Entry, leavesOut } from './history.ts';
-import type { PublishedCluster } from './published.ts';
+import type { PublishedCluster } from './item.ts';
+import { formatVersion } from './version.ts';
 
 /** Which events are sent, and how. */
 export interface Audience {

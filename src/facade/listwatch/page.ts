@@ -1,6 +1,5 @@
 // One page of a list: at which version, which clusters, and where the next one begins.
 
-import { versionNumber, versionOf } from '../../access/facade-version.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../kubernetes/list-revision.ts';
 import type { Selection } from '../../kubernetes/selection.ts';
@@ -8,10 +7,11 @@ import { statusError } from '../../kubernetes/status.ts';
 import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { ClusterCollection } from './cluster-collection.ts';
-import type { ClusterState } from './cluster-state.ts';
-import type { PublishedCluster } from './published.ts';
-import { seenBy } from './seen.ts';
+import type { ClusterState } from '../clusters/cluster-state.ts';
+import { seenBy } from '../clusters/seen.ts';
+import type { ClusterCollection } from './collection.ts';
+import type { PublishedCluster } from './item.ts';
+import { parseVersion, versionNumber } from './version.ts';
 
 export interface ClusterPage {
   /** The whole collection, where nothing is left out; its bytes are at hand. */
@@ -39,7 +39,7 @@ export async function readPage(state: ClusterState, request: PageRequest): Promi
   const { selection, options, signal, visibility, clock } = request;
   const token = continuation(options);
   const version = token?.revision ?? listedVersion(options);
-  const asked = versionOf(version);
+  const asked = parseVersion(version);
   const timeLeftMs = timeLeft(options, clock);
   await state.reached(version, { signal, visibility, timeoutMs: timeLeftMs() });
   const seen = await inTime(visibility(), clock, timeLeftMs());

@@ -2,7 +2,6 @@
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { formatVersion } from '../../access/facade-version.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { Clusters } from '../../api/resources.ts';
 import { requestedVersion } from '../../kubernetes/list-revision.ts';
@@ -15,13 +14,14 @@ import { negotiate, type Representation } from '../../kubernetes/wire/negotiate.
 import { flag, text } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Places } from '../admission/places.ts';
+import type { ClusterAccess } from '../clusters/cluster-access.ts';
+import { CLUSTER_KIND } from '../clusters/cluster-kind.ts';
+import type { ClusterState } from '../clusters/cluster-state.ts';
+import { CONVERTED_LENGTH, joinedSlices, ListBody, lengthOf, SELF_LINK, type Slices, writeSlices, zipped } from '../clusters/list-body.ts';
+import { selected } from '../clusters/selected.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
-import type { ClusterAccess } from './cluster-access.ts';
-import { CLUSTER_KIND } from './cluster-kind.ts';
-import type { ClusterState } from './cluster-state.ts';
-import { CONVERTED_LENGTH, joinedSlices, ListBody, lengthOf, SELF_LINK, type Slices, writeSlices, zipped } from './list-body.ts';
 import { type ClusterPage, readPage } from './page.ts';
-import { selected } from './selected.ts';
+import { formatVersion } from './version.ts';
 
 export interface ReadDeps {
   readonly state: ClusterState;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import { ClusterCollection } from '../../../src/facade/clusters/cluster-collection.ts';
-import { PublishedCluster } from '../../../src/facade/clusters/published.ts';
+import { ClusterCollection } from '../../../src/facade/listwatch/collection.ts';
+import { PublishedCluster } from '../../../src/facade/listwatch/item.ts';
 
 function published(name: string, version = '1'): PublishedCluster {
   const metadata = { name, resourceVersion: version, uid: `uid-${name}` };

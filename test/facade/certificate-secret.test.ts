@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { AUTHORITY_CONFIG_MAP, type HubCertificateOptions, hubCertificate } from '../../src/facade/serving-certificate.ts';
+import { AUTHORITY_CONFIG_MAP, type HubCertificateOptions, hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import { ClusterHistory } from '../../../src/facade/clusters/history.ts';
+import { ClusterHistory } from '../../../src/facade/listwatch/history.ts';
 
 /** A Cluster with labels of this many bytes at a version. */
 function labeled(version: number, bytes: number): Cluster {

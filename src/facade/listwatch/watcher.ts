@@ -1,15 +1,15 @@
 // One watch: a position in the log, what its caller may see and selects, and where its lines go.
 
-import { formatVersion } from '../../access/facade-version.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import { expired, type Status } from '../../kubernetes/status.ts';
-import type { ClusterCollection } from './cluster-collection.ts';
-import { type EventForm, errorLine } from './event-form.ts';
-import { type Audience, type Happening, logPiece, type Piece, Replay } from './event-pieces.ts';
+import { type EventForm, errorLine } from '../clusters/event-form.ts';
+import { seenBy } from '../clusters/seen.ts';
+import type { ClusterCollection } from './collection.ts';
+import { type Audience, type Happening, logPiece, type Piece, Replay } from './events.ts';
 import type { ClusterHistory } from './history.ts';
-import type { PublishedCluster } from './published.ts';
-import { seenBy } from './seen.ts';
+import type { PublishedCluster } from './item.ts';
 import { Chunk, type StreamWriter } from './stream-writer.ts';
+import { formatVersion } from './version.ts';
 
 export interface WatcherOptions {
   readonly history: ClusterHistory;

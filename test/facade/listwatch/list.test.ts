@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { versionOf } from '../../../src/access/facade-version.ts';
+import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
@@ -62,7 +62,7 @@ describe('a list', () => {
     const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
     expect((await replica.get('', NOBODY)).text).toBe(before);
     const later = (await replica.get(`resourceVersion=${resourceVersion}`, NOBODY)).body.metadata;
-    expect(versionOf(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
+    expect(parseVersion(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
   });
 
   it('names no version of hidden clusters to a caller who sees no cluster and requests a version to come', async () => {
@@ -100,9 +100,9 @@ describe('a list', () => {
 
   it('carries the hub’s numbers for those who see everything, and the same pair everywhere for others', async () => {
     const { body } = await replica.get('', ALICE);
-    const { fingerprint } = versionOf(BigInt(body.metadata.resourceVersion));
+    const { fingerprint } = parseVersion(BigInt(body.metadata.resourceVersion));
     expect(fingerprint).toBeGreaterThan(1);
-    expect(body.items.map(({ metadata }) => versionOf(BigInt(metadata.resourceVersion)))).toEqual([
+    expect(body.items.map(({ metadata }) => parseVersion(BigInt(metadata.resourceVersion)))).toEqual([
       { revision: 101, fingerprint },
       { revision: 103, fingerprint },
       { revision: 104, fingerprint },
@@ -128,7 +128,7 @@ describe('a list', () => {
   });
 
   it('is refused with 503 before anything is known', async () => {
-    const { createClusterEndpoints } = await import('../../../src/facade/clusters/endpoints.ts');
+    const { createClusterEndpoints } = await import('../../../src/facade/listwatch/endpoints.ts');
     const { silentLog: log } = await import('../../support/silent-log.ts');
     const { clusters, roles, bindings } = new Replica(hub);
     const endpoints = createClusterEndpoints({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });

@@ -6,15 +6,15 @@ import { flag } from '../../kubernetes/wire/query.ts';
 import { type PlaceLimits, Places } from '../admission/places.ts';
 import { type TurnLimits, Turns } from '../admission/turns.ts';
 import { watchLimits } from '../admission/watch-limits.ts';
+import { type AccessOptions, ClusterAccess, type Followed } from '../clusters/cluster-access.ts';
+import { ClusterState } from '../clusters/cluster-state.ts';
+import { SELF_LINK } from '../clusters/list-body.ts';
+import { Watchers } from '../clusters/watchers.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
-import { type AccessOptions, ClusterAccess, type Followed } from './cluster-access.ts';
-import { ClusterState } from './cluster-state.ts';
 import { getCluster, listClusters } from './list.ts';
-import { SELF_LINK } from './list-body.ts';
 import { TokenChecks } from './token-checks.ts';
 import { watchClusters } from './watch.ts';
-import { Watchers } from './watchers.ts';
 
 export interface ClusterEndpointsDeps extends AccessOptions {
   readonly clusters: Followed<Cluster>;

@@ -1,7 +1,7 @@
 // All clusters at one moment, in the order of their names. A change makes a new collection that shares what stayed the same,
 // so whoever reads one slowly, or goes back to an old one, sees it whole.
 
-import type { PublishedCluster } from './published.ts';
+import type { PublishedCluster } from './item.ts';
 
 /** Never changes. */
 export class ClusterCollection {

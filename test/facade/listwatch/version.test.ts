@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { fingerprintOf, formatVersion, versionOf } from '../../src/access/facade-version.ts';
+import { formatVersion, parseVersion } from '../../../src/facade/listwatch/version.ts';
 
 const revision = fc.integer({ min: 1, max: 2 ** 37 });
 const fingerprint = fc.integer({ min: 0, max: 2 ** 24 - 1 });
@@ -17,7 +17,7 @@ describe('a version of the cluster list', () => {
   it('is read as it was written', () => {
     fc.assert(
       fc.property(revision, fingerprint, (number, print) => {
-        expect(versionOf(BigInt(formatVersion(number, print)))).toEqual({ revision: number, fingerprint: print });
+        expect(parseVersion(BigInt(formatVersion(number, print)))).toEqual({ revision: number, fingerprint: print });
       }),
     );
   });
@@ -30,23 +30,5 @@ describe('a version of the cluster list', () => {
         expect(BigInt(formatVersion(number, print))).toBeLessThan(2n ** 63n);
       }),
     );
-  });
-});
-
-describe('a fingerprint', () => {
-  it('is that of a set: order does not matter, and it is never one of the two that mean something else', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(fc.string()), (names) => {
-        const print = fingerprintOf(names);
-        expect(fingerprintOf(names.toReversed())).toBe(print);
-        expect(print).toBeGreaterThan(1);
-        expect(print).toBeLessThan(2 ** 24);
-      }),
-    );
-  });
-
-  it('tells similar sets apart', () => {
-    const prints = new Set(Array.from({ length: 2_000 }, (_, index) => fingerprintOf([`cluster-${index}`, `cluster-${index + 1}`])));
-    expect(prints.size).toBeGreaterThan(1_995);
   });
 });
