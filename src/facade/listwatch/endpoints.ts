@@ -1,46 +1,41 @@
-// The cluster list of the façade: GET /auth/v1/clusters, with watch=true, and /auth/v1/clusters/{name}.
+// The endpoints of a filtered list: GET of the list, with watch=true of its changes, and of one object.
 
 import { Subscription } from 'rxjs';
-import type { Cluster } from '../../api/cluster.gen.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
+import type { Clock } from '../../std/clock.ts';
 import { type PlaceLimits, Places } from '../admission/places.ts';
 import { type TurnLimits, Turns } from '../admission/turns.ts';
 import { watchLimits } from '../admission/watch-limits.ts';
-import { type AccessOptions, ClusterAccess, type Followed } from '../clusters/cluster-access.ts';
-import { ClusterState } from '../clusters/cluster-state.ts';
-import { SELF_LINK } from '../clusters/list-body.ts';
-import { Watchers } from '../clusters/watchers.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
-import { getCluster, listClusters } from './list.ts';
+import { plainForm } from './events.ts';
+import { History } from './history.ts';
+import type { Followed, ListedKind } from './kind.ts';
+import { getObject, listObjects } from './list.ts';
 import { TokenChecks } from './token-checks.ts';
-import { watchClusters } from './watch.ts';
+import { watchObjects } from './watch.ts';
+import { Watchers } from './watcher.ts';
 
-export interface ClusterEndpointsDeps extends AccessOptions {
-  readonly clusters: Followed<Cluster>;
-  /** Annotations under these prefixes are public. */
-  readonly annotationPrefixes?: readonly string[];
-  /** How many changes can be gone back to. */
-  readonly historyCapacity?: number;
+export interface ListWatchOptions<T> {
+  readonly kind: ListedKind<T>;
+  readonly objects: Followed<T>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Maximum number of changes that callers can go back; 16,384 by default. */
+  readonly historyCapacity?: number | undefined;
   /** Limits on watches; those of a process without a memory limit by default. */
   readonly watchLimits?: PlaceLimits | undefined;
 }
 
-export interface ClusterEndpoints {
+export interface ListWatch {
+  /** GET of the list, or of its changes with watch=true. */
   readonly list: Endpoint;
   readonly get: Endpoint;
-  /** How many watches are open. */
+  readonly routes: readonly Route[];
+  /** Returns the number of open watches. */
   watching(): number;
-  /** Follows the hub until unsubscribed; what the informers know already is taken at once. */
+  /** Follows the hub until unsubscribed, beginning with the objects that the informers have already. */
   run(): Subscription;
-}
-
-/** Where they are served. */
-export function clusterRoutes({ list, get }: ClusterEndpoints): readonly Route[] {
-  return [
-    { method: 'GET', path: SELF_LINK, endpoint: list },
-    { method: 'GET', path: `${SELF_LINK}/:name`, endpoint: get },
-  ];
 }
 
 const HISTORY_CAPACITY = 16_384;
@@ -53,31 +48,37 @@ const REPLAYS: TurnLimits = {
   waiting: Number.POSITIVE_INFINITY,
 };
 
-/** Makes the endpoints. They answer 503 until the hub's clusters are known. */
-export function createClusterEndpoints(deps: ClusterEndpointsDeps): ClusterEndpoints {
-  const { clusters, clock, random, annotationPrefixes = [], historyCapacity: capacity = HISTORY_CAPACITY } = deps;
+/** Creates the endpoints of a kind. They respond with 503 until the objects of the hub have been listed. */
+export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
+  const { kind: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
+  const { access, path, plural } = listing;
   const watchers = new Watchers();
-  const state = new ClusterState({ clusters, clock, annotationPrefixes, capacity, onAdvance: () => watchers.wake() });
-  const access = new ClusterAccess(deps);
-  const reads = { state, access, clock, fullLists: new Places({ ...FULL_LISTS, what: 'lists of all clusters at a time' }) };
+  const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
+  const shared = { listing, history, access, clock };
+  const lists = { ...shared, fullLists: new Places({ ...FULL_LISTS, what: `lists of all ${plural} at a time` }) };
   const watches = {
-    state,
-    access,
-    clock,
+    ...shared,
+    plain: plainForm(listing.kind),
     random,
     watchers,
     tokens: new TokenChecks({ clock, random }),
-    watches: new Places({ ...(deps.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
+    watches: new Places({ ...(options.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
     replays: new Turns(REPLAYS),
   };
+  const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(watches, request) : listObjects(lists, request));
+  const get: Endpoint = (request) => getObject(lists, request);
   return {
-    list: (request) => (flag(request.query, 'watch') ? watchClusters(watches, request) : listClusters(reads, request)),
-    get: (request) => getCluster(reads, request),
+    list,
+    get,
+    routes: [
+      { method: 'GET', path, endpoint: list },
+      { method: 'GET', path: `${path}/:name`, endpoint: get },
+    ],
     watching: () => watchers.size,
     run() {
       const running = new Subscription();
       running.add(access.run());
-      running.add(state.run());
+      running.add(history.follow(objects, listing));
       return running;
     },
   };

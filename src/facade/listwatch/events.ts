@@ -1,109 +1,168 @@
-// What a watcher is sent next: a piece of the log, or of a replay of clusters that it comes to see or loses at once.
-// Of several events that belong to one version only the last one carries it; nobody can go on from those before.
+// The events of a watch: pieces of the log, or of a replay of objects that a caller begins or ceases to see. Of several events that
+// belong to one version only the last one carries it; callers cannot resume from those before.
 
 import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
-import type { EventForm, EventType } from '../clusters/event-form.ts';
-import { type ClusterHistory, type Entry, leavesOut } from './history.ts';
-import type { PublishedCluster } from './item.ts';
+import type { ShownKind } from '../../kubernetes/kind.ts';
+import type { KubeObject } from '../../kubernetes/object.ts';
+import { showEvent, type View } from '../../kubernetes/representation.ts';
+import type { Status } from '../../kubernetes/status.ts';
+import { watchEventText } from '../../kubernetes/wire/encode.ts';
+import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import type { Clock } from '../../std/clock.ts';
+import { goJson } from '../../std/go-text.ts';
+import type { Item } from './collection.ts';
+import { type Entry, type History, hasGap } from './history.ts';
 import { formatVersion } from './version.ts';
 
-/** Which events are sent, and how. */
-export interface Audience {
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** An event without a version. */
+export interface ItemEvent {
+  readonly type: EventType;
+  readonly item: Item;
+}
+
+/** Encoding of events. */
+export interface EventForm {
+  /** True if all callers get the same lines. */
+  readonly isShared: boolean;
+  event(type: EventType, item: Item, version: string): readonly Buffer[];
+  bookmark(version: string, endsInitialEvents: boolean): Buffer;
+}
+
+/** Selection and encoding of the events of one watch. */
+export interface EventFilter {
   readonly visibility: Visibility;
-  /** Whether the caller's selectors match. */
-  readonly selects: (cluster: PublishedCluster) => boolean;
+  /** Returns true if the caller's selectors match. */
+  readonly selects: (item: Item) => boolean;
   readonly form: EventForm;
 }
 
 /** Lines that are written together. */
 export interface Piece {
   readonly lines: readonly Buffer[];
-  /** The position in the log that they lead up to. */
+  /** Position in the log after these lines. */
   readonly next: number;
 }
 
-/** An event without a version. */
-export interface Happening {
-  readonly type: EventType;
-  readonly cluster: PublishedCluster;
-}
-
 /**
- * Size from which on a piece ends, in bytes; each is written when the one before has left. Every connection keeps a TLS buffer of
- * the size of its largest write for as long as it is open, and no less than 16 kB.
+ * Size at which a piece ends, in bytes. Each is written when the one before has left. Every connection keeps a TLS buffer of the
+ * size of its largest write for as long as it is open, and no less than 16 kB.
  */
 const PIECE_BYTES = 12 * 1024;
 
-/** What follows in the log, or 'expired' when some of it is not known. Versions up to `ahead` are known to the watcher already. */
-export function logPiece(history: ClusterHistory, from: number, audience: Audience, ahead: number): Piece | 'expired' {
-  const lines = new Lines(audience);
-  let held: (Happening & { readonly at: number; readonly revision: number }) | undefined;
+/** Returns the form of whole objects, which consists of their shared bytes. */
+export function plainForm(kind: ShownKind): EventForm {
+  return {
+    isShared: true,
+    event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
+    bookmark: (version, endsInitialEvents) =>
+      Buffer.from(watchEventText('BOOKMARK', goJson(bookmarkObject(kind, version, endsInitialEvents)))),
+  };
+}
+
+/** Returns the form of tables, or of metadata alone. Only the first event of a watch has the columns of its table. */
+export function convertedForm(view: View, clock: Clock): EventForm {
+  let isFirst = true;
+  const line = (type: string, object: KubeObject) => {
+    const text = showEvent(object, { ...view, now: clock.now() }, isFirst);
+    isFirst = false;
+    return Buffer.from(watchEventText(type, text));
+  };
+  return {
+    isShared: false,
+    event: (type, item, version) => [line(type, item.at(version))],
+    bookmark: (version, endsInitialEvents) => line('BOOKMARK', bookmarkObject(view.kind, version, endsInitialEvents)),
+  };
+}
+
+/** Returns the last line of a watch that fails. */
+export function errorLine(status: Status): Buffer {
+  return Buffer.from(watchEventText('ERROR', orderedJson(status)));
+}
+
+const PREFIXES: Readonly<Record<EventType, Buffer>> = {
+  ADDED: Buffer.from('{"type":"ADDED","object":'),
+  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
+  DELETED: Buffer.from('{"type":"DELETED","object":'),
+};
+const SUFFIX = Buffer.from('}\n');
+
+function bookmarkObject({ group, version, kind }: ShownKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
+  const annotations = { 'k8s.io/initial-events-end': 'true' };
+  return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
+}
+
+/** Returns the next piece of the log, or 'expired' if a part of it is unknown. The watcher has all versions up to `ahead` already. */
+export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
+  const lines = new Lines(filter);
+  let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
   for (let at = from; at < history.end; at++) {
     const entry = history.entry(at);
-    if (leavesOut(entry, ahead)) return 'expired';
-    const happening = entry.revision > ahead ? happeningOf(entry, audience) : undefined;
-    if (happening !== undefined) {
+    if (hasGap(entry, ahead)) return 'expired';
+    const event = entry.revision > ahead ? toEvent(entry, filter) : undefined;
+    if (event !== undefined) {
       if (held !== undefined) lines.add(held, formatVersion(held.revision, NOT_RESUMABLE));
-      held = { ...happening, at, revision: entry.revision };
+      held = { ...event, at, revision: entry.revision };
     }
     const isFull = lines.size >= PIECE_BYTES;
     if (isFull && held !== undefined && !entry.isLast) return { lines: lines.all, next: held.at };
     if (!entry.isLast) continue;
-    if (held !== undefined) lines.add(held, formatVersion(held.revision, audience.visibility.fingerprint));
+    if (held !== undefined) lines.add(held, formatVersion(held.revision, filter.visibility.fingerprint));
     held = undefined;
     if (lines.size >= PIECE_BYTES) return { lines: lines.all, next: at + 1 };
   }
   return { lines: lines.all, next: history.end };
 }
 
-/** Of a change that an audience saw before, sees now, both, or neither. */
-function happeningOf({ before, after }: Entry, { visibility, selects }: Audience): Happening | undefined {
-  const name = (after ?? before)?.name;
-  if (name === undefined || !visibility.sees(name)) return undefined;
+/** Returns the event of a change for one watch; undefined if the caller sees the object neither before nor after it. */
+function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
+  const key = (after ?? before)?.key;
+  if (key === undefined || !visibility.sees(key)) return undefined;
   const isSeen = after !== undefined && selects(after);
   const wasSeen = before !== undefined && selects(before);
-  if (isSeen) return { type: wasSeen ? 'MODIFIED' : 'ADDED', cluster: after };
-  return wasSeen ? { type: 'DELETED', cluster: before } : undefined;
+  if (isSeen) return { type: wasSeen ? 'MODIFIED' : 'ADDED', item: after };
+  return wasSeen ? { type: 'DELETED', item: before } : undefined;
 }
 
 export interface ReplayOptions {
-  readonly happenings: Iterable<Happening>;
-  /** The version that all of them together lead up to. */
+  readonly events: Iterable<ItemEvent>;
+  /** Revision after all events of the replay. */
   readonly revision: number;
-  /** The bookmark behind them, if one is wanted. */
+  /** Bookmark after the events; undefined for none. */
   readonly bookmark: 'initial' | 'plain' | undefined;
 }
 
-/** Many events that stand for one version, written at the pace of their reader. */
+/** Many events of one version, written at the pace of the reader. */
 export class Replay {
-  readonly #happenings: Iterator<Happening>;
+  readonly #events: Iterator<ItemEvent>;
   readonly #options: ReplayOptions;
-  #held: Happening | undefined;
+  #held: ItemEvent | undefined;
 
   constructor(options: ReplayOptions) {
     this.#options = options;
-    this.#happenings = options.happenings[Symbol.iterator]();
+    this.#events = options.events[Symbol.iterator]();
   }
 
-  /** The next lines, and whether they are the last ones. */
-  piece(audience: Audience): { readonly lines: readonly Buffer[]; readonly isLast: boolean } {
-    const lines = new Lines(audience);
-    for (let next = this.#happenings.next(); next.done !== true; next = this.#happenings.next()) {
-      if (audience.selects(next.value.cluster)) {
-        if (this.#held !== undefined) lines.add(this.#held, this.#onTheWay(this.#held));
+  /** Returns the next lines; `isLast` for the last ones. */
+  piece(filter: EventFilter): { readonly lines: readonly Buffer[]; readonly isLast: boolean } {
+    const lines = new Lines(filter);
+    for (let next = this.#events.next(); next.done !== true; next = this.#events.next()) {
+      if (filter.selects(next.value.item)) {
+        if (this.#held !== undefined) lines.add(this.#held, this.#intermediateVersion(this.#held));
         this.#held = next.value;
       }
       if (lines.size >= PIECE_BYTES) return { lines: lines.all, isLast: false };
     }
     const { revision, bookmark } = this.#options;
-    const version = formatVersion(revision, audience.visibility.fingerprint);
+    const version = formatVersion(revision, filter.visibility.fingerprint);
     if (this.#held !== undefined) lines.add(this.#held, version);
     if (bookmark !== undefined) lines.addBookmark(version, bookmark === 'initial');
     return { lines: lines.all, isLast: true };
   }
 
-  #onTheWay({ type, cluster }: Happening): string {
-    return formatVersion(type === 'DELETED' ? this.#options.revision : cluster.revision, NOT_RESUMABLE);
+  #intermediateVersion({ type, item }: ItemEvent): string {
+    return formatVersion(type === 'DELETED' ? this.#options.revision : item.revision, NOT_RESUMABLE);
   }
 }
 
@@ -112,12 +171,12 @@ class Lines {
   size = 0;
   readonly #form: EventForm;
 
-  constructor({ form }: Audience) {
+  constructor({ form }: EventFilter) {
     this.#form = form;
   }
 
-  add({ type, cluster }: Happening, version: string): void {
-    for (const part of this.#form.event(type, cluster, version)) this.#push(part);
+  add({ type, item }: ItemEvent, version: string): void {
+    for (const part of this.#form.event(type, item, version)) this.#push(part);
   }
 
   addBookmark(version: string, endsInitialEvents: boolean): void {

@@ -1,23 +1,38 @@
-// One page of a list: at which version, which clusters, and where the next one begins.
+// One page of a list: its version, its items, and the start of the next page.
 
 import type { Visibility } from '../../access/visibility.ts';
 import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../kubernetes/list-revision.ts';
-import type { Selection } from '../../kubernetes/selection.ts';
+import { parseSelectors, Selection } from '../../kubernetes/selection.ts';
 import { statusError } from '../../kubernetes/status.ts';
 import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
+import { listOptions, validateListOptions } from '../../kubernetes/wire/list-options.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { ClusterState } from '../clusters/cluster-state.ts';
-import { seenBy } from '../clusters/seen.ts';
-import type { ClusterCollection } from './collection.ts';
-import type { PublishedCluster } from './item.ts';
+import type { FacadeRequest } from '../request.ts';
+import type { Collection, Item } from './collection.ts';
+import type { History } from './history.ts';
+import type { Listing } from './kind.ts';
 import { parseVersion, versionNumber } from './version.ts';
 
-export interface ClusterPage {
-  /** The whole collection, where nothing is left out; its bytes are at hand. */
-  readonly whole: ClusterCollection | undefined;
-  /** Those of the page; none where it is the whole collection. */
-  readonly clusters: readonly PublishedCluster[];
+/** The parsed query of a list or a watch. */
+export interface ListQuery {
+  readonly options: ListOptions;
+  readonly selection: Selection;
+}
+
+/** Parses a query. Throws 400 and 422 in the order in which kube-apiserver checks. */
+export function parseQuery({ query }: Pick<FacadeRequest, 'query'>, { kind }: Listing, watch: boolean): ListQuery {
+  const parsed = listOptions(query);
+  const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
+  const options = validateListOptions(parsed, { watch });
+  return { options, selection: new Selection(kind, selectors, '') };
+}
+
+export interface Page {
+  /** The collection if the page contains all of it, because its bytes are shared; else undefined. */
+  readonly whole: Collection | undefined;
+  /** Items of the page; empty if it contains the whole collection. */
+  readonly items: readonly Item[];
   readonly revision: number;
   readonly fingerprint: number;
   /** Empty on the last page. */
@@ -25,67 +40,64 @@ export interface ClusterPage {
   readonly remaining?: number;
 }
 
-export interface PageRequest {
-  readonly selection: Selection;
-  readonly options: ListOptions;
+export interface PageRequest extends ListQuery {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** What the caller may see, asked for when everything else is known. */
+  /** Returns the visibility of the caller. Called once all other checks have passed. */
   readonly visibility: () => Promise<Visibility>;
 }
 
-/** One page, under today's rights. Waits a moment for versions that have not come yet. 400, 410, 504. */
-export async function readPage(state: ClusterState, request: PageRequest): Promise<ClusterPage> {
+/** Returns one page under current permissions. Waits briefly for a version that this replica does not have yet. Throws 400, 410, 504. */
+export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { selection, options, signal, visibility, clock } = request;
   const token = continuation(options);
   const version = token?.revision ?? listedVersion(options);
-  const asked = parseVersion(version);
+  const requested = parseVersion(version);
   const timeLeftMs = timeLeft(options, clock);
-  await state.reached(version, { signal, visibility, timeoutMs: timeLeftMs() });
-  const seen = await inTime(visibility(), clock, timeLeftMs());
-  const isPinned = asked.revision > 0 && (token !== undefined || isExact(options, selection));
-  const range = { seen, selection, start: token?.start ?? '', limit: pageLimit(options) };
-  const { history } = state;
-  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(seen), asked.revision) });
-  // Of names that are not the same as before, it is not known which were left out before this page.
-  const isOther = token !== undefined && asked.fingerprint !== seen.fingerprint;
-  const collection = isOther ? undefined : history.at(asked.revision);
+  await history.waitFor(version, { signal, visibility, timeoutMs: timeLeftMs() });
+  const visible = await inTime(visibility(), clock, timeLeftMs());
+  const isPinned = requested.revision > 0 && (token !== undefined || isExact(options, selection));
+  const range = { visible, selection, start: token?.start ?? '', limit: pageLimit(options) };
+  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visible), requested.revision) });
+  // With another set of visible names, earlier pages may have left out names that this page would not show.
+  const isOther = token !== undefined && requested.fingerprint !== visible.fingerprint;
+  const collection = isOther ? undefined : history.at(requested.revision);
   if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
-  return pageOf(collection, { ...range, revision: asked.revision });
+  return pageOf(collection, { ...range, revision: requested.revision });
 }
 
 interface Range {
-  readonly seen: Visibility;
+  readonly visible: Visibility;
   readonly selection: Selection;
   readonly revision: number;
-  /** The first name that the page may hold. */
+  /** First key that the page may contain. */
   readonly start: string;
-  /** 0 for none. */
+  /** Maximum number of items; 0 for no limit. */
   readonly limit: number;
 }
 
-function pageOf(collection: ClusterCollection, { seen, selection, revision, start, limit }: Range): ClusterPage {
-  const place = { revision, fingerprint: seen.fingerprint };
-  const isWhole = limit === 0 && start === '' && selection.isEverything && seen.isEverything;
-  if (isWhole) return { ...place, whole: collection, clusters: [], continue: '' };
-  const clusters = selected(seenBy(collection, seen, start), selection);
-  if (limit === 0 || clusters.length <= limit) return { ...place, whole: undefined, clusters, continue: '' };
+function pageOf(collection: Collection, { visible, selection, revision, start, limit }: Range): Page {
+  const version = { revision, fingerprint: visible.fingerprint };
+  const isWhole = limit === 0 && start === '' && selection.isEverything && visible.isEverything;
+  if (isWhole) return { ...version, whole: collection, items: [], continue: '' };
+  const items = selected(collection.visible(visible, start), selection);
+  if (limit === 0 || items.length <= limit) return { ...version, whole: undefined, items, continue: '' };
   return {
-    ...place,
+    ...version,
     whole: undefined,
-    clusters: clusters.slice(0, limit),
-    continue: encodeContinue(versionNumber(revision, seen.fingerprint), clusters[limit - 1]?.name ?? ''),
-    ...(selection.isEverything && { remaining: clusters.length - limit }),
+    items: items.slice(0, limit),
+    continue: encodeContinue(versionNumber(revision, visible.fingerprint), items[limit - 1]?.key ?? ''),
+    ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }
 
-/** A positive timeoutSeconds bounds the call. */
+/** A positive timeoutSeconds limits the request. */
 function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
   const endsAt = clock.monotonic() + (timeoutSeconds > 0 ? timeoutSeconds * 1_000 : Number.POSITIVE_INFINITY);
   return () => endsAt - clock.monotonic();
 }
 
-/** What comes in time; else 504. */
+/** Returns the result if it arrives in time, else throws 504. */
 async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
   if (timeMs === Number.POSITIVE_INFINITY) return work;
   const { promise, reject } = Promise.withResolvers<never>();
@@ -95,7 +107,7 @@ async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promis
 
 const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
-function selected(clusters: Iterable<PublishedCluster>, selection: Selection): readonly PublishedCluster[] {
-  const all = [...clusters];
+function selected(items: Iterable<Item>, selection: Selection): readonly Item[] {
+  const all = [...items];
   return selection.isEverything ? all : all.filter(({ object }) => selection.matches(object));
 }

@@ -1,4 +1,4 @@
-// GET of the cluster list with watch=true: where a watch begins, how long it lasts and what ends it.
+// GET of a list with watch=true: the start, the duration and the end of a watch.
 
 import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
@@ -10,24 +10,24 @@ import type { Clock } from '../../std/clock.ts';
 import { keepPace } from '../admission/pace.ts';
 import type { Places } from '../admission/places.ts';
 import type { Turns } from '../admission/turns.ts';
-import type { ClusterAccess } from '../clusters/cluster-access.ts';
-import type { ClusterState, Wait } from '../clusters/cluster-state.ts';
-import { convertedForm, type EventForm, errorLine, PLAIN } from '../clusters/event-form.ts';
-import { seenBy } from '../clusters/seen.ts';
-import { type Selected, selected } from '../clusters/selected.ts';
-import type { Watchers } from '../clusters/watchers.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
-import { type Happening, Replay } from './events.ts';
-import type { ClusterHistory } from './history.ts';
+import type { Item } from './collection.ts';
+import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
+import type { History, Wait } from './history.ts';
+import type { Access, Listing } from './kind.ts';
 import { viewOf } from './list.ts';
+import { type ListQuery, parseQuery } from './page.ts';
 import { Chunk, StreamWriter } from './stream-writer.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { formatVersion, parseVersion } from './version.ts';
-import { type Start, Watcher } from './watcher.ts';
+import { type Start, Watcher, type Watchers } from './watcher.ts';
 
 export interface WatchDeps {
-  readonly state: ClusterState;
-  readonly access: ClusterAccess;
+  readonly listing: Listing;
+  readonly history: History;
+  readonly access: Access;
+  /** Form of events with whole objects. */
+  readonly plain: EventForm;
   readonly clock: Clock;
   readonly random: () => number;
   readonly watchers: Watchers;
@@ -38,28 +38,29 @@ export interface WatchDeps {
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** A last bookmark this long before the end lets the caller resume from close by. */
+/** Time of the last bookmark before the end, in milliseconds, so that the caller can resume from a recent version. */
 const LAST_BOOKMARK_MS = 2_000;
 const LONGEST_MS = 3_600_000;
 
-/** Events from the version that is asked for. Bad requests fail before the first one; 410 and 504 come as an ERROR event. */
-export async function watchClusters(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
+/** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
+export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const { listing, history, access, clock, plain, watches } = deps;
   const representation = negotiateWatch(request.preferences, { builtIn: false, tables: true });
-  const wanted = selected(request, { watch: true });
-  const view = viewOf(request, representation.as, deps.clock);
-  const form = representation.as === undefined ? PLAIN : convertedForm(view, deps.clock);
-  requestedVersion(wanted.options.resourceVersion);
-  deps.state.checkKnown();
-  await deps.access.visibleTo(request.caller.user);
-  const release = deps.watches.take(request);
-  // No event holds a list, so a watch that asks for lists has none.
-  const isEmpty = (wanted.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
+  const query = parseQuery(request, listing, true);
+  const view = viewOf(request, listing, representation.as, clock);
+  const form = representation.as === undefined ? plain : convertedForm(view, clock);
+  requestedVersion(query.options.resourceVersion);
+  history.checkSynced(listing.plural);
+  await access.visibleTo(request.caller.user);
+  const release = watches.take(request);
+  // No event contains a list, so a watch for lists has no events.
+  const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {
     status: 200,
     headers: { 'content-type': representation.contentType, vary: 'Authorization, Accept' },
     async write(response) {
       try {
-        if (!isEmpty) await serve(deps, request, { ...wanted, form, response });
+        if (!isEmpty) await serve(deps, request, { ...query, form, response });
       } finally {
         release();
       }
@@ -67,45 +68,33 @@ export async function watchClusters(deps: WatchDeps, request: FacadeRequest): Pr
   };
 }
 
-interface Wanted extends Selected {
+interface Stream extends ListQuery {
   readonly form: EventForm;
   readonly response: ServerResponse;
 }
 
 /** Serves one watch; returns when it has ended. */
-async function serve(deps: WatchDeps, request: FacadeRequest, wanted: Wanted): Promise<void> {
-  const { state, access, clock, tokens, watchers } = deps;
-  const { options, selection, form, response } = wanted;
+async function serve(deps: WatchDeps, request: FacadeRequest, { options, selection, form, response }: Stream): Promise<void> {
+  const { history, access, clock, tokens, watchers } = deps;
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
-  const asked = requestedVersion(options.resourceVersion);
+  const requested = requestedVersion(options.resourceVersion);
   const wait = { signal: request.signal, visibility: () => access.visibleTo(request.caller.user) };
-  const failure = options.sendInitialEvents === true ? await notReached(state, asked, wait) : undefined;
+  const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
   const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
-  // From here on nothing awaits until the watcher is among the others, so nothing can be missed.
+  // No await from here until the watcher is added, so that it cannot miss an event.
   const { user } = request.caller;
-  const start = failure ?? startOf(state.history, access.visibleNow(user), options);
+  const start = failure ?? startOf(history, access.visibleNow(user), options);
   if ('code' in start) {
     endReplay();
     writer.write(new Chunk([errorLine(start)]));
     return writer.end();
   }
   const selectionKey = JSON.stringify([options.labelSelector, options.fieldSelector]);
-  const selects = selection.isEverything ? () => true : ({ object }: Happening['cluster']) => selection.matches(object);
-  const started = new Watcher(
-    {
-      history: state.history,
-      writer,
-      form,
-      bookmarks: options.allowWatchBookmarks,
-      selects,
-      selectionKey,
-      onReplayed: endReplay,
-      onEnd: resolve,
-    },
-    start,
-  );
+  const selects = selection.isEverything ? () => true : ({ object }: Item) => selection.matches(object);
+  const bookmarks = options.allowWatchBookmarks;
+  const started = new Watcher({ history, writer, form, bookmarks, selects, selectionKey, onReplayed: endReplay, onEnd: resolve }, start);
   watcher = started;
   const end = () => started.end();
   const stops = [
@@ -133,9 +122,10 @@ async function startReplay({ clock, replays }: WatchDeps, { caller, signal }: Fa
   };
 }
 
-async function notReached(state: ClusterState, version: bigint, wait: Wait): Promise<Status | undefined> {
+/** Waits for a version; returns the Status if it does not arrive in time. */
+async function waitFor(history: History, version: bigint, wait: Wait): Promise<Status | undefined> {
   try {
-    await state.reached(version, wait);
+    await history.waitFor(version, wait);
     return undefined;
   } catch (error) {
     if (!hasReason(error, 'Timeout')) throw error;
@@ -143,40 +133,40 @@ async function notReached(state: ClusterState, version: bigint, wait: Wait): Pro
   }
 }
 
-function startOf(history: ClusterHistory, visibility: Visibility, options: ListOptions): Start | Status {
-  const asked = parseVersion(requestedVersion(options.resourceVersion));
+function startOf(history: History, visibility: Visibility, options: ListOptions): Start | Status {
+  const requested = parseVersion(requestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
-    const revision = Math.max(history.revisionFor(visibility), asked.revision);
-    return { ...now, replay: new Replay({ happenings: added(history, visibility), revision, bookmark }) };
+    const revision = Math.max(history.revisionFor(visibility), requested.revision);
+    return { ...now, replay: new Replay({ events: initialEvents(history, visibility), revision, bookmark }) };
   }
-  if (asked.revision === 0) return now;
-  const position = asked.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, asked.revision) : undefined;
-  if (position !== undefined) return { ...now, position, ahead: asked.revision > history.revision ? asked.revision : 0 };
+  if (requested.revision === 0) return now;
+  const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
+  if (position !== undefined) return { ...now, position, ahead: requested.revision > history.revision ? requested.revision : 0 };
   return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
 }
 
-/** Where to resume. A caller who sees no cluster has missed nothing, however old its version is. */
-function positionAfter(history: ClusterHistory, visibility: Visibility, revision: number): number | undefined {
+/** Returns the position to resume from. A caller who sees no object has missed nothing, however old its version is. */
+function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
 
-function added({ collection }: ClusterHistory, visibility: Visibility): Iterable<Happening> {
-  return seenBy(collection, visibility).map((cluster) => ({ type: 'ADDED', cluster }));
+function initialEvents({ collection }: History, visibility: Visibility): Iterable<ItemEvent> {
+  return collection.visible(visibility).map((item) => ({ type: 'ADDED', item }));
 }
 
-/** Arms the wake-ups of a watch; returns how to call each off. */
+/** Schedules the bookmarks and the end of a watch; returns the functions that cancel them. */
 function schedule(
   { clock, random }: WatchDeps,
   options: ListOptions,
   act: { bookmark: () => void; end: () => void },
 ): readonly (() => void)[] {
   const { timeoutSeconds = 0 } = options;
-  const lastsMs = Math.min(timeoutSeconds === 0 ? (LONGEST_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, LONGEST_MS);
-  const ends = clock.wakeAfter(lastsMs, act.end);
+  const durationMs = Math.min(timeoutSeconds === 0 ? (LONGEST_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, LONGEST_MS);
+  const ends = clock.wakeAfter(durationMs, act.end);
   if (!options.allowWatchBookmarks) return [ends];
-  const last = lastsMs > LAST_BOOKMARK_MS ? [clock.wakeAfter(lastsMs - LAST_BOOKMARK_MS, act.bookmark)] : [];
+  const last = durationMs > LAST_BOOKMARK_MS ? [clock.wakeAfter(durationMs - LAST_BOOKMARK_MS, act.bookmark)] : [];
   return [ends, ...last, every(clock, BOOKMARK_INTERVAL_MS, act.bookmark)];
 }
 

@@ -1,23 +1,20 @@
-// One watch: a position in the log, what its caller may see and selects, and where its lines go.
+// The watches of this replica. A watcher is a position in the log, with the visibility and selectors of its caller and its writer.
 
 import type { Visibility } from '../../access/visibility.ts';
 import { expired, type Status } from '../../kubernetes/status.ts';
-import { type EventForm, errorLine } from '../clusters/event-form.ts';
-import { seenBy } from '../clusters/seen.ts';
-import type { ClusterCollection } from './collection.ts';
-import { type Audience, type Happening, logPiece, type Piece, Replay } from './events.ts';
-import type { ClusterHistory } from './history.ts';
-import type { PublishedCluster } from './item.ts';
+import type { Collection, Item } from './collection.ts';
+import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
+import type { History } from './history.ts';
 import { Chunk, type StreamWriter } from './stream-writer.ts';
 import { formatVersion } from './version.ts';
 
 export interface WatcherOptions {
-  readonly history: ClusterHistory;
+  readonly history: History;
   readonly writer: StreamWriter;
   readonly form: EventForm;
   readonly bookmarks: boolean;
-  readonly selects: (cluster: PublishedCluster) => boolean;
-  /** Watchers that select the same have the same. */
+  readonly selects: (item: Item) => boolean;
+  /** Text that is equal for watchers with equal selectors. */
   readonly selectionKey: string;
   /** Called when the initial events have been written, if there are any. */
   readonly onReplayed: () => void;
@@ -25,21 +22,50 @@ export interface WatcherOptions {
   readonly onEnd: () => void;
 }
 
-/** Where a watch begins. */
+/** State of a watch at its start. */
 export interface Start {
   readonly visibility: Visibility;
-  /** The first entry of the log that is not known to the watcher. */
+  /** First entry of the log that the watcher does not know. */
   readonly position: number;
-  /** The version that the watcher knows, if it lies in the future; else 0. */
+  /** Revision that the watcher knows if it is in the future, else 0. */
   readonly ahead: number;
   readonly replay: Replay | undefined;
 }
 
-/** Pieces that others at the same position have been sent in this round, by visibility. */
-export type SharedPieces = Map<Visibility, Map<string, SharedPiece>>;
+/** Pieces that other watchers at the same position have been sent in this round, by visibility. */
+type SharedPieces = Map<Visibility, Map<string, SharedPiece>>;
 
 interface SharedPiece extends Pick<Piece, 'next'> {
   readonly chunk: Chunk | undefined;
+}
+
+/** All watches. Changes within one turn of the event loop are written to each of them at once. */
+export class Watchers {
+  readonly #watchers = new Set<Watcher>();
+  #isScheduled = false;
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
+  add(watcher: Watcher): void {
+    this.#watchers.add(watcher);
+  }
+
+  delete(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  /** Schedules writing to all watchers, after the log has advanced. */
+  wake(): void {
+    if (this.#isScheduled || this.#watchers.size === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      const shared: SharedPieces = new Map();
+      for (const watcher of this.#watchers) watcher.pump(shared);
+    });
+  }
 }
 
 export class Watcher {
@@ -48,8 +74,8 @@ export class Watcher {
   #position: number;
   #ahead: number;
   #replay: Replay | undefined;
-  /** The version that the caller could go on from. */
-  #toldRevision: number;
+  /** Revision that the caller can resume from. */
+  #sentRevision: number;
   #isOver = false;
 
   constructor(options: WatcherOptions, start: Start) {
@@ -58,12 +84,12 @@ export class Watcher {
     this.#position = start.position;
     this.#ahead = start.ahead;
     this.#replay = start.replay;
-    this.#toldRevision = options.history.revision;
+    this.#sentRevision = options.history.revision;
   }
 
-  /** Writes what there is to write, as far as the reader takes it. */
+  /** Writes all pending events, as far as the reader takes them. */
   pump(shared: SharedPieces = new Map()): void {
-    // Nothing in the log concerns a caller who sees no cluster, so that nothing can be missed either.
+    // No entry of the log concerns a caller who sees no object, so that the caller cannot miss one.
     if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();
@@ -74,25 +100,25 @@ export class Watcher {
     }
   }
 
-  /** Takes away what the caller may no longer see, and shows what it may see now. */
+  /** Sends DELETED for objects that the caller ceases to see, and ADDED for those that it begins to see. */
   setVisibility(now: Visibility): void {
     this.pump();
     if (this.#isOver) return;
-    // Of a reader that lags behind it is not known what it has seen: it has to list again.
+    // The events that a lagging reader has seen are unknown, so it has to list again.
     if (this.#isBehind) return this.expire();
     const { history } = this.#options;
-    const happenings = differences(history.collection, this.#visibility, now);
+    const events = differences(history.collection, this.#visibility, now);
     this.#visibility = now;
-    this.#replay = new Replay({ happenings, revision: history.revision, bookmark: this.#options.bookmarks ? 'plain' : undefined });
+    this.#replay = new Replay({ events, revision: history.revision, bookmark: this.#options.bookmarks ? 'plain' : undefined });
     this.pump();
   }
 
-  /** Tells how far the caller has come, if that is news. */
+  /** Sends a bookmark if the caller can resume from a later revision than before. */
   bookmark(): void {
     const { history, bookmarks, form, writer } = this.#options;
     const revision = history.revisionFor(this.#visibility);
-    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || revision <= this.#toldRevision) return;
-    this.#toldRevision = revision;
+    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || revision <= this.#sentRevision) return;
+    this.#sentRevision = revision;
     this.#write([form.bookmark(formatVersion(revision, this.#visibility.fingerprint), false)]);
   }
 
@@ -100,7 +126,7 @@ export class Watcher {
   expire(): void {
     const { fingerprint } = this.#visibility;
     const { history } = this.#options;
-    const [from, oldest] = [this.#toldRevision, history.oldest].map((revision) => formatVersion(revision, fingerprint));
+    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => formatVersion(revision, fingerprint));
     this.fail(expired(`too old resource version: ${from} (${oldest})`).status);
   }
 
@@ -118,14 +144,14 @@ export class Watcher {
     this.#options.onEnd();
   }
 
-  /** Whether something is still to be written, or known to the caller and not to us. */
+  /** True if events are pending, or the caller knows a later revision than this replica. */
   get #isBehind(): boolean {
     const { history } = this.#options;
     return this.#replay !== undefined || this.#position < history.end || this.#ahead > history.revision;
   }
 
   #writeReplay(replay: Replay): void {
-    const { lines, isLast } = replay.piece(this.#audience);
+    const { lines, isLast } = replay.piece(this.#filter);
     if (isLast) this.#replay = undefined;
     this.#write(lines);
     if (isLast) this.#options.onReplayed();
@@ -137,7 +163,7 @@ export class Watcher {
     this.#position = piece.next;
     if (this.#ahead <= this.#options.history.revision) this.#ahead = 0;
     if (piece.chunk === undefined) return;
-    this.#toldRevision = this.#options.history.entry(piece.next - 1)?.revision ?? this.#toldRevision;
+    this.#sentRevision = this.#options.history.entry(piece.next - 1)?.revision ?? this.#sentRevision;
     this.#options.writer.write(piece.chunk);
   }
 
@@ -151,12 +177,12 @@ export class Watcher {
   }
 
   #ownPiece(): SharedPiece | 'expired' {
-    const piece = logPiece(this.#options.history, this.#position, this.#audience, this.#ahead);
+    const piece = readLog(this.#options.history, this.#position, this.#filter, this.#ahead);
     if (piece === 'expired') return piece;
     return { next: piece.next, chunk: piece.lines.length === 0 ? undefined : new Chunk(piece.lines) };
   }
 
-  get #audience(): Audience {
+  get #filter(): EventFilter {
     const { selects, form } = this.#options;
     return { visibility: this.#visibility, selects, form };
   }
@@ -166,8 +192,8 @@ export class Watcher {
   }
 }
 
-/** What a caller loses and gains when it sees other clusters than before. */
-function* differences(collection: ClusterCollection, before: Visibility, now: Visibility): Generator<Happening> {
-  for (const cluster of seenBy(collection, before)) if (!now.sees(cluster.name)) yield { type: 'DELETED', cluster };
-  for (const cluster of seenBy(collection, now)) if (!before.sees(cluster.name)) yield { type: 'ADDED', cluster };
+/** Yields the events for a caller whose visibility changes. */
+function* differences(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
+  for (const item of collection.visible(before)) if (!now.sees(item.key)) yield { type: 'DELETED', item };
+  for (const item of collection.visible(now)) if (!before.sees(item.key)) yield { type: 'ADDED', item };
 }

@@ -128,10 +128,10 @@ describe('a list', () => {
   });
 
   it('is refused with 503 before anything is known', async () => {
-    const { createClusterEndpoints } = await import('../../../src/facade/listwatch/endpoints.ts');
+    const { createClusterList } = await import('../../../src/facade/clusters/cluster-kind.ts');
     const { silentLog: log } = await import('../../support/silent-log.ts');
     const { clusters, roles, bindings } = new Replica(hub);
-    const endpoints = createClusterEndpoints({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
+    const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
     await expect(endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 503 });
   });
 

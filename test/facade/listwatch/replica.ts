@@ -6,8 +6,9 @@ import { Subject, share } from 'rxjs';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
 import type { PlaceLimits } from '../../../src/facade/admission/places.ts';
-import type { Followed } from '../../../src/facade/clusters/cluster-access.ts';
-import { type ClusterEndpoints, createClusterEndpoints } from '../../../src/facade/listwatch/endpoints.ts';
+import { createClusterList } from '../../../src/facade/clusters/cluster-kind.ts';
+import type { ListWatch } from '../../../src/facade/listwatch/endpoints.ts';
+import type { Followed } from '../../../src/facade/listwatch/kind.ts';
 import type { FacadeReply, FacadeRequest, User } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
@@ -150,7 +151,7 @@ export class Replica {
   readonly clusters: Follower<Cluster>;
   readonly roles: Follower<ClusterRole>;
   readonly bindings: Follower<ClusterRoleBinding>;
-  readonly endpoints: ClusterEndpoints;
+  readonly endpoints: ListWatch;
 
   constructor(hub: HandHub, clock = new FakeClock(), options: ReplicaOptions = {}) {
     this.clock = clock;
@@ -158,7 +159,7 @@ export class Replica {
     this.roles = new Follower(hub, hub.roles);
     this.bindings = new Follower(hub, hub.bindings);
     const { clusters, roles, bindings } = this;
-    this.endpoints = createClusterEndpoints({ clusters, roles, bindings, hub, clock, random: () => 0.5, log: silentLog, ...options });
+    this.endpoints = createClusterList({ clusters, roles, bindings, hub, clock, random: () => 0.5, log: silentLog, ...options });
     this.endpoints.run();
     this.roles.list();
     this.bindings.list();
