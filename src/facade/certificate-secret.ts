@@ -1,5 +1,5 @@
-// The certificate of the façade on a cluster: in one Secret for all replicas, given by somebody else, or made by Purser.
-// One that Purser made has its authority beside it: new certificates are by the same one, so that callers need not be told.
+// The Secret on the hub with the serving certificate of all replicas, which Purser or another controller issues. Purser keeps its own
+// CA beside the certificate and issues renewals with it, so that the trust of callers does not change.
 
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
@@ -11,62 +11,62 @@ import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
 export interface HubCertificateOptions {
   readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
-  /** Where Purser is installed. */
+  /** Namespace of Purser. */
   readonly namespace: string;
-  /** The Secret with the certificate. */
+  /** Name of the Secret. */
   readonly name: string;
-  /** Whether to make it where it is missing, and to renew what was made. */
-  readonly mayMake: boolean;
+  /** True if this process issues a missing certificate, and renews its own ones. */
+  readonly mayIssue: boolean;
   readonly clock: Clock;
 }
 
-/** The ConfigMap in which the authority of the certificate is published, for those who may not read the Secret. */
+/** ConfigMap with the CA of the certificate, for callers who may not read the Secret. */
 export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
 
-/** The names of the façade's Service, from near and from far. */
+/** Returns the DNS names of the façade's Service. */
 export function serviceNames(namespace: string): readonly string[] {
   return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
 }
 
-/** The certificate in the Secret. Rejects while there is none, and none may be made. The Secret is read now and then. */
+/** Returns the certificate in the Secret, read every ten minutes. Rejects while the Secret has none and this process issues none. */
 export function hubCertificate(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
   return () => {
     const now = options.clock.monotonic();
     if (known !== undefined && now - known.at < KEEP_MS) return known.certificate;
-    const looked = { certificate: look(options), at: now };
-    known = looked;
-    looked.certificate.catch(() => {
-      if (known === looked) known = undefined;
+    const read = { certificate: readOrIssue(options), at: now };
+    known = read;
+    read.certificate.catch(() => {
+      if (known === read) known = undefined;
     });
-    return looked.certificate;
+    return read.certificate;
   };
 }
 
 const KEEP_MS = 600_000;
 const DAY_MS = 86_400_000;
-/** Certificates are made for a year. */
+/** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */
 const RENEW_BEFORE_MS = 90 * DAY_MS;
 const SERVICE = 'purser';
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
-async function look(options: HubCertificateOptions): Promise<ServingCertificate> {
-  const { hub, namespace, name, mayMake } = options;
+async function readOrIssue(options: HubCertificateOptions): Promise<ServingCertificate> {
+  const { hub, namespace, name, mayIssue } = options;
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignored(error, 'NotFound'));
-  const kept = mayMake ? await upToDate(options, found) : found;
-  const certificate = servingCertificate(kept, options);
-  if (mayMake) await publish(options, kept?.data?.['ca.crt'] ? textOf(kept, 'ca.crt') : undefined);
+  const current = mayIssue ? await renewed(options, found) : found;
+  const certificate = servingCertificate(current, options);
+  if (mayIssue) await publish(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
   return certificate;
 }
 
-/** What is missing, or ours and about to end, is made. */
-async function upToDate(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
-  const isKept = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
-  return isKept ? found : await made(options, found);
+/** Returns the Secret, after issuing a certificate that is missing, or renewing Purser's own before expiry. */
+async function renewed(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
+  const isCurrent = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
+  return isCurrent ? found : await issue(options, found);
 }
 
-/** Writes a new certificate, unless another replica was faster. */
-async function made(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
+/** Writes a new certificate; returns that of another replica if it was written first. */
+async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
   const { hub, namespace, name, clock } = options;
   const data = newData(namespace, old, clock.now());
   const written =
@@ -92,7 +92,7 @@ function newData(namespace: string, old: Secret | undefined, now: number): Recor
   return Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text).toString('base64')]));
 }
 
-/** The authority that was used, if it outlives the certificates that it is to issue. */
+/** Returns the CA in the Secret if it outlives a certificate issued now. */
 function authorityIn(secret: Secret | undefined, now: number): Certificate | undefined {
   if (secret === undefined) return undefined;
   const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
@@ -109,11 +109,11 @@ async function publish({ hub, namespace }: HubCertificateOptions, authority: str
     found === undefined
       ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
       : hub.update(ConfigMaps, { ...found, data });
-  // Whoever was faster published the same.
+  // Another replica that was faster has published the same CA.
   await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'));
 }
 
-/** Whether our authority signed the certificate. Whoever takes the Secret over may leave the key of that in it. */
+/** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may leave our CA in place. */
 function isOurs(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;
   try {
@@ -128,7 +128,7 @@ function isFresh(secret: Secret, now: number): boolean {
 }
 
 function servingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
-  if (secret === undefined) throw new Error(`there is no Secret ${namespace}/${name} with a certificate yet`);
+  if (secret === undefined) throw new Error(`Secret ${namespace}/${name} was not found`);
   const missing = ['tls.crt', 'tls.key'].find((key) => !secret.data?.[key]);
   if (missing !== undefined) throw new Error(`Secret ${namespace}/${name} has no ${missing}`);
   return { cert: textOf(secret, 'tls.crt'), key: textOf(secret, 'tls.key') };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
-import { bearerToken } from '../../src/facade/bearer.ts';
+import { bearerToken } from '../../src/facade/authenticate.ts';
 
 const schemes = constantFrom('Bearer', 'bearer', 'BEARER', 'Basic', '');
 const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-remote-user', 'Accept', 'impersonate-group'), string()), {

@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 const source = (options: Partial<HubCertificateOptions> = {}) =>
-  hubCertificate({ hub, namespace, name: NAME, mayMake: true, clock, ...options });
+  hubCertificate({ hub, namespace, name: NAME, mayIssue: true, clock, ...options });
 const secret = () => hub.get(Secrets, { namespace, name: NAME });
 const published = async () => (await hub.get(ConfigMaps, { namespace, name: AUTHORITY_CONFIG_MAP })).data?.['ca.crt'] ?? '';
 
@@ -63,9 +63,9 @@ describe('the certificate in a Secret of the hub', () => {
   });
 
   it('is waited for by those who may not make it', async () => {
-    await expect(source({ mayMake: false })()).rejects.toThrow(`there is no Secret ${namespace}/${NAME} with a certificate yet`);
+    await expect(source({ mayIssue: false })()).rejects.toThrow(`Secret ${namespace}/${NAME} was not found`);
     const made = await source()();
-    expect(await source({ mayMake: false })()).toEqual(made);
+    expect(await source({ mayIssue: false })()).toEqual(made);
   });
 
   it('is left alone where somebody else gave it, and its authority is published', async () => {
@@ -119,7 +119,7 @@ describe('the certificate in a Secret of the hub', () => {
       if (resource === (Secrets as unknown)) reads += 1;
       return await hub.get(resource, ...rest);
     };
-    const certificate = source({ hub: { ...counting, get }, mayMake: false });
+    const certificate = source({ hub: { ...counting, get }, mayIssue: false });
     const all = await Promise.allSettled([certificate(), certificate()]);
     expect([reads, all.map(({ status }) => status)]).toEqual([1, ['rejected', 'rejected']]);
     await source()();

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { certificateFiles, type ServingCertificate, toldOnce } from '../../src/facade/certificate.ts';
+import { certificateFiles, logFailureOnce, type ServingCertificate } from '../../src/facade/certificate.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { eventually } from '../kube/eventually.ts';
@@ -83,7 +83,7 @@ describe('a certificate in files', () => {
     await replace('second.test');
     expect(await shown()).toBe('first.test');
 
-    await looked('there is a new certificate');
+    await looked('serving certificate replaced');
     expect(await shown()).toBe('second.test');
     old.write(bytesOf());
     expect(String((await once(old, 'data'))[0])).toMatch(/^HTTP\/1\.1 201 /);
@@ -98,14 +98,14 @@ describe('a certificate in files', () => {
     ],
   ])('stays while the new one cannot be used, which is told, where it %s', async (_how, damage) => {
     await damage();
-    await looked('the new certificate cannot be used, the old one stays');
+    await looked('cannot use new serving certificate; keeping the current one');
     expect(await shown()).toBe('first.test');
     const { length } = world.lines;
     await reads(2);
     expect(world.lines.slice(length)).toEqual([]);
 
     await replace('third.test');
-    await looked('there is a new certificate');
+    await looked('serving certificate replaced');
     expect(await shown()).toBe('third.test');
   });
 });
@@ -115,7 +115,7 @@ describe('a certificate that cannot be read', () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
     let found: ServingCertificate | undefined;
-    const source = toldOnce(async () => {
+    const source = logFailureOnce(async () => {
       if (found === undefined) throw new Error('the hub is away');
       return found;
     }, log);
@@ -123,7 +123,7 @@ describe('a certificate that cannot be read', () => {
 
     await asked(2);
     await asked(2);
-    expect(lines).toEqual([expect.stringMatching(/the hub is away.*the certificate of the façade cannot be read/)]);
+    expect(lines).toEqual([expect.stringMatching(/the hub is away.*cannot read serving certificate/)]);
     found = { cert: 'found', key: 'key' };
     expect(await source()).toBe(found);
     found = undefined;

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 it('is theirs from then on, though the key of our authority stays in the Secret, and theirs is published', async () => {
   const clock = new FakeClock(Date.now());
-  const source = () => hubCertificate({ hub, ...PLACE, mayMake: true, clock })();
+  const source = () => hubCertificate({ hub, ...PLACE, mayIssue: true, clock })();
   const ours = await source();
   const authority = createAuthority(Date.now());
   const { certificate, key } = issueServerCertificate(authority, ['purser.purser-system.svc'], Date.now());

@@ -1,5 +1,5 @@
-// Writes the lines of a watch. Thousands of watchers get the same bytes: they are put into one chunk of HTTP once, and each
-// socket takes it as it is.
+// Writes the lines of a watch. Thousands of watchers get the same bytes, so that they are framed as an HTTP chunk once, and written to
+// each socket as they are.
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -33,21 +33,21 @@ function headOf(length: number): Buffer {
 }
 
 const END = Buffer.from('\r\n');
-/** How long a reader may take to read the end of what it was sent. */
+/** Time for a reader to take the last bytes, in milliseconds. */
 const LINGER_MS = 10_000;
 
 export class StreamWriter {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
-  /** Where chunks can go as they are; undefined while an earlier answer holds the connection, and for callers without chunks. */
+  /** Socket for framed chunks; undefined while an earlier response occupies the connection, and for HTTP/1.0. */
   readonly #socket: Socket | undefined;
   readonly #onFlushed: () => void;
-  /** True while a chunk has not left for the kernel. A second one behind it would be joined with it, and its buffer kept. */
+  /** True until the kernel has taken the last chunk. Node would join a second one with it, and keep the buffer. */
   #isBlocked = false;
   #isOver = false;
   #written = 0;
 
-  /** Calls `onDrain` when a chunk that did not leave at once has left. */
+  /** Calls `onDrain` when the kernel has taken a chunk that it did not take at once. */
   constructor(response: ServerResponse, clock: Clock, onDrain: () => void) {
     this.#response = response;
     this.#clock = clock;
@@ -99,7 +99,7 @@ export class StreamWriter {
     this.#response.destroy();
   }
 
-  /** Ends the body; a reader that does not take it is cut off. */
+  /** Ends the body. Closes the connection if the reader does not take the rest in time. */
   end(): void {
     const response = this.#response;
     this.#isOver = true;

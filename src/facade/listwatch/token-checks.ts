@@ -1,5 +1,4 @@
-// Ends streams whose bearer token is no longer good, or no longer for the same user. All streams of one token and user share
-// one check.
+// Ends streams whose bearer token is no longer valid, or belongs to a changed user. All streams of one token and user share one check.
 
 import type { Clock } from '../../std/clock.ts';
 import type { Caller } from '../request.ts';
@@ -11,20 +10,21 @@ export interface TokenChecksOptions {
 }
 
 /**
- * With the age that an answer may have, less than ten seconds. Kubernetes keeps its own answers for ten: two of these are
- * just past that, so that the second look finds out what was hidden from the first.
+ * Interval of checks, in milliseconds. With the cache time of a review, less than ten seconds. kube-apiserver caches reviews for ten
+ * seconds: two intervals are longer, so that the second check sees a revocation that the cache hid from the first.
  */
 const INTERVAL_MS = 5_100;
-/** Streams that began together do not ask together. */
+/** Jitter of the interval, so that streams that began together do not check together. */
 const SPREAD = 0.1;
-/** How long the last answer is believed while the hub gives none. */
+/** Time for which the last result applies while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 interface Check {
   readonly key: string;
   readonly caller: Caller;
   readonly enders: Set<() => void>;
-  goodAt: number;
+  /** Time of the last result, on the monotonic clock. */
+  validAt: number;
   cancel: () => void;
 }
 
@@ -36,7 +36,7 @@ export class TokenChecks {
     this.#options = options;
   }
 
-  /** Calls `end` when the caller's token is no longer good, unless the returned function was called before. */
+  /** Calls `end` when the caller's token is no longer valid, unless the returned function is called before. */
   join(caller: Caller, end: () => void): () => void {
     const key = keyOf(caller);
     const check = this.#checks.get(key) ?? this.#start(key, caller);
@@ -50,34 +50,34 @@ export class TokenChecks {
   }
 
   #start(key: string, caller: Caller): Check {
-    const check = { key, caller, enders: new Set<() => void>(), goodAt: this.#options.clock.monotonic(), cancel: () => {} };
+    const check = { key, caller, enders: new Set<() => void>(), validAt: this.#options.clock.monotonic(), cancel: () => {} };
     this.#checks.set(key, check);
-    // The request itself may have been let in by an older answer than streams are content with.
-    void this.#look(check);
+    // The review that admitted the request may be older than streams allow.
+    void this.#run(check);
     return check;
   }
 
-  #plan(check: Check): void {
+  #schedule(check: Check): void {
     const { clock, random } = this.#options;
-    check.cancel = clock.wakeAfter(INTERVAL_MS * (1 + SPREAD * random()), () => void this.#look(check));
+    check.cancel = clock.wakeAfter(INTERVAL_MS * (1 + SPREAD * random()), () => void this.#run(check));
   }
 
-  async #look(check: Check): Promise<void> {
-    const isGood = await this.#isGood(check);
+  async #run(check: Check): Promise<void> {
+    const isValid = await this.#isValid(check);
     if (check.enders.size === 0) return;
-    if (isGood) return this.#plan(check);
+    if (isValid) return this.#schedule(check);
     this.#checks.delete(check.key);
     for (const end of check.enders) end();
   }
 
-  async #isGood(check: Check): Promise<boolean> {
+  async #isValid(check: Check): Promise<boolean> {
     const { clock } = this.#options;
     try {
-      const isGood = await check.caller.stillValid();
-      check.goodAt = clock.monotonic();
-      return isGood;
+      const isValid = await check.caller.stillValid();
+      check.validAt = clock.monotonic();
+      return isValid;
     } catch {
-      return clock.monotonic() - check.goodAt < PATIENCE_MS;
+      return clock.monotonic() - check.validAt < PATIENCE_MS;
     }
   }
 }

@@ -1,4 +1,4 @@
-// One line in the log for every token that is issued or refused. It names the token by its id alone.
+// The audit log: one line for every token that is issued or rejected. A line identifies the token by its ID alone.
 
 import type { IssueTarget } from '../../access/issue-names.ts';
 import { isStatusReason, StatusError } from '../../kubernetes/status.ts';
@@ -12,100 +12,103 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { FacadeRequest, User } from '../request.ts';
 
-/** What a request was about, as far as it was read. */
-export interface Asked {
+/** The parts of a token request that are known when a line is written. */
+export interface AuditedRequest {
   readonly target: IssueTarget;
   readonly audiences?: readonly string[];
   readonly expirationSeconds?: number | bigint;
   readonly boundObject?: string;
 }
 
-/** A request that was refused before its endpoint saw it. */
-export interface TurnedAway extends Pick<FacadeRequest, 'requestId' | 'signal'> {
-  /** Undefined where nobody knows who asked. */
+/** A request that was rejected before it reached its endpoint. */
+export interface RejectedRequest extends Pick<FacadeRequest, 'requestId' | 'signal'> {
+  /** Undefined for a request without an authenticated caller. */
   readonly user: User | undefined;
 }
 
 export interface AuditOptions {
   readonly log: Logger;
   readonly clock: Clock;
-  /** Where what is decided is counted. */
   readonly metrics?: Pick<Metrics, 'issued'> | undefined;
 }
 
-/** Writes the lines. */
+/** Limit on lines for requests without an authenticated caller, which cost their senders nothing. */
+const UNAUTHENTICATED = { perSecond: 10, burst: 100 };
+const MAX_LISTED = 16;
+const MAX_CHARS = 256;
+
 export class Audit {
   readonly #log: Logger;
   readonly #metrics: AuditOptions['metrics'];
-  /** Strangers cost nothing to send, and a log is not endless: so many lines a second are theirs, and the rest is a number. */
-  readonly #strangers: TokenBucket;
-  #untold = 0;
+  readonly #unauthenticated: TokenBucket;
+  /** Number of lines that the limit has suppressed since the last line. */
+  #suppressed = 0;
 
   constructor({ log, clock, metrics }: AuditOptions) {
     this.#metrics = metrics;
-    this.#strangers = new TokenBucket(clock, STRANGERS);
-    // What was decided is told at every level but that which tells nothing. Its fields are chosen, so none has to be blanked out.
+    this.#unauthenticated = new TokenBucket(clock, UNAUTHENTICATED);
+    // Decisions are logged at every level but `silent`. The fields contain no secrets, so that none has to be redacted.
     this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
   }
 
-  issued(request: FacadeRequest, asked: Asked & { readonly durationMs: number }, token: IssuedToken): void {
+  issued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
     const { claims, statedExpiryAt } = token;
-    const what = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
-    this.#log.info({ ...line('issued', of(request), asked), ...what }, 'a token was issued');
-    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'success', reason: 'Requested', durationMs: asked.durationMs });
+    const credential = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
+    this.#log.info({ ...line('issued', withUser(request), audited), ...credential }, 'token issued');
+    this.#metrics?.issued({ cluster: audited.target.cluster, result: 'success', reason: 'Requested', durationMs: audited.durationMs });
   }
 
-  rehearsed(request: FacadeRequest, asked: Asked): void {
-    this.#log.info(line('dry run', of(request), asked), 'a token would have been issued');
+  dryRun(request: FacadeRequest, audited: AuditedRequest): void {
+    this.#log.info(line('dry run', withUser(request), audited), 'token request checked');
   }
 
-  /** What the caller was told, and what that came from. */
-  refused(request: FacadeRequest, asked: Asked, refusal: unknown, cause: unknown): void {
-    const told = this.#tell(of(request), asked, refusal);
-    if (told === undefined) return;
-    const { code, reason } = told;
-    // Targets may invent reasons of their own.
+  /** Records the error that the caller got; `cause` is the failure behind it. */
+  rejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
+    const logged = this.#logRejection(withUser(request), audited, rejection);
+    if (logged === undefined) return;
+    const { code, reason } = logged;
+    // Targets may return reasons that Kubernetes does not have.
     const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
     const failure = code >= 500 && cause instanceof IssueError ? cause.reason : known;
-    this.#metrics?.issued({ cluster: asked.target.cluster, result: 'failure', reason: failure });
+    this.#metrics?.issued({ cluster: audited.target.cluster, result: 'failure', reason: failure });
   }
 
-  /** Not counted as an issuance that failed: anybody can bring it about, for any cluster. */
-  turnedAway(request: TurnedAway, asked: Asked, refusal: unknown): void {
-    if (request.user !== undefined) this.#tell(request, asked, refusal);
-    else if (this.#strangers.take() > 0) this.#untold += 1;
+  /** Records a request that did not reach its endpoint. It is not counted in metrics: any client can send it, for any cluster. */
+  rejectedEarly(request: RejectedRequest, audited: AuditedRequest, rejection: unknown): void {
+    if (request.user !== undefined) this.#logRejection(request, audited, rejection);
+    else if (this.#unauthenticated.take() > 0) this.#suppressed += 1;
     else {
-      this.#tell(request, asked, refusal, this.#untold > 0 ? { untold: this.#untold } : {});
-      this.#untold = 0;
+      this.#logRejection(request, audited, rejection, this.#suppressed > 0 ? { suppressed: this.#suppressed } : {});
+      this.#suppressed = 0;
     }
   }
 
-  /** Undefined when the caller has left. */
-  #tell(request: TurnedAway, asked: Asked, refusal: unknown, more: object = {}): Told | undefined {
-    if (!(refusal instanceof StatusError) && request.signal.aborted) {
-      this.#log.info({ ...line('abandoned', request, asked), ...more }, 'the caller left before there was a token');
+  /** Returns code and reason; undefined if the caller has disconnected. */
+  #logRejection(request: RejectedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
+    if (!(rejection instanceof StatusError) && request.signal.aborted) {
+      this.#log.info({ ...line('abandoned', request, audited), ...more }, 'caller disconnected');
       return undefined;
     }
-    const { code, reason, message } = refusal instanceof StatusError ? refusal : { code: 500, reason: 'InternalError', message: '' };
-    this.#log.info({ ...line('refused', request, asked), code, reason, message: shortened(message), ...more }, 'a token was refused');
+    const { code, reason, message } = rejection instanceof StatusError ? rejection : { code: 500, reason: 'InternalError', message: '' };
+    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shortened(message), ...more }, 'token request rejected');
     return { code, reason };
   }
 }
 
-interface Told {
+interface Rejection {
   readonly code: number;
   readonly reason: string | undefined;
 }
 
-const STRANGERS = { perSecond: 10, burst: 100 };
-const MAX_LISTED = 16;
-const MAX_CHARS = 256;
-
-function of({ requestId, signal, caller }: FacadeRequest): TurnedAway {
+function withUser({ requestId, signal, caller }: FacadeRequest): RejectedRequest {
   return { requestId, signal, user: caller.user };
 }
 
-function line(decision: string, { requestId, user }: TurnedAway, { target, audiences, expirationSeconds, boundObject }: Asked) {
+function line(
+  decision: string,
+  { requestId, user }: RejectedRequest,
+  { target, audiences, expirationSeconds, boundObject }: AuditedRequest,
+) {
   return {
     audit: 'TokenRequest',
     decision,
@@ -118,7 +121,7 @@ function line(decision: string, { requestId, user }: TurnedAway, { target, audie
   };
 }
 
-/** Callers choose these texts. */
+/** Returns a text that the caller chose, limited and without tokens. */
 function shortened(text: string): string {
   return withoutTokens(text.slice(0, MAX_CHARS));
 }

@@ -1,8 +1,10 @@
-// The TokenRequest of a caller: read as kube-apiserver reads it, and refused where it asks for what the façade does not give.
+// The TokenRequest of a caller: decoded as kube-apiserver does, checked against the rules of the installation, and turned into the
+// request to the target cluster.
 
 import { checkBoundKind } from '../../kubernetes/bound-object.ts';
 import { invalidValue, requiredValue, tooMany, unsupportedValue } from '../../kubernetes/field-error.ts';
 import { isKnownKind } from '../../kubernetes/known-kinds.ts';
+import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
 import { forbidden, invalid } from '../../kubernetes/status.ts';
 import {
   checkNamespace,
@@ -15,37 +17,48 @@ import {
 } from '../../kubernetes/token-request.ts';
 import { type BodyMediaType, plainBodyMediaType } from '../../kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../kubernetes/wire/decode.ts';
+import { objectText } from '../../kubernetes/wire/encode.ts';
 import { writeOptions } from '../../kubernetes/wire/options.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { Recent } from '../../std/recent.ts';
-import { type BoundObject, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
+import {
+  type BoundObject,
+  isSilentlyExtended,
+  type TokenRequest as TargetTokenRequest,
+  type TokenLimits,
+} from '../../targets/policy/token-request.ts';
 import type { FacadeRequest } from '../request.ts';
-import { type Outgoing, outgoingOf } from './outgoing.ts';
 
-/** What the installation makes of requests. */
+/** Rules of the installation for token requests. */
 export interface TokenRules {
-  /** Those of requests that name none; without any, such requests are refused. */
+  /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Those that the façade demands of its callers: nobody gets a token that begets others. */
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for them, so that no token can obtain further ones. */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }
 
-/** What a caller asks for. */
+/** A decoded and checked TokenRequest. */
 export interface PostedTokenRequest {
   readonly request: TokenRequest;
-  /** What is asked of the target, which is never more than what the request says. */
+  /** Lifetime requested from the target, in seconds; never longer than that of the request. */
   readonly expirationSeconds: number | bigint;
-  /** Those of the request, or the installation's own. */
+  /** Audiences of the request, or the installation's default. */
   readonly audiences: readonly string[];
-  /** Whether nothing is to be issued. */
   readonly dryRun: boolean;
-  readonly outgoing: Outgoing;
-  /** What the caller was told of it. */
+  readonly outgoing: OutgoingRequest;
+  /** Warnings for the caller. */
   readonly warnings: readonly string[];
 }
 
-/** Reads what callers post. Most of them post the same again and again: what was read lately is not read anew. */
+/** The request to a target cluster, made of checked fields alone. */
+export interface OutgoingRequest {
+  /** Request that the response is checked against. */
+  readonly expected: TargetTokenRequest;
+  readonly body: string;
+}
+
+/** Parses token requests. Callers often repeat the same request, so recent results are cached. */
 export class TokenRequestReader {
   readonly #rules: TokenRules;
   readonly #recent = new Recent<PostedTokenRequest>(MAX_RECENT);
@@ -54,14 +67,14 @@ export class TokenRequestReader {
     this.#rules = rules;
   }
 
-  /** Reads the body and the options. Throws 400, 403, 413, 415 or 422; `onDecoded` hears what was asked for before a rule refuses it. */
+  /** Parses the body and the options. Calls `onDecoded` before rules are checked. Throws 400, 403, 413, 415 or 422. */
   async read(incoming: FacadeRequest, account: PostedAccount, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
     const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
     const body = await incoming.body();
-    const decode = () => decodedRequest(incoming, account, { body, mediaType, rules: this.#rules, onDecoded });
+    const decode = () => decodeRequest(incoming, account, { body, mediaType, rules: this.#rules, onDecoded });
     if (body.length > MAX_RECENT_BYTES) return decode();
     const { query } = incoming;
-    // Only the last of these can hold a newline.
+    // Only the body can contain a newline.
     const key = [mediaType, query.toString(), account.namespace, account.name, body.toString('latin1')].join('\n');
     const known = this.#recent.get(key);
     if (known === undefined) {
@@ -75,10 +88,10 @@ export class TokenRequestReader {
   }
 }
 
-/** Told what a caller asks for. */
-export type OnDecoded = (asked: Pick<PostedTokenRequest, 'request' | 'audiences'>) => void;
+/** Receives the decoded request. */
+export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'request' | 'audiences'>) => void;
 
-/** Bodies are a few hundred bytes, unless they name many audiences. */
+/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred. */
 const MAX_RECENT_BYTES = 2_048;
 const MAX_RECENT = 512;
 
@@ -89,9 +102,9 @@ interface Decoding {
   readonly onDecoded: OnDecoded;
 }
 
-/** Depends on nothing but its arguments: the query of the request, the account, and the body. */
-function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted: Decoding): PostedTokenRequest {
-  const { body, mediaType, rules, onDecoded } = wanted;
+/** The result depends only on the query of the request, the service account, and the body, so that it can be cached by them. */
+function decodeRequest(incoming: FacadeRequest, account: PostedAccount, decoding: Decoding): PostedTokenRequest {
+  const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
   const warn = (text: string): void => {
     warnings.push(text);
@@ -109,24 +122,24 @@ function decodedRequest(incoming: FacadeRequest, account: PostedAccount, wanted:
   });
   decoded.warnings.forEach(warn);
   const request = withoutManagedFields(defaultedTokenRequest(decoded.object));
-  const asked = request.spec.audiences ?? [];
-  const audiences = asked.length === 0 ? rules.defaultAudiences : asked;
+  const named = request.spec.audiences ?? [];
+  const audiences = named.length === 0 ? rules.defaultAudiences : named;
   onDecoded({ request, audiences });
   checkNamespace(request, account);
   checkOwners(request);
   checkAudiences(audiences, account, rules);
   checkBinding(request);
   const expirationSeconds = shortened(request, rules.limits, warn);
-  const outgoing = outgoingOf(request, account, { audiences, expirationSeconds });
+  const outgoing = toOutgoing(request, account, { audiences, expirationSeconds });
   return { request, expirationSeconds, audiences, dryRun, outgoing, warnings };
 }
 
-/** Everybody waits while YAML is read: this much of the worst takes a third of a second. */
+/** Maximum size of a YAML body, in bytes. The event loop is blocked while YAML is parsed: a third of a second at worst for this size. */
 const MAX_YAML_BYTES = 16 * 1024;
-/** Fewer than 128. */
+/** Maximum length of fieldManager, in characters. */
 const MAX_FIELD_MANAGER = 127;
-/** Each is told with all that are allowed, and a body has room for a million. */
-const MAX_AUDIENCES_TOLD = 10;
+/** Maximum number of audiences in one error: each is listed with all allowed ones, and a body has room for a million. */
+const MAX_REPORTED_AUDIENCES = 10;
 /** Maximum number of owner references, which the response repeats. */
 const MAX_OWNERS = 1_000;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
@@ -138,7 +151,7 @@ function withoutManagedFields(request: TokenRequest): TokenRequest {
   return managedFields === undefined ? request : { ...request, metadata };
 }
 
-/** No server looks at the owners of a request. */
+/** Limits the owner references, which no server uses. */
 function checkOwners({ metadata: { ownerReferences = [] } }: TokenRequest): void {
   const { length } = ownerReferences;
   if (length > MAX_OWNERS) throw invalid(KIND, '', [tooMany('metadata.ownerReferences', length, MAX_OWNERS)]);
@@ -148,7 +161,7 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
   if (audiences.length === 0) throw invalid(KIND, '', [requiredValue('spec.audiences')]);
   const own = audiences.find((audience) => ownAudiences.includes(audience));
   if (own !== undefined)
-    throw forbidden(SERVICE_ACCOUNTS, name, `no token is issued here for the audience ${goQuote(own)}, which is this façade's own`);
+    throw forbidden(SERVICE_ACCOUNTS, name, `the façade issues no token for the audience ${goQuote(own)}, which it accepts itself`);
   const { allowedAudiences } = limits;
   if (allowedAudiences === undefined) return;
   const allowed = new Set(allowedAudiences);
@@ -157,21 +170,21 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
     throw invalid(
       KIND,
       '',
-      [...others].slice(0, MAX_AUDIENCES_TOLD).map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
+      [...others].slice(0, MAX_REPORTED_AUDIENCES).map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
     );
 }
 
-/** Only what protects; the rest is left to the target, so that its order and its words hold. */
+/** Checks only for protection; the target checks the rest, so that its order and its messages apply. */
 function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
   if (boundObjectRef === undefined) return;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);
   if (kind === undefined) return checkBoundKind(boundObjectRef, BOUND_KINDS);
   if (!isSilentlyExtended({ expirationSeconds: Number(expirationSeconds), boundObject: { kind, name: '' } })) return;
-  const why = 'for a token that is bound to a Pod, Kubernetes takes this for a year; ask for another number of seconds';
+  const why = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';
   throw invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 
-/** Shortens as a server shortens a lifetime beyond its own limit. A lifetime that no server grants is left for the target to reject. */
+/** Returns the lifetime, shortened as kube-apiserver does above its own limit. The target rejects a lifetime that no server grants. */
 function shortened({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
   const { expirationSeconds: seconds, boundObjectRef } = spec;
   if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_SECONDS) return seconds;
@@ -180,4 +193,31 @@ function shortened({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits
   const max = isExtended ? maxExpirationSeconds - 1 : maxExpirationSeconds;
   warn(`requested expiration of ${seconds} seconds shortened to ${max} seconds`);
   return max;
+}
+
+/** Returns the request to the target. */
+function toOutgoing(
+  { apiVersion, kind, metadata, spec }: TokenRequest,
+  { namespace, name }: PostedAccount,
+  { audiences, expirationSeconds }: Pick<PostedTokenRequest, 'audiences' | 'expirationSeconds'>,
+): OutgoingRequest {
+  const { boundObjectRef } = spec;
+  const boundObject = boundObjectOf(boundObjectRef);
+  const expected = {
+    namespace,
+    name,
+    audiences,
+    expirationSeconds: Number(expirationSeconds),
+    ...(boundObject && { boundObject }),
+    ...(metadata.uid && { accountUID: metadata.uid }),
+  };
+  const named = { ...(metadata.name && { name: metadata.name }), ...(metadata.uid && { uid: metadata.uid }) };
+  const sent = { apiVersion, kind, metadata: named, spec: { audiences, expirationSeconds, boundObjectRef } };
+  return { expected, body: objectText(sent, TOKEN_REQUEST) };
+}
+
+function boundObjectOf(reference: TokenRequest['spec']['boundObjectRef']): BoundObject | undefined {
+  if (reference === undefined) return undefined;
+  const { kind, name = '', uid } = reference;
+  return { kind: kind as BoundObject['kind'], name, ...(uid && { uid }) };
 }

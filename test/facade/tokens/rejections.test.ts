@@ -22,7 +22,7 @@ describe('the line of a refusal', () => {
   ])('names what was asked for, for %s', async (_case, options, code) => {
     world = await FacadeWorld.start(options);
     expect((await world.post()).status).toBe(code);
-    expect(lines()).toEqual([expect.objectContaining({ decision: 'refused', code, audiences: ['api'], expirationSeconds: 3600 })]);
+    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, audiences: ['api'], expirationSeconds: 3600 })]);
   });
 
   it('cuts the name of a user, too', async () => {
@@ -45,20 +45,20 @@ describe('a refusal before anything is read', () => {
   ])('leaves a line for %s, without a user', async (_case, headers, code) => {
     world = await FacadeWorld.start();
     expect((await world.post(TOKEN_REQUEST, { headers })).status).toBe(code);
-    expect(lines()).toEqual([expect.objectContaining({ decision: 'refused', code, ...place })]);
+    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, ...place })]);
     expect(lines()[0]).not.toHaveProperty('user');
   });
 
   it('leaves a line when the hub does not say who calls', async () => {
     world = await FacadeWorld.start({ hub: (_request, reply) => reply.json(500, {}) });
     expect((await world.post()).status).toBe(503);
-    expect(lines()).toEqual([expect.objectContaining({ decision: 'refused', code: 503, ...place })]);
+    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 503, ...place })]);
   });
 
   it('names whoever asks too often', async () => {
     world = await FacadeWorld.start({ clock: new FakeClock(Date.now()), settings: { facadeRate: 1 } });
     for (let count = 0; count < 3; count++) await world.post();
-    expect(lines().at(-1)).toMatchObject({ decision: 'refused', code: 429, user: 'alice', ...place });
+    expect(lines().at(-1)).toMatchObject({ decision: 'rejected', code: 429, user: 'alice', ...place });
   });
 
   it('leaves none where no token was asked for', async () => {
@@ -80,7 +80,7 @@ describe('a refusal before anything is read', () => {
     expect(lines()).toHaveLength(101);
     clock.advance(1_000);
     await flood(1);
-    expect(lines().at(-1)).toMatchObject({ decision: 'refused', code: 401, untold: 50 });
+    expect(lines().at(-1)).toMatchObject({ decision: 'rejected', code: 401, suppressed: 50 });
   });
 });
 
@@ -92,7 +92,7 @@ describe('a deadline that the caller set', () => {
     await eventually(() => expect(world.tokenRequests).toHaveLength(1));
     clock.advance(1_000);
     expect((await answer).text).toMatch(/^HTTP\/1.1 504 /);
-    expect(lines()).toEqual([expect.objectContaining({ decision: 'refused', code: 504, reason: 'Timeout' })]);
+    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 504, reason: 'Timeout' })]);
     expect(world.lines.join()).not.toContain('did not expect');
   });
 });

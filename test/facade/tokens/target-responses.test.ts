@@ -209,7 +209,7 @@ describe('a token', () => {
   });
 
   it.each([
-    ['a refusal', { spec: {} }, { decision: 'refused', code: 422, reason: 'Invalid' }],
+    ['a refusal', { spec: {} }, { decision: 'rejected', code: 422, reason: 'Invalid' }],
     [
       'a token in an audience',
       { spec: { audiences: ['eyJhbGciOiJub25lIn0.eyJhbGciOiJub25lIn0.x'] } },
