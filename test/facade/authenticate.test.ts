@@ -42,14 +42,14 @@ class World {
   }
 }
 
-describe('a flood of unknown tokens', () => {
-  it('from one address does not reject a newcomer from another address, in case 120', async () => {
+describe('Authenticator during a flood of unknown tokens', () => {
+  it('accepts a new token from another address than the flood', async () => {
     const world = new World();
     expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
     expect(await world.code('good-newcomer')).toBe(200);
   });
 
-  it('from several addresses does not reject a newcomer from another address, in case 120', async () => {
+  it('accepts a new token from another address than a flood from several addresses', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       for (let index = 0; index < 8; index++) await world.flood(`10.0.1.${index}`);
@@ -58,7 +58,7 @@ describe('a flood of unknown tokens', () => {
     }
   });
 
-  it('rejects newcomers from its own address while it lasts, and no longer, in case 120', async () => {
+  it('rejects new tokens from the address of the flood until it ends', async () => {
     const world = new World();
     await world.flood();
     expect(await world.code('good-newcomer', ATTACKER)).toBe(429);
@@ -66,7 +66,7 @@ describe('a flood of unknown tokens', () => {
     expect(await world.code('good-newcomer', ATTACKER)).toBe(200);
   });
 
-  it('does not reject newcomers who come together from the address of a proxy', async () => {
+  it('accepts many new tokens from the address of a proxy', async () => {
     const world = new World();
     const codes: number[] = [];
     for (const size of [32, 64, 128]) {
@@ -76,7 +76,7 @@ describe('a flood of unknown tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200]));
   });
 
-  it('keeps nobody waiting who was known before, even while the hub is away, in case 120', async () => {
+  it('accepts known tokens at once, even while the hub does not respond', async () => {
     const world = new World();
     expect(await world.code('good-friend')).toBe(200);
     world.clock.advance(10_000);
@@ -110,7 +110,7 @@ it('sends no more reviews for two authenticators that share a limit', async () =
   expect(reviews).toBe(32 + 10);
 });
 
-it('asks the hub once for all who come with the same token at once', async () => {
+it('sends one review for concurrent requests with the same token', async () => {
   const world = new World();
   expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
   expect(world.reviews).toBe(1);

@@ -21,15 +21,15 @@ function world() {
   return { clock, names, ask };
 }
 
-describe('a decision', () => {
-  it('counts for a user who is described once more in the same words', async () => {
+describe('Authorizer', () => {
+  it('reuses a decision for an equal user', async () => {
     const { names, ask } = world();
     await ask(alice());
     await ask(alice());
     expect(names).toHaveLength(1);
   });
 
-  it('counts for nobody of another description, and for no other account', async () => {
+  it('requests a new decision for another user and another service account', async () => {
     const { names, ask } = world();
     await ask(alice());
     await ask(alice(['more']));

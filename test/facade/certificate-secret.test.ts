@@ -46,8 +46,8 @@ const source = (options: Partial<HubCertificateOptions> = {}) =>
 const secret = () => hub.get(Secrets, { namespace, name: NAME });
 const published = async () => (await hub.get(ConfigMaps, { namespace, name: AUTHORITY_CONFIG_MAP })).data?.['ca.crt'] ?? '';
 
-describe('the certificate in a Secret of the hub', () => {
-  it('is made once, however many replicas start, and serves under the name of the Service', async () => {
+describe('hubCertificate', () => {
+  it('issues one certificate for all replicas, valid for the name of the Service', async () => {
     const certificates = await Promise.all([1, 2, 3, 4].map(() => source()()));
     expect(new Set(certificates.map(({ cert }) => cert)).size).toBe(1);
 
@@ -62,20 +62,20 @@ describe('the certificate in a Secret of the hub', () => {
     listening.close();
   });
 
-  it('is waited for by those who may not make it', async () => {
+  it('rejects without a Secret in a process that issues no certificate', async () => {
     await expect(source({ mayIssue: false })()).rejects.toThrow(`Secret ${namespace}/${NAME} was not found`);
     const made = await source()();
     expect(await source({ mayIssue: false })()).toEqual(made);
   });
 
-  it('is left alone where somebody else gave it, and its authority is published', async () => {
+  it('keeps a certificate of another issuer and publishes its CA', async () => {
     const data = { 'tls.crt': base64('theirs'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
     expect(await source()()).toEqual({ cert: 'theirs', key: 'key' });
     expect(await published()).toBe('authority');
   });
 
-  it('has no authority published that is not its own', async () => {
+  it('removes a published CA that did not sign the certificate', async () => {
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
     await source()();
     await expect(published()).rejects.toThrow('not found');
@@ -84,7 +84,7 @@ describe('the certificate in a Secret of the hub', () => {
     expect(await published()).toBe('');
   });
 
-  it('is left alone once somebody else writes it, with the key of our authority still beside it', async () => {
+  it('keeps a certificate of another issuer beside our CA key', async () => {
     await source()();
     const theirs = createAuthority(Date.now());
     const { certificate, key } = issueServerCertificate(theirs, ['purser'], Date.now());
@@ -100,7 +100,7 @@ describe('the certificate in a Secret of the hub', () => {
     }
   });
 
-  it.each(['tls.crt', 'tls.key'])('is waited for where the Secret has no %s', async (missing) => {
+  it.each(['tls.crt', 'tls.key'])('rejects while the Secret has no %s', async (missing) => {
     const certificate = source();
     const made = await certificate();
     const { [missing]: _, ...data } = (await secret()).data ?? {};
@@ -112,7 +112,7 @@ describe('the certificate in a Secret of the hub', () => {
     await expect(certificate()).rejects.toThrow(`Secret ${namespace}/${NAME} has no ${missing}`);
   });
 
-  it('is read once for all who ask at the same time, and again after a failure', async () => {
+  it('reads the Secret once for concurrent calls, and again after a failure', async () => {
     let reads = 0;
     const counting = { create: hub.create.bind(hub), update: hub.update.bind(hub), get: hub.get.bind(hub) };
     const get: typeof hub.get = async (resource, ...rest) => {
@@ -127,7 +127,7 @@ describe('the certificate in a Secret of the hub', () => {
     expect(reads).toBe(2);
   });
 
-  it('is read again, but not at every look', async () => {
+  it('reads the Secret again after ten minutes', async () => {
     const certificate = source();
     const made = await certificate();
     await hub.update(Secrets, { ...(await secret()), data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
@@ -136,7 +136,7 @@ describe('the certificate in a Secret of the hub', () => {
     expect(await certificate()).toEqual({ cert: 'theirs', key: 'key' });
   });
 
-  it('is renewed in time, by the same authority', async () => {
+  it('renews the certificate before expiry with the same CA', async () => {
     const first = await source()();
     const ca = await published();
     clock.advance(274 * DAY_MS);
@@ -149,7 +149,7 @@ describe('the certificate in a Secret of the hub', () => {
     expect(await published()).toBe(ca);
   });
 
-  it('comes from a new authority, which is published, before the old one ends', async () => {
+  it('replaces and publishes the CA before it expires', async () => {
     await source()();
     const ca = await published();
     clock.advance(9.5 * 365 * DAY_MS);

@@ -76,8 +76,8 @@ async function reads(count: number): Promise<void> {
   }
 }
 
-describe('a certificate in files', () => {
-  it('is shown to new connections once it is replaced, and old ones go on', async () => {
+describe('certificateFiles', () => {
+  it('uses a replaced certificate for new connections and keeps open ones', async () => {
     const old = await open();
     expect(await shown()).toBe('first.test');
     await replace('second.test');
@@ -91,12 +91,9 @@ describe('a certificate in files', () => {
   });
 
   it.each([
-    ['is no certificate', async () => writeFile(certFile, 'nonsense')],
-    [
-      'is half replaced: the key is that of another one',
-      async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key),
-    ],
-  ])('stays while the new one cannot be used, which is told, where it %s', async (_how, damage) => {
+    ['is not a certificate', async () => writeFile(certFile, 'nonsense')],
+    ['does not match the private key', async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key)],
+  ])('keeps the certificate and logs a warning if the new one %s', async (_how, damage) => {
     await damage();
     await looked('cannot use new serving certificate; keeping the current one');
     expect(await shown()).toBe('first.test');
@@ -110,8 +107,8 @@ describe('a certificate in files', () => {
   });
 });
 
-describe('a certificate that cannot be read', () => {
-  it('is told of once, however many ask for it and however often, and again when that has passed', async () => {
+describe('logFailureOnce', () => {
+  it('logs a failure once for all callers, and again after a success', async () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
     let found: ServingCertificate | undefined;

@@ -7,7 +7,7 @@ describe('watchLimits', () => {
     ['512Mi', 512 * 1024 * 1024, { perCaller: 355, perAddress: 2_660, total: 3_546 }],
     ['1Gi', 1024 * 1024 * 1024, { perCaller: 920, perAddress: 6_898, total: 9_197 }],
     ['128Mi', 128 * 1024 * 1024, { perCaller: 50, perAddress: 375, total: 500 }],
-  ])('allows for %s what fits', (_what, bytes, limits) => {
+  ])('returns limits for %s', (_what, bytes, limits) => {
     expect(watchLimits(bytes)).toEqual(limits);
   });
 });

@@ -1,4 +1,4 @@
-// Whatever a Cluster holds, only what is public comes out: in lists, watches, tables, single objects and errors.
+// Only public fields of a Cluster are ever returned: in lists, watches, tables, single objects and errors.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -104,8 +104,8 @@ async function textOf(replica: Replica, accept: string, query = ''): Promise<str
   return reply.body;
 }
 
-describe('what is not public', () => {
-  it('never leaves, whatever a Cluster holds (case 115)', async () => {
+describe('publicCluster in every response', () => {
+  it('returns no field outside the allow-list', async () => {
     await fc.assert(
       fc.asyncProperty(cluster, async (object) => {
         const hub = new HandHub();
@@ -138,7 +138,7 @@ describe('what is not public', () => {
     );
   });
 
-  it('stays so for annotations, but for those under a prefix that is public', async () => {
+  it('returns only annotations under public prefixes', async () => {
     const hub = new HandHub();
     hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
     const annotations = { 'public.example.com/team': 'a', 'example.com/secret': SECRET };

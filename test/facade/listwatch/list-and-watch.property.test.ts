@@ -197,8 +197,8 @@ async function check(all: readonly Action[], where: Setting): Promise<void> {
   for (const each of world.clients) each.disconnect();
 }
 
-describe('a client that lists and then watches', () => {
-  it('ends with the state of a fresh list or is told 410, whatever happens', async () => {
+describe('list and watch', () => {
+  it('leaves every client with the state of a fresh list or with 410', async () => {
     await fc.assert(fc.asyncProperty(actions, setting, check), { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500) });
   }, 300_000);
 });

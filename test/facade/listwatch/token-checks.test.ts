@@ -60,8 +60,8 @@ class World {
   }
 }
 
-describe('a stream whose token is revoked', () => {
-  it('ends within ten seconds, whenever that happens and whoever else uses the token', async () => {
+describe('TokenChecks after a revocation', () => {
+  it('ends all streams of a revoked token within ten seconds', async () => {
     const anyTime = asyncProperty(
       integer({ min: 0, max: 15_000 }),
       double({ min: 0, max: 1, noNaN: true }),
@@ -79,7 +79,7 @@ describe('a stream whose token is revoked', () => {
     await assert(anyTime, { numRuns: 40 });
   });
 
-  it('ends within ten seconds also where its request was let in by an old answer', async () => {
+  it('ends a stream within ten seconds if a cached review admitted its request', async () => {
     const world = new World();
     await world.caller();
     world.isKnown = false;
@@ -89,7 +89,7 @@ describe('a stream whose token is revoked', () => {
     expect(isOpen()).toBe(false);
   });
 
-  it('ends within twelve seconds on a hub that keeps its own answers for ten', async () => {
+  it('ends a stream within twelve seconds on a hub that caches reviews for ten', async () => {
     const anyTime = asyncProperty(integer({ min: 0, max: 25_000 }), double({ min: 0, max: 1, noNaN: true }), async (ms, chance) => {
       const world = new World({ keeps: true, random: () => chance });
       const isOpen = await world.stream();
@@ -101,7 +101,7 @@ describe('a stream whose token is revoked', () => {
     await assert(anyTime, { numRuns: 40 });
   });
 
-  it('costs the hub one question in five seconds, however many streams share it', async () => {
+  it('sends one review in five seconds for all streams of a token', async () => {
     const world = new World();
     await Promise.all(Array.from({ length: 50 }, () => world.stream()));
     await world.pass(60_000);
@@ -109,8 +109,8 @@ describe('a stream whose token is revoked', () => {
   });
 });
 
-describe('a stream whose caller has come to be in other groups', () => {
-  it('ends within ten seconds, and the caller comes back as who they are now', async () => {
+describe('TokenChecks after a change of groups', () => {
+  it('ends a stream within ten seconds and admits the caller with the new groups', async () => {
     const world = new World();
     const isOpen = await world.stream();
     await world.pass(3_000);
@@ -122,7 +122,7 @@ describe('a stream whose caller has come to be in other groups', () => {
     expect(isBack()).toBe(true);
   });
 
-  it('goes on where the hub names the same groups in another order', async () => {
+  it('keeps a stream if the hub returns the same groups in another order', async () => {
     const world = new World();
     const isOpen = await world.stream();
     world.groups = ['staff', 'admins'];
@@ -130,7 +130,7 @@ describe('a stream whose caller has come to be in other groups', () => {
     expect(isOpen()).toBe(true);
   });
 
-  it('ends though another stream of the same token knows who they are now', async () => {
+  it('ends a stream while another stream of the token has the new groups', async () => {
     const world = new World();
     const before = await world.caller();
     world.groups = ['staff'];

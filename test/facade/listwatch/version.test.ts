@@ -5,16 +5,16 @@ import { formatVersion, parseVersion } from '../../../src/facade/listwatch/versi
 const revision = fc.integer({ min: 1, max: 2 ** 37 });
 const fingerprint = fc.integer({ min: 0, max: 2 ** 24 - 1 });
 
-describe('a version of the cluster list', () => {
+describe('formatVersion', () => {
   it.each([
     [288, 0, '288'],
     [0, 1, '4611686018427387905'],
     [288, 2, '4611686023259226114'],
-  ])('is written as a number: revision %d, fingerprint %d', (number, print, text) => {
+  ])('writes a number: revision %d, fingerprint %d', (number, print, text) => {
     expect(formatVersion(number, print)).toBe(text);
   });
 
-  it('is read as it was written', () => {
+  it('returns a version that parseVersion reads back', () => {
     fc.assert(
       fc.property(revision, fingerprint, (number, print) => {
         expect(parseVersion(BigInt(formatVersion(number, print)))).toEqual({ revision: number, fingerprint: print });
@@ -22,7 +22,7 @@ describe('a version of the cluster list', () => {
     );
   });
 
-  it('grows with the revision, and fits into a signed number of 64 bits', () => {
+  it('grows with the revision and fits into a signed 64-bit integer', () => {
     fc.assert(
       fc.property(revision, fingerprint, fingerprint, (number, one, other) => {
         const [print, next] = [Math.max(one, 1), Math.max(other, 1)];

@@ -29,8 +29,8 @@ async function versionFor(caller = ADMIN): Promise<string> {
   return (await replica.get('', caller)).body.metadata.resourceVersion;
 }
 
-describe('a watch from a version', () => {
-  it('tells what happened since, and what happens from now on', async () => {
+describe('watch from a version', () => {
+  it('sends all events after the version', async () => {
     const version = await versionFor();
     hub.putCluster('a', { env: 'dev' });
     await replica.catchUp();
@@ -42,7 +42,7 @@ describe('a watch from a version', () => {
     expect(told(stream)).toEqual(['ADDED d', 'DELETED b']);
   });
 
-  it('counts the selectors that matched before and match now', async () => {
+  it('sends ADDED and DELETED when selectors begin and cease to match', async () => {
     const stream = await replica.watch(`labelSelector=env%3Dprod&resourceVersion=${await versionFor()}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     hub.putCluster('a', { env: 'dev' });
@@ -51,7 +51,7 @@ describe('a watch from a version', () => {
     expect(told(stream)).toEqual(['DELETED a', 'ADDED a']);
   });
 
-  it('writes what happens in one turn at once', async () => {
+  it('writes all events of one turn of the event loop at once', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     const sizes: number[] = [];
     const write = stream.write.bind(stream) as (chunk: Buffer) => boolean;
@@ -64,7 +64,7 @@ describe('a watch from a version', () => {
     expect(sizes).toEqual([10]);
   });
 
-  it('is told 410 for a version from before the log', async () => {
+  it('sends 410 for a version before the log', async () => {
     const stream = await replica.watch('resourceVersion=1', ADMIN);
     expect(stream.text).toBe(
       `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (107)","reason":"Expired","code":410}}\n`,
@@ -72,7 +72,7 @@ describe('a watch from a version', () => {
     expect(stream.writableEnded).toBe(true);
   });
 
-  it('is told 410 for a version with other rights than it has now', async () => {
+  it('sends 410 for a version with other permissions', async () => {
     const version = await versionFor(ALICE);
     expect(told(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);
     hub.roles.put('alice', { rules: [viewerRule(['a', 'c'])] });
@@ -83,7 +83,7 @@ describe('a watch from a version', () => {
     expect(told(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual([]);
   });
 
-  it('is silent until a version of the future has come', async () => {
+  it('sends nothing until a future version is reached', async () => {
     const stream = await replica.watch(`resourceVersion=${Number(hub.revision) + 1}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     await replica.catchUp();
@@ -92,7 +92,7 @@ describe('a watch from a version', () => {
     expect(told(stream)).toEqual(['MODIFIED b']);
   });
 
-  it('is told 410 when the hub was listed anew past a version that only others have seen', async () => {
+  it('sends 410 if a relist of the hub skips a version of another replica', async () => {
     hub.putCluster('ghost');
     const stream = await replica.watch(`resourceVersion=${hub.revision}`, ADMIN);
     hub.clusters.delete('ghost');
@@ -103,7 +103,7 @@ describe('a watch from a version', () => {
     expect(told(late)).toEqual(['ERROR 410']);
   });
 
-  it('cannot be resumed from the middle of what a new list of the hub brought', async () => {
+  it('rejects resuming from within the events of a relist', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     hub.putCluster('b', { env: 'dev' });
@@ -119,7 +119,7 @@ describe('a watch from a version', () => {
     expect(last).toBe(hub.revision);
   });
 
-  it('means the same at every replica', async () => {
+  it('resumes from the version of another replica', async () => {
     const other = new Replica(hub);
     hub.putCluster('a', { env: 'dev' });
     const stream = await other.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);
@@ -128,8 +128,8 @@ describe('a watch from a version', () => {
   });
 });
 
-describe('a watch with initial events', () => {
-  it('begins with what is there, and can be resumed only when all of it has come', async () => {
+describe('watch with initial events', () => {
+  it('sends all objects, of which only the last carries a version to resume from', async () => {
     const stream = await replica.watch('allowWatchBookmarks=true', ALICE);
     const events = stream.take();
     expect(events.map(summary)).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
@@ -142,11 +142,11 @@ describe('a watch with initial events', () => {
     expect(events[2]?.object.metadata.resourceVersion).toBe(await versionFor(ALICE));
   });
 
-  it('has no bookmark for those who do not ask for it', async () => {
+  it('sends no bookmark without allowWatchBookmarks', async () => {
     expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
-  it('waits for a version that is to come, and gives up after three seconds', async () => {
+  it('waits three seconds for a future version', async () => {
     const ahead = Number(hub.revision) + 1;
     const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${ahead}`;
     const stream = await replica.watch(query, ADMIN);
@@ -161,7 +161,7 @@ describe('a watch with initial events', () => {
     expect(late.writableEnded).toBe(true);
   });
 
-  it('has none when they are not wanted', async () => {
+  it('sends no initial events with sendInitialEvents=false', async () => {
     const stream = await replica.watch('sendInitialEvents=false&resourceVersionMatch=NotOlderThan', ADMIN);
     expect(stream.text).toBe('');
     hub.putCluster('d');
@@ -170,8 +170,8 @@ describe('a watch with initial events', () => {
   });
 });
 
-describe('a watch while rights change', () => {
-  it('takes away what is lost and shows what is gained, with a version at the end (case 109)', async () => {
+describe('watch during changes of permissions', () => {
+  it('sends DELETED for lost and ADDED for gained clusters, the last with a version', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['b', 'c'])] });
     await replica.catchUp();
@@ -186,7 +186,7 @@ describe('a watch while rights change', () => {
     expect(stream.take()).toEqual([]);
   });
 
-  it('follows a role that is bound, a group, and a service account', async () => {
+  it('follows bindings to roles, groups and service accounts', async () => {
     const bot = callerOf('system:serviceaccount:ci:bot', 'system:serviceaccounts', 'system:serviceaccounts:ci');
     const streams = [await replica.watch('resourceVersion=0', ALICE), await replica.watch('', bot)];
     streams.forEach((stream) => stream.take());
@@ -200,7 +200,7 @@ describe('a watch while rights change', () => {
     expect(streams.map(told)).toEqual([['DELETED c'], ['DELETED a']]);
   });
 
-  it('keeps everything for those whom another authoriser shows everything', async () => {
+  it('keeps all clusters for a caller whom another authorizer allows to list', async () => {
     hub.listers.add('admin');
     const stream = await replica.watch('', ADMIN);
     stream.take();
@@ -213,7 +213,7 @@ describe('a watch while rights change', () => {
     expect(told(stream)).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
   });
 
-  it('takes a yes that is withdrawn away within ten seconds', async () => {
+  it('removes clusters within ten seconds after another authorizer denies', async () => {
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
     expect(told(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
@@ -223,7 +223,7 @@ describe('a watch while rights change', () => {
     expect(told(stream)).toEqual(['DELETED c']);
   });
 
-  it('believes a yes for ten seconds while the hub does not answer', async () => {
+  it('keeps a positive decision for ten seconds while the hub does not respond', async () => {
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
     stream.take();
@@ -239,7 +239,7 @@ describe('a watch while rights change', () => {
   });
 });
 
-describe('a watch of a caller who sees no cluster', () => {
+describe('watch of a caller who sees no cluster', () => {
   const NOBODY = callerOf('nobody');
 
   it('reports nothing of hidden changes, and resumes from any version', async () => {
@@ -258,8 +258,8 @@ describe('a watch of a caller who sees no cluster', () => {
   });
 });
 
-describe('bookmarks', () => {
-  it('tell every minute how far the watch has come, if that is news', async () => {
+describe('watch bookmarks', () => {
+  it('sends a bookmark every minute if the revision has changed', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
     replica.clock.advance(60_000);
     expect(told(stream)).toEqual([]);
@@ -273,7 +273,7 @@ describe('bookmarks', () => {
     });
   });
 
-  it('come once more before the end', async () => {
+  it('sends a last bookmark before the end', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=${await versionFor()}`, ADMIN);
     hub.clusters.bookmark();
     hub.next();
@@ -286,13 +286,13 @@ describe('bookmarks', () => {
   });
 });
 
-describe('the end of a watch', () => {
+describe('end of a watch', () => {
   it.each([
     ['after its timeout', 'timeoutSeconds=1', 1_000],
     ['at once with a negative timeout', 'timeoutSeconds=-1', 0],
-    ['after three quarters of an hour by default, and chance', '', 2_700_000],
-    ['after an hour, whatever is asked for (case 108)', 'timeoutSeconds=1000000000000', 3_600_000],
-  ])('comes %s', async (_, query, ms) => {
+    ['after 30 to 60 minutes by default', '', 2_700_000],
+    ['after an hour at most', 'timeoutSeconds=1000000000000', 3_600_000],
+  ])('ends %s', async (_, query, ms) => {
     const stream = await replica.watch(query, ADMIN);
     if (ms > 0) {
       replica.clock.advance(ms - 1);
@@ -303,7 +303,7 @@ describe('the end of a watch', () => {
     expect(stream.text).not.toContain('ERROR');
   });
 
-  it('comes when the token is no longer good, for all who share it (cases 110 and 111)', async () => {
+  it('ends all watches of a token that is no longer valid', async () => {
     const carol = callerOf('carol');
     const streams = [await replica.watch('', carol), await replica.watch('', carol), await replica.watch('', ADMIN)];
     carol.isValid = false;
@@ -314,7 +314,7 @@ describe('the end of a watch', () => {
     expect(streams.map((stream) => stream.writableEnded)).toEqual([true, true, false]);
   });
 
-  it('leaves nothing behind', async () => {
+  it('releases all timers and listeners', async () => {
     const idle = replica.clock.pending;
     const streams = [await replica.watch('allowWatchBookmarks=true', ALICE), await replica.watch('', ADMIN)];
     expect(replica.clock.pending).toBeGreaterThan(idle);
@@ -324,8 +324,8 @@ describe('the end of a watch', () => {
   });
 });
 
-describe('a reader who does not read', () => {
-  it('is told 410 when the log has gone on without it, and cut off (case 112)', async () => {
+describe('watch with a stalled reader', () => {
+  it('sends 410 when the log has passed the reader, and closes the connection', async () => {
     const small = new Replica(hub, undefined, { historyCapacity: 100 });
     const stream = await small.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     stream.isStalled = true;
@@ -340,7 +340,7 @@ describe('a reader who does not read', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  it('goes on where it stopped, if the log reaches back that far', async () => {
+  it('resumes where the reader stopped if the log still has the events', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     stream.isStalled = true;
     for (let count = 0; count < 50; count++) {
@@ -354,15 +354,15 @@ describe('a reader who does not read', () => {
   });
 });
 
-describe('what a watcher does not see', () => {
-  it('costs it not a single byte, but for bookmarks (case 114)', async () => {
+describe('watch isolation and limits', () => {
+  it('writes no byte for hidden changes, except bookmarks', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);
     for (let count = 0; count < 1_000; count++) hub.putCluster('c', { count: String(count) });
     await replica.catchUp();
     expect(stream.text).toBe('');
   });
 
-  it('is nobody else’s business: 5,000 watches of one caller leave others alone (case 113)', async () => {
+  it('keeps serving other callers while one caller opens 5,000 watches', async () => {
     const greedy = callerOf('greedy');
     const opened = await Promise.allSettled(Array.from({ length: 5_000 }, () => replica.endpoints.list(watchRequest(greedy))));
     const refused = opened.filter(({ status }) => status === 'rejected');
@@ -371,21 +371,21 @@ describe('what a watcher does not see', () => {
     expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
-  it('counts the watches of a caller, whichever token each came with', async () => {
+  it('limits the watches of a caller across all of its tokens', async () => {
     const opened = await Promise.allSettled(
       Array.from({ length: 1_001 }, (_, index) => replica.endpoints.list(watchRequest(withToken(ADMIN, index)))),
     );
     expect(opened.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
-  it('limits the watches of one source address, whoever opens them', async () => {
+  it('limits the watches of one source address across callers', async () => {
     const limited = new Replica(hub, new FakeClock(), { watchLimits: { perCaller: 10, perAddress: 3, total: 10 } });
     for (let index = 0; index < 3; index++) await limited.endpoints.list(watchRequest(callerOf(`caller-${index}`)));
     await expect(limited.endpoints.list(watchRequest(ALICE))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
     await expect(limited.endpoints.list({ ...watchRequest(ALICE), address: '10.0.0.2' })).resolves.toMatchObject({ status: 200 });
   });
 
-  it('takes no place for a caller who leaves while the hub is asked', async () => {
+  it('takes no place for a caller who disconnects during the review', async () => {
     const gone = new AbortController();
     const opening = Promise.allSettled(
       Array.from({ length: 2_000 }, () => replica.endpoints.list({ ...watchRequest(ALICE), signal: gone.signal })),
@@ -403,7 +403,7 @@ describe('initial events', () => {
     await replica.catchUp();
   };
 
-  it('are sent to eight watches of one caller at a time, and to other callers meanwhile', async () => {
+  it('sends initial events to eight watches of one caller at a time, and to other callers meanwhile', async () => {
     await fill();
     const greedy = callerOf('greedy');
     const stalled = [];
@@ -415,7 +415,7 @@ describe('initial events', () => {
     expect(stalled[8]?.text).not.toBe('');
   });
 
-  it('end for a reader who takes nothing, after ten seconds, and the next reader begins', async () => {
+  it('closes a watch whose reader stalls for ten seconds, and starts the next', async () => {
     await fill();
     const greedy = callerOf('greedy');
     const stalled = [];
@@ -426,7 +426,7 @@ describe('initial events', () => {
     expect(stalled[8]?.take().length).toBeGreaterThanOrEqual(20);
   });
 
-  it('hold no more than one small piece in memory for a reader who takes nothing', async () => {
+  it('keeps one small piece in memory for a stalled reader', async () => {
     await fill();
     const stream = await replica.watch('', ALICE, undefined, { isStalled: true });
     expect(stream.writableLength).toBeGreaterThan(0);

@@ -25,22 +25,22 @@ describe('healthReply', () => {
       '/readyz?verbose&exclude=none',
       '[+]ping ok\n[+]informer-sync ok\nwarn: some health checks cannot be excluded: no matches for "none"\nreadyz check passed\n',
     ],
-  ])('answers %s as Kubernetes does', (url, body) => {
+  ])('responds to %s as kube-apiserver does', (url, body) => {
     expect(ask(url)).toEqual({ status: 200, body });
   });
 
   it.each([
     ['/readyz', '[+]ping ok\n[-]informer-sync failed: reason withheld\nreadyz check failed\n'],
     ['/readyz/informer-sync', 'internal server error: reason withheld\n'],
-  ])('names at %s what fails, and not why', (url, body) => {
+  ])('reports at %s the failing check without its reason', (url, body) => {
     expect(ask(url, false)).toEqual({ status: 500, body });
   });
 
-  it('lets a check be left out', () => {
+  it('excludes a check on request', () => {
     expect(ask('/readyz?exclude=informer-sync', false)).toEqual({ status: 200, body: 'ok' });
   });
 
-  it('knows no other checks', () => {
+  it('returns 404 for an unknown check', () => {
     expect(ask('/readyz/none')?.status).toBe(404);
     expect(ask('/livez/ping/more')).toBeUndefined();
     expect(ask('/metrics')).toBeUndefined();

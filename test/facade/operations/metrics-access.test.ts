@@ -37,7 +37,7 @@ class World {
 }
 
 describe('metricsAccess', () => {
-  it('asks the hub whether the caller may get /metrics', async () => {
+  it('sends a review for get on /metrics', async () => {
     const world = new World();
     await world.admit();
 
@@ -47,7 +47,7 @@ describe('metricsAccess', () => {
     ]);
   });
 
-  it('refuses whom the hub does not know, and whom it does not let', async () => {
+  it('rejects an unknown token, and a user without permission', async () => {
     const world = new World();
     await expect(world.admit('unknown')).rejects.toMatchObject({ code: 401 });
     expect(world.asked).toEqual([]);
@@ -55,13 +55,13 @@ describe('metricsAccess', () => {
     await expect(world.admit()).rejects.toMatchObject({ code: 403, message: 'forbidden: User "prometheus" cannot get path "/metrics"' });
   });
 
-  it.each([[{ allowed: true, denied: true }], [{}]])('takes %j for a no', async (status) => {
+  it.each([[{ allowed: true, denied: true }], [{}]])('rejects for the decision %j', async (status) => {
     const world = new World();
     world.status = status;
     await expect(world.admit()).rejects.toMatchObject({ code: 403 });
   });
 
-  it('keeps an answer for ten seconds, and none that was not given', async () => {
+  it('caches a decision for ten seconds, and no failure', async () => {
     const world = new World();
     world.status = 'nonsense';
     await expect(world.admit()).rejects.toMatchObject({ code: 503 });

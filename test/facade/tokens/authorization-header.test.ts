@@ -14,27 +14,27 @@ const withHeader = (value: string) =>
   bytesOf({ lines: ['Host: facade.test', `Authorization: ${value}`, 'Content-Type: application/json'] });
 const without = (...more: readonly string[]) => bytesOf({ lines: ['Host: facade.test', 'Content-Type: application/json'], more });
 
-describe('a request that is nobody’s', () => {
+describe('request without valid credentials', () => {
   it.each([
-    ['1: no header', without()],
-    ['2: Bearer alone', withHeader('Bearer')],
-    ['2: Bearer and a space', withHeader('Bearer ')],
-    ['3: more than one space', withHeader('Bearer   f')],
-    ['4: Basic', withHeader('Basic YWRtaW46YWRtaW4=')],
-    ['4: Negotiate', withHeader('Negotiate YII=')],
-    ['6: something behind the token', withHeader(`Bearer ${GOOD} junk`)],
-    ['8: a letter outside of ASCII', withHeader('Bearer \u00e9')],
-    ['8: a tab', withHeader(`Bearer\t${GOOD}`)],
-    ['8: a tab in the token', withHeader('Bearer good\ttoken')],
-    ['8: a comma', withHeader(`Bearer ${GOOD},${POOR}`)],
-    ['10: a token in the query', bytesOf({ target: `${TOKEN_PATH}?access_token=${GOOD}`, lines: ['Host: facade.test'] })],
-    ['10: a token in a cookie', without(`Cookie: token=${GOOD}`)],
-    ['10: a token in a subprotocol', without(`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.${GOOD}`)],
-    ['23: X-Remote-User', without('X-Remote-User: admin', 'X-Remote-Group: system:masters')],
-    ['23: X-Forwarded-User', without('X-Forwarded-User: admin')],
-    ['23: X-Forwarded-Client-Cert', without('X-Forwarded-Client-Cert: Subject="CN=admin"')],
-    ['24: Impersonate-User', without('Impersonate-User: admin')],
-  ])('is refused by 401, and nobody is asked, in case %s', async (_case, bytes) => {
+    ['no header', without()],
+    ['Bearer alone', withHeader('Bearer')],
+    ['Bearer and a space', withHeader('Bearer ')],
+    ['more than one space', withHeader('Bearer   f')],
+    ['Basic', withHeader('Basic YWRtaW46YWRtaW4=')],
+    ['Negotiate', withHeader('Negotiate YII=')],
+    ['text after the token', withHeader(`Bearer ${GOOD} junk`)],
+    ['a letter outside of ASCII', withHeader('Bearer \u00e9')],
+    ['a tab', withHeader(`Bearer\t${GOOD}`)],
+    ['a tab in the token', withHeader('Bearer good\ttoken')],
+    ['a comma', withHeader(`Bearer ${GOOD},${POOR}`)],
+    ['a token in the query', bytesOf({ target: `${TOKEN_PATH}?access_token=${GOOD}`, lines: ['Host: facade.test'] })],
+    ['a token in a cookie', without(`Cookie: token=${GOOD}`)],
+    ['a token in a subprotocol', without(`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.${GOOD}`)],
+    ['X-Remote-User', without('X-Remote-User: admin', 'X-Remote-Group: system:masters')],
+    ['X-Forwarded-User', without('X-Forwarded-User: admin')],
+    ['X-Forwarded-Client-Cert', without('X-Forwarded-Client-Cert: Subject="CN=admin"')],
+    ['Impersonate-User', without('Impersonate-User: admin')],
+  ])('returns 401 without a review: %s', async (_case, bytes) => {
     world = await FacadeWorld.start();
     const answer = await world.raw(bytes);
     expect(statusOf(answer)).toBe(401);
@@ -54,20 +54,20 @@ describe('a request that is nobody’s', () => {
   });
 });
 
-describe('a bearer token', () => {
-  it('is known in every spelling of Bearer, in case 5', async () => {
+describe('bearer token', () => {
+  it('accepts Bearer in any letter case', async () => {
     world = await FacadeWorld.start();
     expect(statusOf(await world.raw(withHeader(`bEaReR ${GOOD}`)))).toBe(201);
   });
 
-  it('comes once, in case 7', async () => {
+  it('rejects two Authorization headers with 400', async () => {
     world = await FacadeWorld.start();
     const answer = await world.raw(bytesOf({ more: [`authorization: Bearer ${POOR}`] }));
     expect(statusOf(answer)).toBe(400);
     expect(world.reviews).toEqual([]);
   });
 
-  it('is not 20 kB long, in case 9', async () => {
+  it('rejects a token of 20 kB with 431', async () => {
     world = await FacadeWorld.start();
     const answer = await world.raw(withHeader(`Bearer ${'x'.repeat(20_000)}`));
     expect(statusOf(answer)).toBe(431);
@@ -80,35 +80,35 @@ describe('a bearer token', () => {
 const reviewed = (status: unknown): FacadeWorldOptions => ({ hub: allows({ TokenReview: () => status }) });
 const somebody = { username: 'alice', groups: ['system:authenticated'] };
 
-describe('what the hub says of a token', () => {
+describe('TokenReview of the hub', () => {
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['11: it does not know the token', reviewed({ user: {}, error: 'invalid bearer token' })],
-    ['15: the user has no name', reviewed({ authenticated: true, user: { username: '' } })],
-    ['16: not authenticated, but a user', reviewed({ authenticated: false, user: somebody })],
-    ['19: anonymous', reviewed({ authenticated: true, user: { username: 'system:anonymous' } })],
-    ['19: unauthenticated', reviewed({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
+    ['it does not know the token', reviewed({ user: {}, error: 'invalid bearer token' })],
+    ['the user has no name', reviewed({ authenticated: true, user: { username: '' } })],
+    ['not authenticated, but a user', reviewed({ authenticated: false, user: somebody })],
+    ['anonymous', reviewed({ authenticated: true, user: { username: 'system:anonymous' } })],
+    ['unauthenticated', reviewed({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
     [
-      '13: for the API server alone',
+      'for the API server alone',
       {
         ...reviewed({ authenticated: true, user: somebody, audiences: ['api'] }),
         settings: { facadePort: 0, facadeAudiences: ['facade'] },
       },
     ],
     [
-      '14: for no audience',
+      'for no audience',
       { ...reviewed({ authenticated: true, user: somebody, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
     [
-      '14: nothing of audiences',
+      'nothing of audiences',
       { ...reviewed({ authenticated: true, user: somebody }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
-  ])('leads to 401 in case %s', async (_case, options) => {
+  ])('returns 401: %s', async (_case, options) => {
     world = await FacadeWorld.start(options);
     expect((await world.post()).status).toBe(401);
     expect(world.reviews).toEqual(['tokenreviews']);
   });
 
-  it('is asked with the audiences that are demanded, in case 13', async () => {
+  it('sends the accepted audiences', async () => {
     world = await FacadeWorld.start({
       ...reviewed({ authenticated: true, user: somebody, audiences: ['facade'] }),
       settings: { facadePort: 0, facadeAudiences: ['facade', 'other'] },
@@ -119,18 +119,15 @@ describe('what the hub says of a token', () => {
 
   const answered = (handler: WireHandler): FacadeWorldOptions => ({ hub: handler });
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['17: authenticated is a text', reviewed({ authenticated: 'true', user: somebody })],
-    ['17: authenticated is a number', reviewed({ authenticated: 1, user: somebody })],
-    ['17: groups are a text', reviewed({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
-    ['17: no status', answered((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
-    ['17: a page', answered((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
-    [
-      '18: an error',
-      answered((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 })),
-    ],
-    ['18: too many requests', answered((_request, reply) => reply.text(429, '', { 'retry-after': '7' }))],
-    ['18: a cut', answered((_request, reply) => reply.reset())],
-  ])('leads to 503, and is asked again, in case %s', async (_case, options) => {
+    ['authenticated is a text', reviewed({ authenticated: 'true', user: somebody })],
+    ['authenticated is a number', reviewed({ authenticated: 1, user: somebody })],
+    ['groups are a text', reviewed({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
+    ['no status', answered((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
+    ['a page', answered((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
+    ['an error', answered((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 }))],
+    ['too many requests', answered((_request, reply) => reply.text(429, '', { 'retry-after': '7' }))],
+    ['a cut', answered((_request, reply) => reply.reset())],
+  ])('returns 503, and reviews the next request again: %s', async (_case, options) => {
     world = await FacadeWorld.start(options);
     for (const reviews of [1, 2]) {
       const { status, headers, body } = await world.post();
@@ -140,7 +137,7 @@ describe('what the hub says of a token', () => {
     }
   });
 
-  it('is waited for ten seconds, in case 18', async () => {
+  it('ends with 503 after ten seconds without a response', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ hub: () => {}, clock });
     let answer: { status: number } | undefined;
@@ -149,7 +146,7 @@ describe('what the hub says of a token', () => {
     await eventually(() => expect(answer?.status).toBe(503), clock);
   });
 
-  it('counts for ten seconds, in case 20', async () => {
+  it('caches a result for ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     let isDeleted = false;
     world = await FacadeWorld.start({
@@ -164,7 +161,7 @@ describe('what the hub says of a token', () => {
     expect((await world.post()).status).toBe(401);
   });
 
-  it('is asked once for all who ask at once, in case 21', async () => {
+  it('sends one review for concurrent requests', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({ hub: (_request, reply) => void held.push(() => reply.text(500, '')) });
     const refusals = (text: string) => text.match(/HTTP\/1\.1 503 /g)?.length ?? 0;
@@ -176,7 +173,7 @@ describe('what the hub says of a token', () => {
     expect(world.reviews.filter((review) => review === 'tokenreviews')).toHaveLength(1);
   });
 
-  it('is not mixed up between audiences, in case 22', async () => {
+  it('keeps results for other audiences apart', async () => {
     const outcomes: unknown[] = [];
     // The same token each time, in one process.
     for (const [facadeAudiences, audiences] of [

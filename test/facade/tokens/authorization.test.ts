@@ -17,8 +17,8 @@ afterEach(() => world.close());
 const decided = (status: unknown) => ({ hub: allows({ SubjectAccessReview: () => status }) });
 const onCluster = (name: string) => ({ path: TOKEN_PATH.replace('prod-eu', name) });
 
-describe('somebody without rights', () => {
-  it('cannot tell whether a cluster exists, in case 81', async () => {
+describe('caller without permission', () => {
+  it('returns the same 403 for existing and missing clusters', async () => {
     world = await FacadeWorld.start();
     const headers = { authorization: `Bearer ${POOR}` };
     const known = await world.post(TOKEN_REQUEST, { headers });
@@ -42,7 +42,7 @@ describe('somebody without rights', () => {
     });
   });
 
-  it('who has rights elsewhere reaches nothing here, in case 82', async () => {
+  it('returns 403 to a caller with permissions on another cluster', async () => {
     const may = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu/deploy' });
     world = await FacadeWorld.start({ hub: allows({ SubjectAccessReview: may }) });
     expect((await world.post()).status).toBe(201);
@@ -53,22 +53,22 @@ describe('somebody without rights', () => {
   });
 });
 
-describe('what the hub decides', () => {
+describe('SubjectAccessReview of the hub', () => {
   it.each([
-    ['83: no, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],
-    ['83: yes, with an error', { allowed: true, evaluationError: 'webhook is gone' }, 201],
-    ['83: yes and no', { allowed: true, denied: true }, 403],
-    ['84: nothing', {}, 403],
-    ['84: a text', { allowed: 'true' }, 503],
-    ['84: a number', { allowed: 1 }, 503],
-    ['84: denied by a text', { allowed: true, denied: 'no' }, 503],
-  ])('is heeded, in case %s', async (_case, status, code) => {
+    ['no, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],
+    ['yes, with an error', { allowed: true, evaluationError: 'webhook is gone' }, 201],
+    ['yes and no', { allowed: true, denied: true }, 403],
+    ['nothing', {}, 403],
+    ['a text', { allowed: 'true' }, 503],
+    ['a number', { allowed: 1 }, 503],
+    ['denied by a text', { allowed: true, denied: 'no' }, 503],
+  ])('issues a token only if allowed: %s', async (_case, status, code) => {
     world = await FacadeWorld.start(decided(status));
     expect((await world.post()).status).toBe(code);
     expect(world.tokenRequests).toHaveLength(code === 201 ? 1 : 0);
   });
 
-  it('is not made up where there is no status, in case 84', async () => {
+  it('returns 503 for a review without a status', async () => {
     world = await FacadeWorld.start({
       hub: (request, reply) =>
         request.path.endsWith('subjectaccessreviews') ? reply.json(201, { kind: 'SubjectAccessReview' }) : allows()(request, reply),
@@ -78,7 +78,7 @@ describe('what the hub decides', () => {
     expect(world.reviews.filter((review) => review === 'subjectaccessreviews')).toHaveLength(2);
   });
 
-  it('is waited for ten seconds, in case 85', async () => {
+  it('ends with 503 after ten seconds without a response', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
@@ -91,7 +91,7 @@ describe('what the hub decides', () => {
     expect(world.target.requests).toEqual([]);
   });
 
-  it('counts for ten seconds, in case 89', async () => {
+  it('caches a decision for ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     let allowed = true;
     world = await FacadeWorld.start({ clock, hub: allows({ SubjectAccessReview: () => ({ allowed }) }) });
@@ -103,7 +103,7 @@ describe('what the hub decides', () => {
     expect((await world.post()).status).toBe(403);
   });
 
-  it('is asked for the user as the hub described them', async () => {
+  it('sends the user as the TokenReview describes it', async () => {
     const user = { username: 'alice', uid: 'u', groups: ['a, b', 'c\nd', '\u6f22'], extra: { 'x/y': ['1', '2'] } };
     let spec: unknown;
     world = await FacadeWorld.start({
@@ -131,7 +131,7 @@ describe('what the hub decides', () => {
     });
   });
 
-  it('is asked first under the name that allowed it last time', async () => {
+  it('sends the name that allowed the last request first', async () => {
     const clock = new FakeClock(Date.now());
     const may = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
     world = await FacadeWorld.start({ clock, hub: allows({ SubjectAccessReview: may }) });
@@ -143,8 +143,8 @@ describe('what the hub decides', () => {
   });
 });
 
-describe('a cluster', () => {
-  it('that goes while a token is on its way, in case 91', async () => {
+describe('target cluster', () => {
+  it('ends a request with 503 when its Cluster is deleted', async () => {
     const held: WireReply[] = [];
     world = await FacadeWorld.start({ target: (_request, reply) => void held.push(reply) });
     const answer = world.post();
@@ -156,7 +156,7 @@ describe('a cluster', () => {
     expect(await world.post()).toMatchObject({ status: 404 });
   });
 
-  it('that fails again and again is left alone, in case 92', async () => {
+  it('sends no request to a target while its circuit is open', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: (_request, reply) => reply.reset() });
     for (let attempt = 0; attempt < 5; attempt++) expect((await world.post()).status).toBe(503);
@@ -170,7 +170,7 @@ describe('a cluster', () => {
     expect(world.target.requests).toHaveLength(length);
   });
 
-  it('that is made anew elsewhere gets a connection and a credential of its own, in case 93', async () => {
+  it('uses a new connection and credential for a re-created Cluster', async () => {
     world = await FacadeWorld.start();
     await world.post();
     const { length } = world.target.requests;
@@ -191,7 +191,7 @@ describe('a cluster', () => {
     await other.close();
   });
 
-  it('that refers to the credential of another cluster gets nothing of it', async () => {
+  it('sends no credential of another Cluster', async () => {
     world = await FacadeWorld.start();
     const dev = registered({
       name: 'dev',
@@ -210,18 +210,21 @@ describe('a cluster', () => {
     expect(world.target.requests).toEqual([]);
   });
 
-  it.each(['', '?dryRun=All'])('issues tokens only for namespaces that its credential names: 403 without asking it (%j)', async (query) => {
-    world = await FacadeWorld.start();
-    const { url } = world.target;
-    const credential = aCredential({ token: 'abc', server: url, namespaces: 'team-a' });
-    world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
-    const answer = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
-    expect(answer.status).toBe(403);
-    expect(answer.body).toContain('is not for service accounts of this namespace');
-    expect(world.target.requests).toEqual([]);
-  });
+  it.each(['', '?dryRun=All'])(
+    'rejects with 403 a namespace that its credential does not allow, without a request to the target (%j)',
+    async (query) => {
+      world = await FacadeWorld.start();
+      const { url } = world.target;
+      const credential = aCredential({ token: 'abc', server: url, namespaces: 'team-a' });
+      world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
+      const answer = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
+      expect(answer.status).toBe(403);
+      expect(answer.body).toContain('is not for service accounts of this namespace');
+      expect(world.target.requests).toEqual([]);
+    },
+  );
 
-  it('that is not registered is not found by those who may have everything', async () => {
+  it('returns 404 for a missing Cluster to a caller with all permissions', async () => {
     world = await FacadeWorld.start();
     const answer = await world.raw(bytesOf({ target: onCluster('ghost').path }));
     expect(statusOf(answer)).toBe(404);

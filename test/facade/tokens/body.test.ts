@@ -31,34 +31,34 @@ const unsent = async <T>(played: Promise<T>): Promise<T> => {
   return answer;
 };
 
-describe('the form of a body', () => {
+describe('request body', () => {
   const yaml = 'kind: TokenRequest\nspec:\n  audiences: [api]\n';
   const protobuf = Buffer.from(
     'azhzAAooChhhdXRoZW50aWNhdGlvbi5rOHMuaW8vdjESDFRva2VuUmVxdWVzdBIfChAKABIAGgAiACoAMgA4AEIAEgUKA2FwaRoECgASABoAIgA=',
     'base64',
   );
   it.each([
-    ['59: none named', typed(undefined), 201],
-    ['59: YAML', typed('application/yaml', yaml), 201],
-    ['61: YAML of more than 16 KiB', typed('application/yaml', `${yaml}#${' '.repeat(16 << 10)}`), 413],
-    ['61: JSON of more than 16 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(20_000)), 201],
-    ['59: UTF-8', typed('application/json; charset=utf-8'), 201],
-    ['59: protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
-    ['59: text', typed('text/plain'), 415],
-    ['59: a form', typed('application/x-www-form-urlencoded'), 415],
-    ['59: UTF-16', typed('application/json; charset=utf-16'), 415],
-    ['60: compressed', typed('application/json', gzipSync(JSON.stringify(TOKEN_REQUEST)), ['Content-Encoding: gzip']), 415],
-    ['58: empty', typed('application/json', ''), 400],
-    ['63: cut', typed('application/json', '{"spec":{"audiences":["api"]'), 400],
-    ['63: a byte order mark', typed('application/json', `\ufeff${JSON.stringify(TOKEN_REQUEST)}`), 400],
-    ['63: NaN', typed('application/json', '{"spec":{"audiences":["api"],"expirationSeconds":NaN}}'), 400],
-    ['63: two objects', typed('application/json', `${JSON.stringify(TOKEN_REQUEST)}${JSON.stringify(TOKEN_REQUEST)}`), 400],
-    ['63: a comma too many', typed('application/json', '{"spec":{"audiences":["api"],}}'), 400],
-    ['64: nested', typed('application/json', '['.repeat(200_000)), 400],
-    ['64: nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
-    ['67: another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
-    ['67: another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
-  ])('is as kube-apiserver takes it, in case %s', async (_case, bytes, status) => {
+    ['none named', typed(undefined), 201],
+    ['YAML', typed('application/yaml', yaml), 201],
+    ['YAML of more than 16 KiB', typed('application/yaml', `${yaml}#${' '.repeat(16 << 10)}`), 413],
+    ['JSON of more than 16 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(20_000)), 201],
+    ['UTF-8', typed('application/json; charset=utf-8'), 201],
+    ['protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
+    ['text', typed('text/plain'), 415],
+    ['a form', typed('application/x-www-form-urlencoded'), 415],
+    ['UTF-16', typed('application/json; charset=utf-16'), 415],
+    ['compressed', typed('application/json', gzipSync(JSON.stringify(TOKEN_REQUEST)), ['Content-Encoding: gzip']), 415],
+    ['empty', typed('application/json', ''), 400],
+    ['cut', typed('application/json', '{"spec":{"audiences":["api"]'), 400],
+    ['a byte order mark', typed('application/json', `\ufeff${JSON.stringify(TOKEN_REQUEST)}`), 400],
+    ['NaN', typed('application/json', '{"spec":{"audiences":["api"],"expirationSeconds":NaN}}'), 400],
+    ['two objects', typed('application/json', `${JSON.stringify(TOKEN_REQUEST)}${JSON.stringify(TOKEN_REQUEST)}`), 400],
+    ['a comma too many', typed('application/json', '{"spec":{"audiences":["api"],}}'), 400],
+    ['nested', typed('application/json', '['.repeat(200_000)), 400],
+    ['nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
+    ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
+    ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
+  ])('responds as kube-apiserver does: %s', async (_case, bytes, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytes))).toBe(status);
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
@@ -78,9 +78,9 @@ describe('the form of a body', () => {
   const PIECE = Buffer.alloc(1 << 16, ' ');
 
   it.each([
-    ['61: its length is told', ANNOUNCED, PIECE],
-    ['61: its length is not told', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
-  ])('is no longer than 3 MiB, and the rest is not taken, in case %s', async (_case, head, piece) => {
+    ['with Content-Length', ANNOUNCED, PIECE],
+    ['chunked', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
+  ])('rejects a body above 3 MiB without reading the rest: %s', async (_case, head, piece) => {
     const { answer, taken } = await unsent(pour(head, piece));
     expect(statusOf(answer)).toBe(413);
     expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
@@ -89,7 +89,7 @@ describe('the form of a body', () => {
     expect(taken).toBeLessThan(32 << 20);
   });
 
-  it('that is too long is refused so that the caller hears of it, however slow the link, in case 61', async () => {
+  it('delivers the rejection of an excessive body on a slow link', async () => {
     const link = await startSlowProxy(world.port);
     const connection = await world.open({ port: link.port });
     link.delay(250);
@@ -101,7 +101,7 @@ describe('the form of a body', () => {
     await link.close();
   });
 
-  it('comes within ten seconds, in case 62', async () => {
+  it('rejects a body that does not arrive within ten seconds with 408', async () => {
     const connection = await world.open();
     void connection.write(bytesOf({ more: ['Content-Length: 1000'], body: '' }));
     // A byte a second. The server's clock is that of this process, which is late for both when it has other work.
@@ -117,13 +117,13 @@ describe('the form of a body', () => {
   }, 60_000);
 });
 
-describe('fields that nobody knows', () => {
+describe('unknown fields', () => {
   it.each([
-    ['65: a key twice', '{"spec":{"audiences":["api"],"expirationSeconds":600,"expirationSeconds":700}}', 'duplicate field'],
-    ['66: __proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
-    ['66: constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
-    ['77: attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
-  ])('are told by a warning and not passed on, or refused, in case %s', async (_case, body, what) => {
+    ['a key twice', '{"spec":{"audiences":["api"],"expirationSeconds":600,"expirationSeconds":700}}', 'duplicate field'],
+    ['__proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
+    ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
+    ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
+  ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, what) => {
     const lenient = await posted(body);
     expect(statusOf(lenient)).toBe(201);
     expect(lenient.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
@@ -134,7 +134,7 @@ describe('fields that nobody knows', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('are not echoed, in case 78: a status', async () => {
+  it('does not return the status of the request', async () => {
     const answer = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
     expect(answerOf(answer).status.token).toMatch(/^eyJ/);
     expect(answer.text).not.toContain('mine');
@@ -142,54 +142,54 @@ describe('fields that nobody knows', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('TokenRequest spec', () => {
   it.each([
-    ['68: another namespace', { ...TOKEN_REQUEST, metadata: { namespace: 'other' } }, 400],
-    ['70: a text', spec({ expirationSeconds: '600' }), 400],
-    ['70: a fraction', spec({ expirationSeconds: 600.5 }), 400],
-    ['70: beyond numbers', '{"spec":{"audiences":["api"],"expirationSeconds":1e400}}', 400],
+    ['another namespace', { ...TOKEN_REQUEST, metadata: { namespace: 'other' } }, 400],
+    ['a text', spec({ expirationSeconds: '600' }), 400],
+    ['a fraction', spec({ expirationSeconds: 600.5 }), 400],
+    ['beyond numbers', '{"spec":{"audiences":["api"],"expirationSeconds":1e400}}', 400],
     [
-      '72: an hour for a Pod that would be a year',
+      'an hour for a Pod that would be a year',
       spec({ expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } }),
       422,
     ],
-    ['73: no audiences', spec({ audiences: [] }), 422],
-    ['76: bound to a Node', spec({ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'n' } }), 400],
+    ['no audiences', spec({ audiences: [] }), 422],
+    ['bound to a Node', spec({ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'n' } }), 400],
     [
-      '76: bound to a webhook',
+      'bound to a webhook',
       spec({ boundObjectRef: { kind: 'ValidatingWebhookConfiguration', apiVersion: 'admissionregistration.k8s.io/v1', name: 'n' } }),
       400,
     ],
-    ['76: bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
-  ])('is refused before anything is sent, in case %s', async (_case, body, status) => {
+    ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
+  ])('rejects without a request to the target: %s', async (_case, body, status) => {
     expect(statusOf(await unsent(posted(body)))).toBe(status);
   });
 
   it.each([
-    ['70: too short', '599'],
-    ['70: nothing', '0'],
-    ['70: negative', '-1'],
-    ['70: too long', '4294967297'],
-    ['70: beyond doubles', '9007199254740993'],
-  ])('is left to the target as it is, in case %s', async (_case, seconds) => {
+    ['too short', '599'],
+    ['nothing', '0'],
+    ['negative', '-1'],
+    ['too long', '4294967297'],
+    ['beyond doubles', '9007199254740993'],
+  ])('passes a lifetime to the target unchanged: %s', async (_case, seconds) => {
     await posted(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
     expect(world.tokenRequests.at(-1)?.body).toContain(`"expirationSeconds":${seconds},`);
   });
 
   it.each([
-    ['68: another name', { metadata: { name: 'nope' } }, { metadata: { name: 'nope' } }],
-    ['70: null', { spec: { audiences: ['api'], expirationSeconds: null } }, { spec: { audiences: ['api'], expirationSeconds: 3600 } }],
+    ['another name', { metadata: { name: 'nope' } }, { metadata: { name: 'nope' } }],
+    ['null', { spec: { audiences: ['api'], expirationSeconds: null } }, { spec: { audiences: ['api'], expirationSeconds: 3600 } }],
     [
-      '76: a name with a path',
+      'a name with a path',
       spec({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } }),
       { spec: { boundObjectRef: { name: '../x' } } },
     ],
-  ])('reaches the target in its place, in case %s', async (_case, body, expected) => {
+  ])('passes fields to the target: %s', async (_case, body, expected) => {
     await posted({ ...TOKEN_REQUEST, ...body });
     expect(sent()).toMatchObject(expected);
   });
 
-  it('has an end, too: 1,001 owners', async () => {
+  it('rejects 1,001 owner references', async () => {
     const owned = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
     expect(statusOf(await posted(owned(1_000)))).toBe(201);
     expect(failureOf(await unsent(posted(owned(1_001))))).toMatchObject({
@@ -198,7 +198,7 @@ describe('what is asked for', () => {
     });
   });
 
-  it('is for this very account, in case 69', async () => {
+  it('returns 409 for another service account of the same name', async () => {
     const answer = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
     expect(failureOf(answer)).toMatchObject({
       code: 409,
@@ -211,18 +211,18 @@ describe('what is asked for', () => {
   });
 
   it.each([
-    ['74: 10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
-    ['74: a long one', ['a'.repeat(1 << 20)]],
-    ['74: control characters', ['a\u0000b\u001f', '<&>']],
-  ])('may be for any audiences, in case %s', async (_case, audiences) => {
+    ['10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
+    ['a long one', ['a'.repeat(1 << 20)]],
+    ['control characters', ['a\u0000b\u001f', '<&>']],
+  ])('accepts any audiences: %s', async (_case, audiences) => {
     const answer = await posted(spec({ audiences }));
     expect(statusOf(answer)).toBe(201);
     expect(answerOf(answer).spec).toMatchObject({ audiences });
   });
 });
 
-describe('whose token is asked for', () => {
-  it('is not that of the façade itself, in case 75', async () => {
+describe('protected service accounts and audiences', () => {
+  it('rejects an audience of the façade itself', async () => {
     const hub = allows({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
     const other = await FacadeWorld.start({ hub, settings: { facadePort: 0, facadeAudiences: ['facade'] } });
     expect(await other.post(spec({ audiences: ['api', 'facade'] }))).toMatchObject({ status: 403 });
@@ -230,7 +230,7 @@ describe('whose token is asked for', () => {
     await other.close();
   });
 
-  it('is not that of Purser, in case 79', async () => {
+  it('rejects Purser’s own service account', async () => {
     const other = await FacadeWorld.start();
     const path = '/orchestrator/prod-eu/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
     expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
@@ -239,7 +239,7 @@ describe('whose token is asked for', () => {
     await other.close();
   });
 
-  it('is named in a rule where its namespace is protected, in case 80', async () => {
+  it('requires a rule for the namespace in a protected namespace', async () => {
     const names: string[] = [];
     const hub = allows({
       SubjectAccessReview: ({ spec: { resourceAttributes } }) => {

@@ -22,17 +22,17 @@ beforeEach(() => {
 const BODY = JSON.stringify(TOKEN_REQUEST);
 const chunked = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n`;
 
-describe('a request in the name of somebody else', () => {
+describe('impersonation headers', () => {
   it.each([
-    ['23: X-Remote-User', 'X-Remote-User: admin'],
-    ['23: X-Remote-Group', 'X-Remote-Group: system:masters'],
-    ['23: X-Remote-Extra', 'x-remote-extra-scopes: all'],
-    ['24: Impersonate-User', 'Impersonate-User: admin'],
-    ['25: impersonate-uid', 'impersonate-uid: 1'],
-    ['25: IMPERSONATE-Group', 'IMPERSONATE-Group: system:masters'],
-    ['25: Impersonate-Extra-x', 'Impersonate-Extra-x: y'],
-    ['25: Impersonate-Future', 'Impersonate-Future: y'],
-  ])('is refused, and nothing is sent, in case %s', async (_case, line) => {
+    ['X-Remote-User', 'X-Remote-User: admin'],
+    ['X-Remote-Group', 'X-Remote-Group: system:masters'],
+    ['X-Remote-Extra', 'x-remote-extra-scopes: all'],
+    ['Impersonate-User', 'Impersonate-User: admin'],
+    ['impersonate-uid', 'impersonate-uid: 1'],
+    ['IMPERSONATE-Group', 'IMPERSONATE-Group: system:masters'],
+    ['Impersonate-Extra-x', 'Impersonate-Extra-x: y'],
+    ['Impersonate-Future', 'Impersonate-Future: y'],
+  ])('rejects an impersonation header without a request to the target: %s', async (_case, line) => {
     const answer = await world.raw(bytesOf({ more: [line] }));
     expect(statusOf(answer)).toBe(400);
     expect(failureOf(answer)).toMatchObject({ reason: 'BadRequest' });
@@ -40,13 +40,13 @@ describe('a request in the name of somebody else', () => {
   });
 });
 
-describe('what a proxy says of a caller', () => {
+describe('headers of proxies', () => {
   it.each([
     'X-Forwarded-User: admin',
     'X-Forwarded-Client-Cert: Subject="CN=admin"',
     'X-Forwarded-Groups: system:masters',
     'Forwarded: for=admin',
-  ])('is not believed, in case 23: %s', async (line) => {
+  ])('ignores a header about the caller: %s', async (line) => {
     const other = await FacadeWorld.start();
     expect(statusOf(await other.raw(bytesOf({ more: [line] })))).toBe(201);
     expect(other.hub.requests.map(({ body }) => JSON.parse(body) as object)).toEqual([
@@ -58,7 +58,7 @@ describe('what a proxy says of a caller', () => {
   });
 });
 
-describe('what goes to the target', () => {
+describe('request to the target', () => {
   /** The headers of the request that the target saw last. */
   const sent = async (more: readonly string[]) => {
     expect(statusOf(await world.raw(bytesOf({ more })))).toBe(201);
@@ -66,31 +66,31 @@ describe('what goes to the target', () => {
   };
 
   it.each([
-    ['26: an underscore', ['Impersonate_User: admin']],
-    ['27: Connection names headers', ['Connection: close, Impersonate-User, Authorization, Host']],
-    ['28: Connection in lower case', ['Connection: impersonate-group']],
-    ['34: X-HTTP-Method-Override', ['X-HTTP-Method-Override: DELETE']],
-    ['35: __proto__ and constructor', ['__proto__: x', 'constructor: y']],
+    ['an underscore', ['Impersonate_User: admin']],
+    ['Connection names headers', ['Connection: close, Impersonate-User, Authorization, Host']],
+    ['Connection in lower case', ['Connection: impersonate-group']],
+    ['X-HTTP-Method-Override', ['X-HTTP-Method-Override: DELETE']],
+    ['__proto__ and constructor', ['__proto__: x', 'constructor: y']],
     ['headers that callers invent', ['X-Forwarded-For: 1.2.3.4', 'Cookie: a=b', 'Accept-Language: de', 'Kubectl-Command: x']],
-  ])('has the headers of any other request, byte for byte, in case %s', async (_case, more) => {
+  ])('sends constant headers, byte for byte: %s', async (_case, more) => {
     const baseline = await sent([]);
     expect(await sent(more)).toEqual(baseline);
   });
 });
 
-describe('a message that HTTP does not know', () => {
+describe('malformed message', () => {
   it.each([
-    ['30: a length and chunks', bytesOf({ more: ['Content-Length: 5', 'Transfer-Encoding: chunked'], body: chunked(BODY) })],
-    ['31: two lengths', bytesOf({ more: ['Content-Length: 5', 'Content-Length: 6'] })],
-    ['32: xchunked', bytesOf({ more: ['Transfer-Encoding: xchunked'], body: chunked(BODY) })],
-    ['32: identity, chunked', bytesOf({ more: ['Transfer-Encoding: identity, chunked'], body: `${chunked(BODY)}\r\n` })],
-    ['33: a folded line', bytesOf({ more: ['X-Folded: a\r\n b'] })],
-    ['33: a space before the colon', bytesOf({ more: ['X-Space : a'] })],
-    ['33: a bare line feed', Buffer.from(bytesOf().toString('latin1').replaceAll('\r\n', '\n'), 'latin1')],
-    ['33: NUL in the target', bytesOf({ target: `${TOKEN_PATH}\0` })],
-    ['39: HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: GOOD_LINES.slice(1) })],
-    ['40: the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-  ])('is refused by 400, with whatever comes behind it, in case %s', async (_case, bytes) => {
+    ['a length and chunks', bytesOf({ more: ['Content-Length: 5', 'Transfer-Encoding: chunked'], body: chunked(BODY) })],
+    ['two lengths', bytesOf({ more: ['Content-Length: 5', 'Content-Length: 6'] })],
+    ['xchunked', bytesOf({ more: ['Transfer-Encoding: xchunked'], body: chunked(BODY) })],
+    ['identity, chunked', bytesOf({ more: ['Transfer-Encoding: identity, chunked'], body: `${chunked(BODY)}\r\n` })],
+    ['a folded line', bytesOf({ more: ['X-Folded: a\r\n b'] })],
+    ['a space before the colon', bytesOf({ more: ['X-Space : a'] })],
+    ['a bare line feed', Buffer.from(bytesOf().toString('latin1').replaceAll('\r\n', '\n'), 'latin1')],
+    ['NUL in the target', bytesOf({ target: `${TOKEN_PATH}\0` })],
+    ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: GOOD_LINES.slice(1) })],
+    ['the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
+  ])('rejects a malformed message and the following bytes with 400: %s', async (_case, bytes) => {
     // Where it ends is in doubt: nothing behind it may be taken for a request.
     const answer = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
     expect(answersIn(answer.text).map(({ status }) => status)).toEqual([400]);
@@ -99,20 +99,20 @@ describe('a message that HTTP does not know', () => {
     expect(asked()).toEqual(before);
   });
 
-  it('is refused by 400, in case 39: HTTP/1.1 without a host', async () => {
+  it('rejects HTTP/1.1 without a Host header with 400', async () => {
     const answer = await world.raw(bytesOf({ lines: GOOD_LINES.slice(1) }));
     expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
     expect(statusOf(answer)).toBe(400);
     expect(asked()).toEqual(before);
   });
 
-  it('is 3,000 headers, in case 36', async () => {
+  it('rejects 3,000 headers', async () => {
     const answer = await world.raw(bytesOf({ more: Array.from({ length: 3_000 }, (_, index) => `x-${index}: y`) }));
     expect([400, 431]).toContain(statusOf(answer));
     expect(asked()).toEqual(before);
   });
 
-  it('has its authorization in a trailer, in case 37', async () => {
+  it('ignores Authorization in a trailer: 401', async () => {
     const more = ['Transfer-Encoding: chunked', 'Trailer: Authorization'];
     const body = `${chunked(BODY)}Authorization: Bearer ${GOOD}\r\n\r\n`;
     const answer = await world.raw(bytesOf({ lines: ['Host: facade.test', 'Content-Type: application/json'], more, body }));
@@ -120,19 +120,19 @@ describe('a message that HTTP does not know', () => {
   });
 });
 
-describe('a change of protocols', () => {
+describe('protocol upgrade', () => {
   it.each([
     [
-      '29: websocket',
+      'websocket',
       ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='],
     ],
-    ['29: h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
-  ])('is not made, in case %s', async (_case, more) => {
+    ['h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
+  ])('ignores a protocol upgrade: %s', async (_case, more) => {
     const answer = await world.raw(bytesOf({ more }));
     expect(statusOf(answer)).toBe(201);
   });
 
-  it('is not offered in TLS, in case 40', async () => {
+  it('offers no HTTP/2 in ALPN', async () => {
     const outcome = await new Promise((resolve) => {
       const socket = connect({ port: world.port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] });
       socket.on('secureConnect', () => {
@@ -145,21 +145,21 @@ describe('a change of protocols', () => {
   });
 });
 
-describe('a body that is announced', () => {
-  it('is refused before it is sent, in case 38', async () => {
+describe('Expect: 100-continue', () => {
+  it('rejects an excessive body before it is sent', async () => {
     const bytes = bytesOf({ more: ['Expect: 100-continue', `Content-Length: ${1 << 30}`], body: '' });
     const answer = await world.raw(bytes);
     expect(statusOf(answer)).toBe(413);
     expect(answer.text).not.toContain('100 Continue');
   });
 
-  it('is asked for when it may come', async () => {
+  it('sends 100 Continue to an authorized caller', async () => {
     const bytes = bytesOf({ more: ['Expect: 100-continue', `Content-Length: ${BODY.length}`], body: '' });
     const answer = await world.raw(bytes, { isEnough: (text) => text.endsWith('\r\n\r\n') });
     expect(answer.text).toMatch(/^HTTP\/1\.1 100 Continue/);
   });
 
-  it('is not asked for when nobody may send it', async () => {
+  it('sends no 100 Continue to a caller without permission', async () => {
     const bytes = bytesOf({ lines: ['Host: facade.test'], more: ['Expect: 100-continue', `Content-Length: ${BODY.length}`], body: '' });
     const answer = await world.raw(bytes, { isEnough: () => false });
     expect(answer.text).toMatch(/^HTTP\/1\.1 401/);

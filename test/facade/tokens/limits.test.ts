@@ -25,8 +25,8 @@ async function sendMany(requests: readonly Buffer[]) {
 
 const HALF_A_HEAD = 'POST /orchestrator HTTP/1.1\r\nHost: f\r\nX-Slow: ';
 
-describe('callers who never come to the point', () => {
-  it('are given ten seconds, in cases 119 and 121: half a head, and nothing at all', async () => {
+describe('silent connections', () => {
+  it('closes a connection after ten seconds with half a head, and without a byte', async () => {
     world = await FacadeWorld.start();
     const connections = await openMany(2);
     void connections[0]?.write(HALF_A_HEAD);
@@ -38,10 +38,10 @@ describe('callers who never come to the point', () => {
   }, 60_000);
 
   it.each([
-    ['119: 2,000 with half a head', 2_000, HALF_A_HEAD],
-    ['121: 1,000 with nothing at all', 1_000, ''],
+    ['2,000 with half a head', 2_000, HALF_A_HEAD],
+    ['1,000 without a byte', 1_000, ''],
   ])(
-    'are sent away, however many there are, and others are served meanwhile, in case %s',
+    'closes all silent connections, and serves other callers meanwhile: %s',
     async (_case, count, text) => {
       world = await FacadeWorld.start();
       const connections: RawConnection[] = [];
@@ -60,12 +60,12 @@ describe('callers who never come to the point', () => {
     300_000,
   );
 
-  it('are kept for 65 seconds after an answer, in case 121', async () => {
+  it('keeps an idle connection open for 65 seconds after a response', async () => {
     world = await FacadeWorld.start();
     expect((await world.post()).headers['keep-alive']).toBe('timeout=65');
   });
 
-  it('are sent away when that time is over, in case 121', async () => {
+  it('closes an idle connection at the end of the keep-alive time', async () => {
     world = await FacadeWorld.start({ keepAliveMs: 1_000 });
     const connection = await world.open();
     void connection.write(bytesOf());
@@ -74,7 +74,7 @@ describe('callers who never come to the point', () => {
     expect(answersIn(connection.text).map(({ status }) => status)).toEqual([201]);
   });
 
-  it('make room for newcomers when there are too many of them, in case 121', async () => {
+  it('closes waiting connections for new ones above the limit', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
     const connections: RawConnection[] = [];
     for (let count = 0; count < 20; count++) connections.push(await world.open());
@@ -83,7 +83,7 @@ describe('callers who never come to the point', () => {
     for (const connection of connections) connection.destroy();
   });
 
-  it('of one address cost another address no connection, in case 121', async () => {
+  it('closes no connection of another address', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 5, total: 16 } });
     const polite = await world.open({ localAddress: '127.0.0.2' });
     const connections: RawConnection[] = [];
@@ -93,14 +93,14 @@ describe('callers who never come to the point', () => {
     for (const connection of [polite, ...connections]) connection.destroy();
   });
 
-  it('that never begin TLS make room for newcomers, in case 121', async () => {
+  it('closes connections without a TLS handshake for new ones', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
     const sockets = Array.from({ length: 40 }, () => connect(world.port, '127.0.0.1').on('error', () => {}));
     expect((await world.post()).status).toBe(201);
     for (const socket of sockets) socket.destroy();
   });
 
-  it('after a response give way to newcomers, and requests in progress do not, in case 121', async () => {
+  it('closes idle connections for new ones, and none with a request in progress', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({
       connections: { waiting: 2, total: 16 },
@@ -125,12 +125,12 @@ describe('callers who never come to the point', () => {
   });
 });
 
-describe('a flood', () => {
+describe('floods', () => {
   const withToken = (token: string) =>
     bytesOf({ lines: ['Host: facade.test', `Authorization: Bearer ${token}`, 'Content-Type: application/json'] });
   const tokenReviews = () => world.reviews.filter((review) => review === 'tokenreviews').length;
 
-  it('of unknown tokens reaches the hub at a limited rate, and drives nobody away, in case 120', async () => {
+  it('reviews unknown tokens at a limited rate, and serves known callers meanwhile', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
@@ -172,7 +172,7 @@ describe('a flood', () => {
     expect((await world.post(TOKEN_REQUEST, { headers: { authorization: 'Bearer new' } })).status).toBe(201);
   }, 300_000);
 
-  it('of requests by one caller has eight in progress, and delays no other caller', async () => {
+  it('serves eight requests of one caller at a time, and delays no other caller', async () => {
     const held: (() => void)[] = [];
     let isHeld = true;
     world = await FacadeWorld.start({
@@ -200,7 +200,7 @@ describe('a flood', () => {
     expect(codes.filter((code) => code === 429)).toHaveLength(28);
   });
 
-  it('of requests by one caller is cut to the rate that is set', async () => {
+  it('limits one caller to --facade-rate', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, settings: { facadePort: 0, facadeRate: 5 } });
     const answers = await Promise.all(Array.from({ length: 12 }, () => world.post()));
@@ -213,8 +213,8 @@ describe('a flood', () => {
   });
 });
 
-describe('the metrics', () => {
-  it('do not grow by what callers make up in 10,000 requests, in case 122', async () => {
+describe('metrics', () => {
+  it('adds no series for 10,000 invented requests', async () => {
     const username = ({ spec: { token } }: Review) => ({ authenticated: true, user: { username: token } });
     // Nobody is to be told that there are too many.
     const clock = new FakeClock(Date.now());
@@ -265,9 +265,9 @@ describe('the metrics', () => {
   }
 });
 
-describe('doors that are not there', () => {
+describe('paths that are not served', () => {
   it.each(['/debug', '/debug/pprof', '/healthz?verbose', '/json/list', '/metrics', '/', '/api', '/apis', '/version'])(
-    'are not found by those who are known, and told to nobody else, in case 124: %s',
+    'returns 404 to authenticated callers and 401 to others: %s',
     async (path) => {
       world = await FacadeWorld.start();
       expect((await world.request('GET', path)).status).toBe(401);
@@ -277,8 +277,8 @@ describe('doors that are not there', () => {
   );
 });
 
-describe('a façade that stops', () => {
-  it('finishes what it has begun, and takes nothing new', async () => {
+describe('shutdown', () => {
+  it('finishes requests in progress and rejects new ones', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({
       target: (_request, reply) =>

@@ -14,39 +14,39 @@ afterAll(() => world.close());
 const path = (cluster: string, namespace = 'deploy', name = 'deployer') =>
   `/orchestrator/${cluster}/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
 
-describe('a path that leads nowhere', () => {
+describe('invalid path', () => {
   it.each([
-    ['41: dots', path('..')],
-    ['41: a dot', path('.')],
-    ['41: escaped dots', path('%2e%2e')],
-    ['41: an escaped dot', path('%2E')],
-    ['42: an escaped slash', path('a%2fb')],
-    ['42: an escaped backslash', path('a%5cb')],
-    ['42: a backslash', path('a\\b')],
-    ['43: an escaped slash in the name', path('prod-eu', 'deploy', 'default%2ftoken')],
-    ['44: an escaped question mark', path('prod-eu', 'deploy', 'x%3fdryRun=All')],
-    ['44: an escaped number sign', path('prod-eu', 'deploy', 'x%23')],
-    ['44: a semicolon', path('prod-eu', 'deploy', 'x;y=1')],
-    ['47: escaped twice', path('%252e%252e')],
-    ['48: a second host', '//evil.example/api/v1/namespaces/n/serviceaccounts/s/token'],
-    ['48: a second host behind the first word', '/orchestrator//evil.example/api/v1/namespaces/n/serviceaccounts/s/token'],
-    ['50: full width', path('prod-eu', encodeURIComponent('ｋube-system'))],
-    ['50: Cyrillic', path('prod-eu', 'deploy', encodeURIComponent('\u0430ccount'))],
-    ['50: upper case', path('Prod-EU')],
-    ['50: upper case in the namespace', path('prod-eu', 'Deploy')],
-    ['51: a namespace of 64', path('prod-eu', 'n'.repeat(64))],
-    ['51: a name of 254', path('prod-eu', 'deploy', 'n'.repeat(254))],
-    ['52: nothing between slashes', '/orchestrator//api/v1/namespaces/deploy/serviceaccounts/deployer/token'],
-    ['52: no namespace', path('prod-eu', '')],
-    ['53: a slash at the end', `${TOKEN_PATH}/`],
-    ['53: something behind', `${TOKEN_PATH}/x`],
-    ['53: a space behind', `${TOKEN_PATH}%20`],
-    ['54: a Secret', '/orchestrator/prod-eu/api/v1/namespaces/deploy/secrets/s'],
-    ['54: another group', '/orchestrator/prod-eu/apis/apps/v1/deployments'],
-    ['54: a command in a Pod', '/orchestrator/prod-eu/api/v1/namespaces/deploy/pods/p/exec'],
+    ['dots', path('..')],
+    ['a dot', path('.')],
+    ['escaped dots', path('%2e%2e')],
+    ['an escaped dot', path('%2E')],
+    ['an escaped slash', path('a%2fb')],
+    ['an escaped backslash', path('a%5cb')],
+    ['a backslash', path('a\\b')],
+    ['an escaped slash in the name', path('prod-eu', 'deploy', 'default%2ftoken')],
+    ['an escaped question mark', path('prod-eu', 'deploy', 'x%3fdryRun=All')],
+    ['an escaped number sign', path('prod-eu', 'deploy', 'x%23')],
+    ['a semicolon', path('prod-eu', 'deploy', 'x;y=1')],
+    ['escaped twice', path('%252e%252e')],
+    ['a second host', '//evil.example/api/v1/namespaces/n/serviceaccounts/s/token'],
+    ['a second host behind the first word', '/orchestrator//evil.example/api/v1/namespaces/n/serviceaccounts/s/token'],
+    ['full width', path('prod-eu', encodeURIComponent('ｋube-system'))],
+    ['Cyrillic', path('prod-eu', 'deploy', encodeURIComponent('\u0430ccount'))],
+    ['upper case', path('Prod-EU')],
+    ['upper case in the namespace', path('prod-eu', 'Deploy')],
+    ['a namespace of 64', path('prod-eu', 'n'.repeat(64))],
+    ['a name of 254', path('prod-eu', 'deploy', 'n'.repeat(254))],
+    ['nothing between slashes', '/orchestrator//api/v1/namespaces/deploy/serviceaccounts/deployer/token'],
+    ['no namespace', path('prod-eu', '')],
+    ['a slash at the end', `${TOKEN_PATH}/`],
+    ['something behind', `${TOKEN_PATH}/x`],
+    ['a space behind', `${TOKEN_PATH}%20`],
+    ['a Secret', '/orchestrator/prod-eu/api/v1/namespaces/deploy/secrets/s'],
+    ['another group', '/orchestrator/prod-eu/apis/apps/v1/deployments'],
+    ['a command in a Pod', '/orchestrator/prod-eu/api/v1/namespaces/deploy/pods/p/exec'],
     ['another first word', TOKEN_PATH.replace('orchestrator', 'kubernetes')],
     ['another case', TOKEN_PATH.replace('orchestrator', 'Orchestrator')],
-  ])('is answered by 404, and nothing is sent, in case %s', async (_case, target) => {
+  ])('returns 404 without a request to the target: %s', async (_case, target) => {
     const { length } = world.target.requests;
     const answer = await world.raw(bytesOf({ target }));
     expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'NotFound', details: {}, code: 404 });
@@ -54,14 +54,14 @@ describe('a path that leads nowhere', () => {
   });
 
   it.each([
-    ['45: NUL', path('a%00')],
-    ['45: line breaks', path('prod-eu', 'deploy', 'x%0d%0aX:%20y')],
-    ['46: no UTF-8', path('%E0%A4%A')],
-    ['46: half a character', path('%ff')],
-    ['49: another host', 'http://evil.example/orchestrator'],
-    ['49: another host and our path', `https://evil.example${TOKEN_PATH}`],
+    ['NUL', path('a%00')],
+    ['line breaks', path('prod-eu', 'deploy', 'x%0d%0aX:%20y')],
+    ['no UTF-8', path('%E0%A4%A')],
+    ['half a character', path('%ff')],
+    ['another host', 'http://evil.example/orchestrator'],
+    ['another host and our path', `https://evil.example${TOKEN_PATH}`],
     ['a fragment', `${TOKEN_PATH}#x`],
-  ])('is answered by 400, and nobody is asked, in case %s', async (_case, target) => {
+  ])('returns 400 without a review: %s', async (_case, target) => {
     const asked = [world.hub.requests.length, world.target.requests.length];
     const answer = await world.raw(bytesOf({ target }));
     expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'BadRequest', code: 400 });
@@ -69,9 +69,9 @@ describe('a path that leads nowhere', () => {
   });
 });
 
-describe('a method', () => {
+describe('method', () => {
   it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'CONNECT', 'HEAD'])(
-    'other than POST is answered by 405, in case 55: %s',
+    'returns 405 for a method other than POST: %s',
     async (method) => {
       const bytes = bytesOf({ method, more: ['X-Secret: do-not-echo'], body: '' });
       const answer = await world.raw(bytes, {
@@ -84,7 +84,7 @@ describe('a method', () => {
   );
 });
 
-describe('the query', () => {
+describe('query', () => {
   it.each([
     ['dryRun=All', 201],
     ['dryRun=All&dryRun=All', 201],
@@ -97,7 +97,7 @@ describe('the query', () => {
     [`fieldManager=${encodeURIComponent('ü'.repeat(64))}`, 201],
     [`fieldManager=${encodeURIComponent('ü'.repeat(65))}`, 422],
     ['timeout=abc', 400],
-  ])('%s is answered by its rule, and never passed on, in case 56', async (query, status) => {
+  ])('checks %s and does not pass it on', async (query, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytesOf({ target: `${TOKEN_PATH}?${query}` })))).toBe(status);
     const sent = world.tokenRequests.slice(length);
@@ -106,13 +106,13 @@ describe('the query', () => {
   });
 });
 
-describe('a name', () => {
-  it.each(['constructor', 'tostring', 'hasownproperty'])('is a name like any other, in case 57: %s', async (name) => {
+describe('name in the path', () => {
+  it.each(['constructor', 'tostring', 'hasownproperty'])('accepts a property name of JavaScript: %s', async (name) => {
     const answer = await world.raw(bytesOf({ target: path(name, 'constructor', name) }));
     expect(failureOf(answer)).toMatchObject({ code: 404, message: `clusters.registry.purser.dev "${name}" not found` });
   });
 
-  it('is passed on only as it is, whatever is written in its place', async () => {
+  it('passes a name to the target unchanged or not at all', async () => {
     const anyName = asyncProperty(string({ unit: 'binary-ascii', minLength: 1, maxLength: 20 }), async (text) => {
       const { length } = world.tokenRequests;
       const { status } = await world.request('POST', path('prod-eu', 'deploy', encodeURIComponent(text)), {

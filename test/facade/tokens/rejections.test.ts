@@ -15,17 +15,17 @@ const lines = () => world.lines.map((line) => JSON.parse(line) as Record<string,
 const causesOf = (body: string) =>
   (JSON.parse(body) as { details?: { causes?: { reason: string }[] } }).details?.causes?.map(({ reason }) => reason);
 
-describe('the line of a refusal', () => {
+describe('audit line of a rejection', () => {
   it.each([
     ['an audience that is not allowed', { settings: { allowedAudiences: ['other'] } }, 422],
     ["the façade's own audience", { settings: { facadeAudiences: ['hub', 'api'] } }, 403],
-  ])('names what was asked for, for %s', async (_case, options, code) => {
+  ])('contains the request for %s', async (_case, options, code) => {
     world = await FacadeWorld.start(options);
     expect((await world.post()).status).toBe(code);
     expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, audiences: ['api'], expirationSeconds: 3600 })]);
   });
 
-  it('cuts the name of a user, too', async () => {
+  it('shortens a long username', async () => {
     const user = { username: `eyJhbGciOiJub25lIn0.eyJhbGciOiJub25lIn0.x ${'u'.repeat(1_000)}` };
     world = await FacadeWorld.start({
       hub: allows({ TokenReview: () => ({ authenticated: true, user }), SubjectAccessReview: () => ({ allowed: false }) }),
@@ -36,32 +36,32 @@ describe('the line of a refusal', () => {
   });
 });
 
-describe('a refusal before anything is read', () => {
+describe('audit line of an early rejection', () => {
   const place = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer' };
   it.each([
     ['a token that is not accepted', { authorization: 'Bearer wrong' }, 401],
     ['nobody', { authorization: '' }, 401],
     ['somebody who says to be another', { 'impersonate-user': 'root' }, 400],
-  ])('leaves a line for %s, without a user', async (_case, headers, code) => {
+  ])('records %s without a user', async (_case, headers, code) => {
     world = await FacadeWorld.start();
     expect((await world.post(TOKEN_REQUEST, { headers })).status).toBe(code);
     expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, ...place })]);
     expect(lines()[0]).not.toHaveProperty('user');
   });
 
-  it('leaves a line when the hub does not say who calls', async () => {
+  it('records a request that the hub does not review', async () => {
     world = await FacadeWorld.start({ hub: (_request, reply) => reply.json(500, {}) });
     expect((await world.post()).status).toBe(503);
     expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 503, ...place })]);
   });
 
-  it('names whoever asks too often', async () => {
+  it('contains the user who exceeds the rate', async () => {
     world = await FacadeWorld.start({ clock: new FakeClock(Date.now()), settings: { facadeRate: 1 } });
     for (let count = 0; count < 3; count++) await world.post();
     expect(lines().at(-1)).toMatchObject({ decision: 'rejected', code: 429, user: 'alice', ...place });
   });
 
-  it('leaves none where no token was asked for', async () => {
+  it('records no request for another path', async () => {
     world = await FacadeWorld.start();
     expect((await world.request('GET', TOKEN_PATH)).status).toBe(401);
     expect((await world.request('POST', '/auth/v1/clusters')).status).toBe(401);
@@ -69,7 +69,7 @@ describe('a refusal before anything is read', () => {
     expect(lines()).toEqual([]);
   });
 
-  it('leaves so many lines a second and no more, and tells how many there would have been', async () => {
+  it('limits lines per second, and counts suppressed ones', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock });
     const flood = (count: number) =>
@@ -84,8 +84,8 @@ describe('a refusal before anything is read', () => {
   });
 });
 
-describe('a deadline that the caller set', () => {
-  it('is what ends the request, whatever the target does then', async () => {
+describe('timeout parameter', () => {
+  it('ends the request with 504 while the target does not respond', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: () => undefined });
     const answer = world.raw(bytesOf({ target: `${TOKEN_PATH}?timeout=1s`, lines: GOOD_LINES }));
@@ -97,23 +97,23 @@ describe('a deadline that the caller set', () => {
   });
 });
 
-describe('a failure of a target', () => {
+describe('metrics of a failed target', () => {
   const reasons = async () => [...((await world.scrape()).get('purser_token_issuances_total')?.samples.keys() ?? [])].join();
 
-  it('is counted by what it is, in case 96: an answer that is not to be trusted', async () => {
+  it('records the reason of an untrusted response', async () => {
     world = await FacadeWorld.start({ target: grants({ claims: { aud: ['others'] } }) });
     expect((await world.post()).status).toBe(503);
     expect(await reasons()).toContain('AnswerUntrusted');
   });
 
-  it('is counted by what it is, in case 92: a cluster that does not answer', async () => {
+  it('records the reason of an unreachable cluster', async () => {
     world = await FacadeWorld.start({ target: (_request, reply) => reply.reset() });
     expect((await world.post()).status).toBe(503);
     expect(await reasons()).toContain('ClusterUnreachable');
   });
 });
 
-describe('a cluster that the controller cannot reach', () => {
+describe('cluster that the controller cannot reach', () => {
   const clock = new FakeClock(Date.now());
   const said = (status: 'True' | 'False' | 'Unknown', ageMs: number) => {
     const { cluster, ...rest } = registered({ name: 'prod-eu', servers: [world.target.url], ca: authority.certificate });
@@ -124,8 +124,8 @@ describe('a cluster that the controller cannot reach', () => {
 
   it.each([
     ['a token', TOKEN_PATH],
-    ['a rehearsal', `${TOKEN_PATH}?dryRun=All`],
-  ])('is left alone while that is news, in case 92: %s', async (_case, path) => {
+    ['a dry run', `${TOKEN_PATH}?dryRun=All`],
+  ])('returns 503 without a request to the target after a recent failed probe: %s', async (_case, path) => {
     world = await FacadeWorld.start({ clock });
     said('False', 5_000);
     const { status, headers, body } = await world.post(TOKEN_REQUEST, { path });
@@ -137,19 +137,19 @@ describe('a cluster that the controller cannot reach', () => {
 
   it.each([
     ['old', 'False', 21_000],
-    ['that it answers', 'True', 0],
-    ['that nobody knows', 'Unknown', 0],
-  ] as const)('is asked when the word is %s, in case 92', async (_case, status, ageMs) => {
+    ['True', 'True', 0],
+    ['Unknown', 'Unknown', 0],
+  ] as const)('sends the request if the condition is %s', async (_case, status, ageMs) => {
     world = await FacadeWorld.start({ clock });
     said(status, ageMs);
     expect((await world.post()).status).toBe(201);
   });
 });
 
-describe('the form of an answer', () => {
+describe('form of the response', () => {
   const as = (kind: string) => ({ headers: { accept: `application/json;as=${kind};v=v1;g=meta.k8s.io`, 'user-agent': 'tester' } });
 
-  it('is metadata alone for those who ask for no more, and without a token', async () => {
+  it('returns metadata without a token for Accept with PartialObjectMetadata', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post(TOKEN_REQUEST, as('PartialObjectMetadata'));
     expect(status).toBe(201);
@@ -157,7 +157,7 @@ describe('the form of an answer', () => {
     expect(body).not.toContain('eyJ');
   });
 
-  it('is no list, for which nothing is issued', async () => {
+  it('rejects Accept for lists with 406, and issues no token', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post(TOKEN_REQUEST, as('PartialObjectMetadataList'));
     expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({
@@ -170,7 +170,7 @@ describe('the form of an answer', () => {
     expect(world.tokenRequests).toEqual([]);
   });
 
-  it('is not protobuf, and those who want nothing else are told what there is', async () => {
+  it('rejects Accept for protobuf alone with 406, and lists the supported types', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post(TOKEN_REQUEST, { headers: { accept: 'application/vnd.kubernetes.protobuf' } });
     expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({

@@ -29,7 +29,7 @@ function answerOf(audiences: readonly string[]): string {
 
 const reasonOf = (body: string) => (JSON.parse(body) as { details?: { causes?: { reason: string }[] } }).details?.causes?.[0]?.reason;
 
-describe('an answer that is not to be trusted', () => {
+describe('untrusted response of the target', () => {
   const past = Math.floor(Date.now() / 1000) - 60;
   const text =
     (body: string): WireHandler =>
@@ -37,16 +37,16 @@ describe('an answer that is not to be trusted', () => {
       reply.text(201, body, { 'content-type': 'application/json' });
   const changed = (change: Change): WireHandler => grants(change);
   it.each<readonly [string, WireHandler]>([
-    ['94: a page', text('<html></html>')],
-    ['94: cut', text('{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"ey')],
-    ['94: 100 MB', (_request, reply) => reply.text(201, ' '.repeat(100 << 20))],
-    ['96: another account', changed({ claims: { sub: 'system:serviceaccount:kube-system:admin' } })],
-    ['96: other audiences', changed({ claims: { aud: ['others'] } })],
-    ['96: expired', changed({ claims: { exp: past } })],
-    ['96: empty', changed({ status: { token: '' } })],
-    ['96: our own credential', changed({ status: { token: CREDENTIAL } })],
+    ['a page', text('<html></html>')],
+    ['cut', text('{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"ey')],
+    ['100 MB', (_request, reply) => reply.text(201, ' '.repeat(100 << 20))],
+    ['another account', changed({ claims: { sub: 'system:serviceaccount:kube-system:admin' } })],
+    ['other audiences', changed({ claims: { aud: ['others'] } })],
+    ['expired', changed({ claims: { exp: past } })],
+    ['empty', changed({ status: { token: '' } })],
+    ['our own credential', changed({ status: { token: CREDENTIAL } })],
     ['a line break in the token', changed({ status: { token: 'a\r\nSet-Cookie: x' } })],
-  ])('is not passed on, in case %s', async (_case, target) => {
+  ])('returns 503: %s', async (_case, target) => {
     world = await FacadeWorld.start({ target });
     const { status, headers, body } = await world.post();
     expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'AnswerUntrusted' });
@@ -57,7 +57,7 @@ describe('an answer that is not to be trusted', () => {
     expect([...(counted ?? [])]).toEqual([[expect.stringContaining('["result","failure"]'), 1]]);
   });
 
-  it('is not passed on, in case 96: an account of the same name, but not the one that was asked for', async () => {
+  it('returns 409 for another service account of the same name', async () => {
     const serviceaccount = { name: 'deployer', uid: 'another' };
     world = await FacadeWorld.start({ target: grants({ claims: { 'kubernetes.io': { namespace: 'deploy', serviceaccount } } }) });
     const { status, body } = await world.post({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } });
@@ -65,7 +65,7 @@ describe('an answer that is not to be trusted', () => {
     expect(body).not.toContain('eyJ');
   });
 
-  it('is waited for ten seconds, in case 94', async () => {
+  it('ends with 504 after ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: (_request, reply) => void reply.open().bytes('{') });
     let answer: { status: number; body: string } | undefined;
@@ -75,7 +75,7 @@ describe('an answer that is not to be trusted', () => {
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ reason: 'Timeout', message: expect.stringMatching(/^Timeout: /) });
   });
 
-  it.each([301, 302, 307, 308])('leads nowhere else, in case 95: %i', async (code) => {
+  it.each([301, 302, 307, 308])('follows no redirect: %i', async (code) => {
     const elsewhere = await startWireServer((_request, reply) => reply.text(201, ''));
     world = await FacadeWorld.start({ target: (_request, reply) => reply.text(code, '', { location: elsewhere.url }) });
     const { status, headers } = await world.post();
@@ -86,8 +86,8 @@ describe('an answer that is not to be trusted', () => {
   });
 });
 
-describe('what is passed on', () => {
-  it('is a choice of headers, in case 97', async () => {
+describe('relayed response', () => {
+  it('contains only allowed headers', async () => {
     world = await FacadeWorld.start({
       target: grants({
         headers: { 'set-cookie': 'a=b', location: 'https://evil.test', 'x-evil': '1', warning: '299 - "shortened"', 'audit-id': 'theirs' },
@@ -114,7 +114,7 @@ describe('what is passed on', () => {
     ['a bare line feed', '299 - "a\nSet-Cookie: x=y"', 503],
     ['a line of its own', '299 - "a"\r\nSet-Cookie: x=y', 201],
     ['an escaped line break', '299 - "a%0d%0aSet-Cookie: x=y"', 201],
-  ])('breaks no line of the answer, in case 97: %s in Warning', async (_case, warning, status) => {
+  ])('splits no header line: %s in Warning', async (_case, warning, status) => {
     const body = answerOf(TOKEN_REQUEST.spec.audiences);
     const head = ['HTTP/1.1 201 Created', 'content-type: application/json', `warning: ${warning}`, `content-length: ${body.length}`];
     world = await FacadeWorld.start({ target: (_request, reply) => reply.raw([...head, '', body].join('\r\n')) });
@@ -123,7 +123,7 @@ describe('what is passed on', () => {
     expect(statusOf(answer)).toBe(status);
   });
 
-  it('is no warning with our credential or with a token in it, in case 97', async () => {
+  it('contains no warning with a credential or a token', async () => {
     world = await FacadeWorld.start({
       target: grants({ headers: { warning: `299 - "${CREDENTIAL}", 299 - "eyJhbGciOiJ9.eyJhbGci.x", 199 - "other"` } }),
     });
@@ -139,7 +139,7 @@ describe('what is passed on', () => {
       }),
       'TargetForbidden',
     ],
-  ])('is not what the target thinks of us, in case 98: %s', async (code, answer, reason) => {
+  ])('hides errors about Purser’s credential: %s', async (code, answer, reason) => {
     world = await FacadeWorld.start({ target: (_request, reply) => reply.json(Number(code), answer) });
     const { status, headers, body } = await world.post();
     expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason });
@@ -151,7 +151,7 @@ describe('what is passed on', () => {
     ['-1', '1'],
     ['Wed, 21 Oct 2099 07:28:00 GMT', '1'],
     ['7', '7'],
-  ])('is a time to wait that can be waited for, in case 99: %s', async (given, expected) => {
+  ])('limits Retry-After: %s', async (given, expected) => {
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(429, refusal(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
     });
@@ -171,7 +171,7 @@ describe('what is passed on', () => {
       },
     ],
     [422, { reason: 'Invalid', details: { group: 'g', kind: 'k' } }],
-  ])('is what the target refuses, with %i, without anything but a Status', async (code, more) => {
+  ])('contains only the Status of a rejection with %i', async (code, more) => {
     const answer = refusal(code, 'why', more);
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(code, { ...answer, evil: 1, details: { ...more.details, evil: 2 } }),
@@ -182,8 +182,8 @@ describe('what is passed on', () => {
   });
 });
 
-describe('a token', () => {
-  it('leaves one line in the log and itself nowhere, in case 100', async () => {
+describe('audit line of a token', () => {
+  it('records one line without the token', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post();
     expect(status).toBe(201);
@@ -209,20 +209,20 @@ describe('a token', () => {
   });
 
   it.each([
-    ['a refusal', { spec: {} }, { decision: 'rejected', code: 422, reason: 'Invalid' }],
+    ['a rejection', { spec: {} }, { decision: 'rejected', code: 422, reason: 'Invalid' }],
     [
       'a token in an audience',
       { spec: { audiences: ['eyJhbGciOiJub25lIn0.eyJhbGciOiJub25lIn0.x'] } },
       { decision: 'issued', audiences: ['[redacted]'] },
     ],
-  ])('leaves one line for %s, too', async (_case, body, expected) => {
+  ])('records one line for %s', async (_case, body, expected) => {
     world = await FacadeWorld.start();
     await world.post({ ...TOKEN_REQUEST, ...body });
     const lines = world.lines.filter((line) => line.includes('"audit"'));
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([expect.objectContaining(expected)]);
   });
 
-  it('is no longer wanted when the caller leaves, in case 101', async () => {
+  it('records a caller who disconnects', async () => {
     const held: WireReply[] = [];
     world = await FacadeWorld.start({ target: (_request, reply) => void held.push(reply) });
     const socket = connect({ port: world.port, host: '127.0.0.1', rejectUnauthorized: false });

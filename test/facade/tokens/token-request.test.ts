@@ -11,24 +11,24 @@ afterEach(() => world.close());
 
 const MISSPELT = { ...TOKEN_REQUEST, spec: { ...TOKEN_REQUEST.spec, expirationSecond: 600 } };
 
-describe('the same request again', () => {
-  it('is warned again', async () => {
+describe('repeated token request', () => {
+  it('repeats the warnings', async () => {
     const answers = [await world.post(MISSPELT), await world.post(MISSPELT)];
     expect(answers.map(({ headers }) => headers['warning'])).toEqual(Array(2).fill('299 - "unknown field \\"spec.expirationSecond\\""'));
   });
 
-  it('is refused again where its query says so', async () => {
+  it('repeats the rejection of its query', async () => {
     const strict = { path: `${TOKEN_PATH}?fieldValidation=Strict` };
     const answers = [await world.post(MISSPELT), await world.post(MISSPELT, strict), await world.post(MISSPELT, strict)];
     expect(answers.map(({ status }) => status)).toEqual([201, 400, 400]);
   });
 
-  it('issues nothing as a dry run, before and after', async () => {
+  it('issues no token for a dry run before or after it', async () => {
     for (const query of ['', '?dryRun=All', '']) await world.post(TOKEN_REQUEST, { path: `${TOKEN_PATH}${query}` });
     expect(world.tokenRequests).toHaveLength(2);
   });
 
-  it('is for the account of its path', async () => {
+  it('uses the service account of its path', async () => {
     const body = { ...TOKEN_REQUEST, metadata: { namespace: 'deploy' } };
     const elsewhere = { path: TOKEN_PATH.replace('/deploy/', '/other/') };
     const answers = [await world.post(body), await world.post(body, elsewhere)];
@@ -36,7 +36,7 @@ describe('the same request again', () => {
   });
 });
 
-describe('a token response', () => {
+describe('token response', () => {
   it.each(['', '?fieldManager=ci', '?dryRun=All'])(
     'carries no managedFields with the query %j, not even those of the request',
     async (query) => {
