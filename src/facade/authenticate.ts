@@ -82,7 +82,7 @@ export class Authenticator {
     let outcome: ReviewOutcome = 'failed';
     try {
       const user = await this.#reviewToken(token);
-      outcome = user === undefined ? 'rejected' : 'accepted';
+      outcome = user ?? 'rejected';
       if (user === undefined) this.#reject(tokenId, requestedAt);
       else this.#accept(tokenId, user, requestedAt);
       return user;

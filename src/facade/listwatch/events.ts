@@ -46,10 +46,10 @@ export interface Piece {
 }
 
 /**
- * Size at which a piece ends, in bytes. Each is written when the one before has left. Every connection keeps a TLS buffer of the
- * size of its largest write for as long as it is open, and no less than 16 kB.
+ * Size at which a piece ends, in bytes. Each is written when the one before has left. The pages of a connection's TLS buffer that its
+ * largest write fills stay in memory for as long as the connection is open. Most pieces fit into two pages.
  */
-const PIECE_BYTES = 12 * 1024;
+const PIECE_BYTES = 5 * 1024;
 
 /** Returns the form of whole objects, which consists of their shared bytes. */
 export function plainForm(kind: ShownKind): EventForm {
