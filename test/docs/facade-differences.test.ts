@@ -16,48 +16,45 @@ const REJECTIONS = `${TOKENS}/rejections.test.ts`;
 const RECORDED_TOKENS = 'contract/golden-facade-tokens.test.ts';
 const RECORDED_LISTS = 'contract/golden-facade-lists.test.ts';
 
-/** By the first cell of the row: the file, and words of the test. */
-const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> = {
+/** File and part of the test's title, by the first cell of the row. */
+const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'no credentials': [HEADER, 'no header'],
-  'more than one word, or odd characters, behind `Bearer`': [HEADER, 'text after the token'],
+  'more than one word, or invalid characters, after `Bearer`': [HEADER, 'text after the token'],
   'two `Authorization` headers': [HEADER, 'rejects two Authorization headers with 400'],
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'rejects an impersonation header without a request to the target: %s'],
-  'the bearer token is revoked, or its user has other groups, during a watch': [
+  'the bearer token is revoked, or its user gets other groups, during a watch': [
     'facade/listwatch/token-checks.test.ts',
     'ends all streams of a revoked token within ten seconds',
   ],
   'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
   'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
-  'many tokens that are not known yet': [ABUSE, 'reviews unknown tokens at a limited rate'],
+  'many unknown tokens': [ABUSE, 'reviews unknown tokens at a limited rate'],
   'no audiences': [BODY, 'no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'rejects an audience of the façade itself'],
-  'an audience outside of `--allowed-audiences`': [ISSUE, 'rejects audiences that the installation does not allow'],
-  'longer than `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens a lifetime above the installation’s maximum'],
+  'an audience outside `--allowed-audiences`': [ISSUE, 'rejects audiences that the installation does not allow'],
+  'a lifetime above `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens a lifetime above the installation’s maximum'],
   '3607 seconds for a token bound to a Pod': [BODY, 'an hour for a Pod that would be a year'],
   'bound to a Node': [BODY, 'bound to a Node'],
   '`dryRun=All`': [ISSUE, 'warns in a dry run about objects that Purser may not read'],
-  '`dryRun=All` where there is no such namespace': [ISSUE, 'rejects a dry run for missing objects'],
+  '`dryRun=All` in a namespace that does not exist': [ISSUE, 'rejects a dry run for missing objects'],
   '`fieldManager` of exactly 128 characters': [PATHS, "'m'.repeat(128)"],
-  '`fieldManager` that is too long and cannot be printed': [
-    'kubernetes/wire/options.test.ts',
-    'says of a manager that is too long only that',
-  ],
+  '`fieldManager` that is too long and not printable': ['kubernetes/wire/options.test.ts', 'says of a manager that is too long only that'],
   '`Content-Encoding` of the body, `charset=utf-16`': [BODY, 'UTF-16'],
-  'a body of YAML that is not JSON': [BODY, 'YAML of more than 16 KiB'],
-  'lists and objects inside each other': ['kubernetes/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
+  'a YAML body that is not JSON': [BODY, 'YAML of more than 16 KiB'],
+  'nested lists and objects': ['kubernetes/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
   '`metadata.managedFields` of the response': [`${TOKENS}/token-request.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
-  '`Accept` of protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
+  '`Accept` with protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
   '`Accept` with `as=PartialObjectMetadataList`': [REJECTIONS, 'rejects Accept for lists with 406, and issues no token'],
-  "Purser's own account on the cluster": [BODY, 'rejects Purser’s own service account'],
+  "Purser's own service account on the cluster": [BODY, 'rejects Purser’s own service account'],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
   'a cluster that is not registered': [`${TOKENS}/authorization.test.ts`, 'returns the same 403 for existing and missing clusters'],
-  'the cluster does not answer, or refuses Purser': [`${TOKENS}/target-responses.test.ts`, 'hides errors about Purser’s credential'],
-  'the controller has just found that the cluster cannot be reached': [
+  'the cluster does not respond, or rejects Purser': [`${TOKENS}/target-responses.test.ts`, 'hides errors about Purser’s credential'],
+  'the last probe of the controller did not reach the cluster': [
     REJECTIONS,
     'returns 503 without a request to the target after a recent failed probe',
   ],
-  '`Cache-Control` of an answer with a token': [ISSUE, 'forbids caches to store a token'],
+  '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a token'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
   'fields of a Cluster': ['facade/clusters/public.property.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
@@ -67,37 +64,37 @@ const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> 
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
-  'rights change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
-  '`continue` of another replica, or of other rights': [RECORDED_LISTS, 'does not go back to what was before it was there'],
+  'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
+  '`continue` of another replica, or after a change of permissions': [RECORDED_LISTS, 'does not go back to what was before it was there'],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
-  'more full lists at a time, or more watches, than the limits of one caller or of all': [
+  'more large lists or watches than the limits per caller or in total': [
     LIST,
     'rejects with 429 while too many large lists are in progress',
   ],
-  'a reader of a full list or of initial events slower than 64 KiB/s': [
+  'a reader of a large list or of initial events slower than 64 KiB/s': [
     LIST,
     'closes the list of a reader who takes one slice in five seconds',
   ],
   'connection after a list above 1 MiB': [LIST, 'closes the connection after a large list'],
   '`Vary`': [RECORDED_LISTS, 'says what it depends on (case 117)'],
-  'path with `//`, `..`, `%2F`, a trailing slash, or names that are none': [PATHS, 'returns 404 without a request to the target'],
+  'path with `//`, `..`, `%2F`, a trailing slash, or invalid names': [PATHS, 'returns 404 without a request to the target'],
   'a method that is not served': [PATHS, 'returns 405 for a method other than POST'],
   '`HEAD` with `watch=true`': ['facade/server.test.ts', 'rejects HEAD with 405 if GET would be a watch'],
   'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],
-  'headers of more than 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
-  'a request that takes longer than 10 seconds to arrive': [BODY, 'rejects a body that does not arrive within ten seconds'],
+  'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
+  'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
   'HTTP/2': [FRAMING, 'offers no HTTP/2 in ALPN'],
 };
 
 describe('docs/facade-differences.md', () => {
-  it('has exactly the differences that tests hold', () => {
+  it('lists exactly the differences that have tests', () => {
     const lines = readText('docs/facade-differences.md').split('\n');
     const cells = lines.filter((line) => line.startsWith('| ')).map((line) => line.split(' | ')[0]?.slice(2) ?? '');
-    expect(cells.filter((cell) => cell !== 'case')).toEqual(Object.keys(HELD_BY));
+    expect(cells.filter((cell) => cell !== 'case')).toEqual(Object.keys(TESTED_BY));
   });
 
-  it.each(Object.entries(HELD_BY))('is right about %s', (_case, [file, words]) => {
+  it.each(Object.entries(TESTED_BY))('has a test for %s', (_case, [file, words]) => {
     expect(readText(`test/${file}`)).toContain(words);
   });
 });
