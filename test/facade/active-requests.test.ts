@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ActiveRequests } from '../../src/facade/active-requests.ts';
 import { FakeClock } from '../support/clock.ts';
 
-/** A request whose response has ended, or has not. */
+/** Begins a request; returns its socket. */
 function exchange(active: ActiveRequests, writableEnded: boolean): { isClosed: boolean } {
   const socket = { isClosed: false, destroy: () => (socket.isClosed = true) };
   const message = { rawHeaders: [], headers: {}, url: '/', method: 'GET', complete: true, socket };

@@ -1,4 +1,4 @@
-// Who a bearer token stands for, while many ask.
+// Authentication under load.
 
 import { describe, expect, it } from '@jest/globals';
 import { ReviewLimit } from '../../src/facade/admission/review-limit.ts';
@@ -21,7 +21,7 @@ class World {
     audiences: [],
   });
 
-  /** 200, or the code of the refusal. */
+  /** Returns 200, or the code of the rejection. */
   async code(token: string, address = POLITE): Promise<number> {
     const rawHeaders = ['authorization', `Bearer ${token}`];
     const caller = this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
@@ -89,8 +89,8 @@ describe('Authenticator during a flood of unknown tokens', () => {
 });
 
 describe('Authenticator for a caller with many tokens', () => {
-  /** Shows 1,000 tokens of one user that were not seen before. */
-  const showMany = async (world: World, round: number) => {
+  /** Sends 1,000 new tokens of one user. */
+  const sendMany = async (world: World, round: number) => {
     const codes: number[] = [];
     for (let index = 0; index < 1_000; index += 20) {
       const tokens = Array.from({ length: 20 }, (_, next) => `good-minter~${round}-${index + next}`);
@@ -102,14 +102,14 @@ describe('Authenticator for a caller with many tokens', () => {
   it('reviews a new token from another address', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
-      await showMany(world, second);
+      await sendMany(world, second);
       expect(await world.code(`good-newcomer-${second}`)).toBe(200);
       world.clock.advance(1_000);
     }
   });
 
   it('rejects with 429 beyond 64 new tokens and the allowance of the address', async () => {
-    const codes = await showMany(new World(), 0);
+    const codes = await sendMany(new World(), 0);
     expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
     expect(new Set(codes)).toEqual(new Set([200, 429]));
   });

@@ -88,7 +88,7 @@ describe('hubCertificate', () => {
     await source()();
     const theirs = createAuthority(Date.now());
     const { certificate, key } = issueServerCertificate(theirs, ['purser'], Date.now());
-    // As cert-manager writes: what it does not know of stays.
+    // As cert-manager writes: unknown keys stay.
     const data = { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(theirs.certificate) };
     await hub.apply(Secrets, { metadata: { namespace, name: NAME }, data }, { force: true });
     expect((await secret()).data).toHaveProperty(['ca.key']);

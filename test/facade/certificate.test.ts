@@ -1,4 +1,4 @@
-// The façade's certificate in files that somebody replaces, as new connections see it.
+// The façade's certificate in files, as new connections receive it after a replacement.
 
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ let clock: FakeClock;
 let certFile: string;
 let keyFile: string;
 let world: FacadeWorld;
-/** How often the files have been read. */
+/** Number of times that the files have been read. */
 let looks: number;
 
 beforeEach(async () => {
@@ -52,22 +52,22 @@ async function open(): Promise<TLSSocket> {
   return socket;
 }
 
-/** The first name in the certificate that a new connection is shown. */
-async function shown(): Promise<string> {
+/** Returns the first name in the certificate that a new connection receives. */
+async function servedName(): Promise<string> {
   const socket = await open();
   const { subjectaltname = '' } = socket.getPeerCertificate();
   socket.destroy();
   return /^DNS:([^,]+)/.exec(subjectaltname)?.[1] ?? '';
 }
 
-/** The façade looks at its files; resolves when it has found what is told in its log. */
-async function looked(line: string): Promise<void> {
+/** Lets the façade check its files; resolves when its log contains the message. */
+async function checkedWith(line: string): Promise<void> {
   const { length } = world.lines;
   clock.advance(LOOK_MS);
   await eventually(() => expect(world.lines.slice(length).join()).toContain(line));
 }
 
-/** The façade looks at its files, which stay as they are, so often. */
+/** Lets the façade check its unchanged files this many times. */
 async function reads(count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
     const before = looks;
@@ -79,12 +79,12 @@ async function reads(count: number): Promise<void> {
 describe('certificateFiles', () => {
   it('uses a replaced certificate for new connections and keeps open ones', async () => {
     const old = await open();
-    expect(await shown()).toBe('first.test');
+    expect(await servedName()).toBe('first.test');
     await replace('second.test');
-    expect(await shown()).toBe('first.test');
+    expect(await servedName()).toBe('first.test');
 
-    await looked('serving certificate replaced');
-    expect(await shown()).toBe('second.test');
+    await checkedWith('serving certificate replaced');
+    expect(await servedName()).toBe('second.test');
     old.write(bytesOf());
     expect(String((await once(old, 'data'))[0])).toMatch(/^HTTP\/1\.1 201 /);
     old.destroy();
@@ -95,15 +95,15 @@ describe('certificateFiles', () => {
     ['does not match the private key', async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key)],
   ])('keeps the certificate and logs a warning if the new one %s', async (_how, damage) => {
     await damage();
-    await looked('cannot use new serving certificate; keeping the current one');
-    expect(await shown()).toBe('first.test');
+    await checkedWith('cannot use new serving certificate; keeping the current one');
+    expect(await servedName()).toBe('first.test');
     const { length } = world.lines;
     await reads(2);
     expect(world.lines.slice(length)).toEqual([]);
 
     await replace('third.test');
-    await looked('serving certificate replaced');
-    expect(await shown()).toBe('third.test');
+    await checkedWith('serving certificate replaced');
+    expect(await servedName()).toBe('third.test');
   });
 });
 
@@ -116,15 +116,15 @@ describe('logFailureOnce', () => {
       if (found === undefined) throw new Error('the hub is away');
       return found;
     }, log);
-    const asked = async (count: number) => await Promise.allSettled(Array.from({ length: count }, source));
+    const readTimes = async (count: number) => await Promise.allSettled(Array.from({ length: count }, source));
 
-    await asked(2);
-    await asked(2);
+    await readTimes(2);
+    await readTimes(2);
     expect(lines).toEqual([expect.stringMatching(/the hub is away.*cannot read serving certificate/)]);
     found = { cert: 'found', key: 'key' };
     expect(await source()).toBe(found);
     found = undefined;
-    await asked(2);
+    await readTimes(2);
     expect(lines).toHaveLength(2);
   });
 });

@@ -1,5 +1,3 @@
-// Answers that are kept for a while.
-
 import { describe, expect, it } from '@jest/globals';
 import { FreshCache } from '../../src/facade/fresh-cache.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -30,7 +28,7 @@ describe('FreshCache', () => {
 
   it('measures the age from the request, and does not cache failures', async () => {
     const { clock, cache } = cacheOf(2);
-    await expect(cache.find('a', () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
+    await expect(cache.find('a', () => Promise.reject(new Error('no response')))).rejects.toThrow('no response');
     const found = cache.find('a', async () => {
       clock.advance(6_000);
       return 7;

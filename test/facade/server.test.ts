@@ -13,7 +13,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import type { Answer } from '../../src/telemetry/metrics.ts';
 import { eventually } from '../kube/eventually.ts';
-import { answersIn, isWhole, RawConnection, statusOf } from './raw-connection.ts';
+import { isWhole, RawConnection, responsesIn, statusOf } from './raw-connection.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 3 * 1024 * 1024;
@@ -30,11 +30,11 @@ let server: FacadeServer;
 let port: number;
 let endpoint: Endpoint;
 let seen: (readonly string[])[];
-let answered: Answer[];
+let recorded: Answer[];
 let reported: unknown[];
 let connections: RawConnection[];
 beforeEach(async () => {
-  [seen, answered, reported, connections] = [[], [], [], []];
+  [seen, recorded, reported, connections] = [[], [], [], []];
   endpoint = async (request) => {
     await request.body();
     return OK;
@@ -52,7 +52,7 @@ beforeEach(async () => {
       return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
     },
     report: (error) => void reported.push(error),
-    onResponse: (answer) => void answered.push(answer),
+    onResponse: (response) => void recorded.push(response),
   });
   ({ port } = await server.listen(0, '127.0.0.1'));
 });
@@ -76,14 +76,16 @@ async function sent(text: string | Buffer): Promise<RawConnection> {
 const request = (first: string, ...lines: readonly string[]) => [`${first} HTTP/1.1`, 'Host: f', ...lines, '', ''].join('\r\n');
 const GET = request('GET /document');
 const POST = 'POST /things/a';
-const count = (number: number) => (text: string) => answersIn(text).length >= number;
+const count = (number: number) => (text: string) => responsesIn(text).length >= number;
 
 describe('CONNECT', () => {
   const CONNECT = request('CONNECT f:443');
 
   it('rejects CONNECT and closes its connection', async () => {
-    const answer = await (await sent(CONNECT)).read(() => false);
-    expect(answersIn(answer.text)).toMatchObject([{ status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') }]);
+    const response = await (await sent(CONNECT)).read(() => false);
+    expect(responsesIn(response.text)).toMatchObject([
+      { status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') },
+    ]);
   });
 
   it('survives CONNECT by a client that resets the connection', async () => {
@@ -134,9 +136,9 @@ describe('HEAD', () => {
   });
 
   it('rejects HEAD with 405 if GET would be a watch', async () => {
-    const answer = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
-    expect(statusOf(answer)).toBe(405);
-    expect(answer.text).toMatch(/\r\nallow: GET\r\n/i);
+    const response = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
+    expect(statusOf(response)).toBe(405);
+    expect(response.text).toMatch(/\r\nallow: GET\r\n/i);
   });
 });
 
@@ -166,16 +168,16 @@ describe('pipelined requests', () => {
     const connection = await sent(GET);
     await connection.read(isWhole);
     await connection.write(bytes);
-    const [, answer] = answersIn((await connection.read(() => false)).text);
-    expect(answer).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
+    const [, response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
   });
 
   it('rejects a later request that does not arrive with a Status: 408', async () => {
     const connection = await sent(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));
-    const [, answer] = answersIn((await connection.read(() => false)).text);
-    expect(answer).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
+    const [, response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
   it('does not write a rejection into an earlier response', async () => {
@@ -213,11 +215,11 @@ describe('requests that Node rejects without a body', () => {
   it.each([
     ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
-    ['an expectation that nobody knows', request('GET /document', 'Expect: x'), 417],
+    ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
   ])('rejects with a Status: %s', async (_what, bytes, code) => {
-    const [answer] = answersIn((await (await sent(bytes)).read(isWhole)).text);
-    expect(answer?.status).toBe(code);
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ kind: 'Status', code });
+    const [response] = responsesIn((await (await sent(bytes)).read(isWhole)).text);
+    expect(response?.status).toBe(code);
+    expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
   });
 });
 
@@ -230,7 +232,7 @@ describe('bodies above the limit', () => {
     const piece = lines[0]?.startsWith('T') ? `100000\r\n${' '.repeat(1 << 20)}\r\n` : ' '.repeat(1 << 20);
     const read = connection.read(() => false);
     for (let left = 64; left > 0 && !connection.isClosed; left--) await connection.write(piece);
-    expect(answersIn((await read).text)).toMatchObject([{ status: 413, headers: { connection: 'close' } }]);
+    expect(responsesIn((await read).text)).toMatchObject([{ status: 413, headers: { connection: 'close' } }]);
   });
 
   it('delivers the response to a caller who reads only after sending everything', async () => {
@@ -248,7 +250,7 @@ describe('bodies above the limit', () => {
     const read = connection.read(() => false);
     await read;
     expect(performance.now() - startedAt).toBeLessThan(5_000);
-    expect(answersIn(connection.text)).toHaveLength(1);
+    expect(responsesIn(connection.text)).toHaveLength(1);
   });
 
   it('accepts a body of exactly the maximum length', async () => {
@@ -261,34 +263,34 @@ describe('bodies that do not arrive', () => {
   it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends the request after ?%s', async (query) => {
     const startedAt = performance.now();
     const connection = await sent(request(`${POST}?${query}`, 'Content-Length: 5'));
-    const [answer] = answersIn((await connection.read(isWhole)).text);
-    expect(answer).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
+    const [response] = responsesIn((await connection.read(isWhole)).text);
+    expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   it('sends one response for a body that does not arrive', async () => {
     const connection = await sent(request(`${POST}?timeout=1s`, 'Content-Length: 5'));
     const { text } = await connection.read(() => false);
-    expect(answersIn(text).map(({ status }) => status)).toEqual([504]);
+    expect(responsesIn(text).map(({ status }) => status)).toEqual([504]);
   });
 });
 
 describe('rejections', () => {
   it.each([
-    ['a name that is none', request('GET /things/Bad_Name')],
+    ['an invalid name', request('GET /things/Bad_Name')],
     ['a path that cannot be decoded', request('GET /%zz')],
     ['control characters', request('GET /things/%00')],
   ])('keeps the connection open: %s', async (_what, bytes) => {
     const connection = await sent(bytes);
     await connection.read(isWhole);
     await connection.write(GET);
-    const answers = answersIn((await connection.read(count(2))).text);
-    expect(answers[1]?.status).toBe(200);
+    const responses = responsesIn((await connection.read(count(2))).text);
+    expect(responses[1]?.status).toBe(200);
   });
 
   it('counts a path that cannot be decoded in metrics', async () => {
     await (await sent(request('GET /%zz'))).read(isWhole);
-    await eventually(() => expect(answered).toMatchObject([{ route: '*', code: 400 }]));
+    await eventually(() => expect(recorded).toMatchObject([{ route: '*', code: 400 }]));
   });
 });
 
@@ -301,8 +303,8 @@ describe('close', () => {
     const startedAt = performance.now();
     const stopped = server.close(20_000);
     end();
-    const [answer] = answersIn((await connection.read(() => false)).text);
-    expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    const [response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await stopped;
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });

@@ -8,7 +8,7 @@ import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 const SECRET = 'hidden-canary';
 const ADMIN = callerOf('admin');
 
-/** Paths that may come out; `*` stands for a name or an index. */
+/** Patterns of public paths. */
 const PUBLIC = [
   /^(apiVersion|kind)$/,
   /^metadata\.(name|uid|resourceVersion|generation|creationTimestamp|deletionTimestamp)$/,
@@ -47,7 +47,7 @@ const anything = fc.letrec<{ value: unknown }>((tie) => ({
 })).value;
 const fields = fc.dictionary(key, anything, { maxKeys: 5 });
 
-/** An object that may hold anything anywhere, with a secret in every place that is not public. */
+/** A Cluster with arbitrary fields, and a secret in every field that is not public. */
 const cluster = fc
   .record({ metadata: fields, spec: fields, status: fields, endpoints: fields, condition: fields, rest: fields })
   .map(({ metadata, spec, status, endpoints, condition, rest }) => ({
@@ -87,7 +87,7 @@ const cluster = fc
     },
   }));
 
-/** The paths of all values; an object or a list without any is a value itself. */
+/** Returns the paths of all values; an empty object or list is a value. */
 function pathsOf(value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [path];
   return Object.entries(value).flatMap(([name, field]) => pathsOf(field, path === '' ? name : `${path}.${name}`));

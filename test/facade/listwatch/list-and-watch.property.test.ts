@@ -1,5 +1,5 @@
-// The property that decides: whatever happens to clusters, rights, connections and replicas, a client that lists and then
-// watches ends with the state of a fresh list, or is told 410.
+// The main property of lists and watches: after any changes of clusters, permissions, connections and replicas, a client that lists and
+// then watches has the state of a fresh list, or got 410.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -19,7 +19,7 @@ const name = fc.constantFrom(...NAMES);
 const role = fc.constantFrom(...ROLES);
 const subject = fc.constantFrom(...SUBJECTS);
 const names = fc.oneof({ weight: 5, arbitrary: fc.subarray(NAMES) }, { weight: 1, arbitrary: fc.constant('all' as const) });
-/** Which of the callers of a run. */
+/** Index of a caller of the run. */
 const client = fc.nat(5);
 const replica = fc.nat(1);
 const collection = fc.constantFrom('clusters' as const, 'clusters' as const, 'roles' as const, 'bindings' as const);
@@ -39,7 +39,7 @@ const OTHERS = [
   kind('grant', { role, names, subject }),
   kind('withdraw', { role }),
   kind('dropRole', { role }),
-  kind('authoriser', { user: fc.constantFrom('alice', 'bob') }),
+  kind('authorizer', { user: fc.constantFrom('alice', 'bob') }),
   kind('bookmark', {}),
   kind('relist', { replica, of: collection }),
   kind('watchList', { client, replica }),
@@ -49,17 +49,17 @@ const OTHERS = [
   kind('time', { ms: fc.constantFrom(300, 3_000, 61_000) }),
 ] as const;
 
-/** Each run knows only some kinds of actions, and so combines those more deeply. */
+/** Each run uses only some kinds of actions, so that it combines them more deeply. */
 const actions = fc
   .subarray([...OTHERS])
   .chain((others) => fc.array(fc.oneof(put, remove, step, list, watch, watch, read, ...others), { minLength: 5, maxLength: 80 }));
 
 type Action = typeof actions extends fc.Arbitrary<(infer T)[]> ? T : never;
-type Asking = Extract<Action, { readonly client: number }>;
+type ClientAction = Extract<Action, { readonly client: number }>;
 
 interface Setting {
   readonly historyCapacity: number;
-  /** Which callers there are; fewer of them do more. */
+  /** Callers of the run. */
   readonly callers: readonly number[];
 }
 
@@ -93,7 +93,7 @@ class World {
   }
 
   async act(action: Action): Promise<void> {
-    if ('client' in action) return this.#ask(action);
+    if ('client' in action) return this.#request(action);
     if ('replica' in action) return this.#follow(action);
     if (action.type === 'time') return this.clock.advance(action.ms);
     return this.#write(action);
@@ -118,14 +118,14 @@ class World {
         return hub.bindings.delete(action.role);
       case 'dropRole':
         return hub.roles.delete(action.role);
-      case 'authoriser':
+      case 'authorizer':
         return void (hub.listers.delete(action.user) || hub.listers.add(action.user));
       case 'bookmark':
         return hub.clusters.bookmark();
     }
   }
 
-  async #ask(action: Asking): Promise<void> {
+  async #request(action: ClientAction): Promise<void> {
     const asking = this.clients[action.client % this.clients.length] as Reflector;
     const at = this.replicas['replica' in action ? action.replica : 0] as Replica;
     switch (action.type) {
@@ -146,7 +146,7 @@ class World {
     }
   }
 
-  /** Lets time pass for those who wait for a version that is to come. */
+  /** Advances the clock for callers who wait for a future version. */
   async #patiently(asking: Promise<void>): Promise<void> {
     const waiting = new Set([asking]);
     const done = asking.finally(() => waiting.delete(asking));
@@ -158,10 +158,10 @@ class World {
     await done;
   }
 
-  /** Everybody catches up, and nothing more happens. */
+  /** Lets all replicas and clients catch up without further changes. */
   async rest(): Promise<void> {
     for (const each of this.replicas) await each.catchUp();
-    // Reviews are asked again after changes of the rules.
+    // A change of the rules expires cached reviews.
     for (let round = 0; round < 5; round++) {
       this.clock.advance(10_000);
       await settled();

@@ -28,7 +28,7 @@ async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]
   return (await replica.get(query, caller)).body.items.map(({ metadata }) => metadata.name);
 }
 
-/** A reply on its way to a reader who takes nothing of it. */
+/** Writes a reply to a stalled reader. */
 function readByNobody(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
   if (!('write' in reply)) throw new Error('not a stream');
   const stalled = new WatchStream(() => {});
@@ -237,7 +237,7 @@ describe('list at a version', () => {
 
   it.each([
     ['that no number of JavaScript can hold', '9007199254740993', 'current: 109$'],
-    ['of some rights', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
+    ['of other permissions', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
   ])('repeats the requested version in the 504: one %s', async (_, version, current) => {
     const late = replica.get(`resourceVersion=${version}`, ADMIN);
     await settled();
@@ -304,8 +304,8 @@ describe('large lists', () => {
     ['a table in YAML', TABLE.replace('json', 'yaml'), ''],
     ['metadata', TABLE.replace('Table', 'PartialObjectMetadataList'), ''],
   ])('limits large lists, and closes those of stalled readers, as %s', async (_, accept, query) => {
-    const asked = requestOf(query, ADMIN);
-    const request = { ...asked, preferences: { ...asked.preferences, accept } };
+    const plain = requestOf(query, ADMIN);
+    const request = { ...plain, preferences: { ...plain.preferences, accept } };
     const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(request)));
     await expect(replica.endpoints.list(request)).rejects.toMatchObject({ code: 429 });
     const [reply] = replies as [FacadeReply];
@@ -374,8 +374,8 @@ describe('large lists', () => {
   });
 
   it('yields to other requests between slices', async () => {
-    const asked = requestOf('', ADMIN);
-    const reply = await replica.endpoints.list({ ...asked, preferences: { ...asked.preferences, accept: 'application/yaml' } });
+    const plain = requestOf('', ADMIN);
+    const reply = await replica.endpoints.list({ ...plain, preferences: { ...plain.preferences, accept: 'application/yaml' } });
     if (!('write' in reply)) throw new Error('not a stream');
     const sizes: number[] = [];
     const turns = new Set<number>();

@@ -1,4 +1,4 @@
-// A client as client-go's reflector is one: lists, watches from there, resumes where a watch broke, lists again after 410.
+// A client that behaves as client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410.
 
 import type { ListedCluster, Replica, TestCaller, WatchStream } from './replica.ts';
 
@@ -7,12 +7,12 @@ export class Reflector {
   readonly #query: string;
   readonly #bookmarks: boolean;
   #state = new Map<string, ListedCluster>();
-  /** Undefined: it has to list. */
+  /** Version to watch from; undefined if the client has to list. */
   #version: string | undefined;
   #stream: WatchStream | undefined;
-  /** The version of the last list, which lists after a 410 ask for. */
+  /** Version of the last list, which a list after 410 requests. */
   #listed = '';
-  /** How often it was told 410. */
+  /** Number of 410 responses. */
   expired = 0;
   /** Pages of a list that is not complete. */
   #pages: { readonly items: ListedCluster[]; next: string } | undefined;
@@ -46,7 +46,7 @@ export class Reflector {
       return;
     }
     if (status === 504) return;
-    if (status !== 200) throw new Error(`the list answered ${status}: ${body.message}`);
+    if (status !== 200) throw new Error(`the list returned ${status}: ${body.message}`);
     const items = [...(this.#pages?.items ?? []), ...body.items];
     if (body.metadata.continue !== '') {
       this.#pages = { items, next: body.metadata.continue };
@@ -64,7 +64,7 @@ export class Reflector {
     this.#stream = await replica.watch(`${this.#query}&resourceVersion=${this.#version}${this.#bookmarkQuery}`, this.caller);
   }
 
-  /** Lists by a watch. */
+  /** Lists by a watch with initial events. */
   async watchList(replica: Replica): Promise<void> {
     this.disconnect();
     this.#pages = undefined;
@@ -74,7 +74,7 @@ export class Reflector {
     this.#stream = await replica.watch(query, this.caller);
   }
 
-  /** Takes some of the events that have come, in their order. */
+  /** Reads some of the received events, in order. */
   read(count = Number.POSITIVE_INFINITY): void {
     for (const { type, object } of this.#stream?.take(count) ?? []) {
       if (type === 'ERROR') {
@@ -108,7 +108,7 @@ export class Reflector {
     this.#stream?.resumeReading();
   }
 
-  /** Leaves with what has been read so far; the rest is lost on the way. */
+  /** Disconnects; unread events are lost. */
   disconnect(): void {
     this.#stream?.leave();
     this.#stream = undefined;
@@ -123,7 +123,7 @@ export class Reflector {
   }
 }
 
-/** What a list shows, apart from the versions, which differ by the way an object came. */
+/** Returns the content of a list without versions, which differ between lists and events. */
 export function contents(clusters: Iterable<ListedCluster>): readonly string[] {
   return [...clusters].map((cluster) => JSON.stringify({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '' } })).sort();
 }

@@ -1,4 +1,4 @@
-// A hub that a test writes by hand, and replicas of the façade that follow it as late as the test wants.
+// A hub whose objects a test writes by hand, and replicas of the façade that follow it when the test steps them.
 
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
@@ -49,16 +49,16 @@ class Collection<T extends ApiObject> {
   }
 }
 
-/** The hub: what is written, and what it answers to reviews. */
+/** The hub: its objects, and its responses to reviews. */
 export class HandHub {
   #revision = 100;
   readonly clusters = new Collection<Cluster>(this);
   readonly roles = new Collection<ClusterRole>(this);
   readonly bindings = new Collection<ClusterRoleBinding>(this);
-  /** Whom another authoriser than RBAC lets list everything. */
+  /** Users whom another authorizer than RBAC allows to list all clusters. */
   readonly listers = new Set<string>();
   isDown = false;
-  /** Takes questions and never answers. */
+  /** True if the hub never responds to reviews. */
   isSilent = false;
   reviews = 0;
 
@@ -87,7 +87,7 @@ export class HandHub {
     this.clusters.put(name, { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { labels }, spec });
   }
 
-  /** Lets a subject see clusters: all, or these. */
+  /** Grants a subject all clusters, or these. */
   grant(
     role: string,
     names: readonly string[] | 'all',
@@ -103,7 +103,7 @@ export function viewerRule(names: readonly string[] | 'all') {
   return names === 'all' ? rule : { ...rule, resourceNames: [...names] };
 }
 
-/** An informer that has taken the first `taken` events of a collection. */
+/** An informer that has received the first events of a collection. */
 class Follower<T extends ApiObject> implements Followed<T> {
   readonly store = new ObjectStore<T>();
   readonly #events$ = new Subject<ListWatchEvent<T>>();
@@ -124,7 +124,7 @@ class Follower<T extends ApiObject> implements Followed<T> {
     return this.#taken < this.#collection.events.length;
   }
 
-  /** Takes the next event. */
+  /** Receives the next event. */
   step(): void {
     const event = this.#collection.events[this.#taken];
     if (event === undefined) return;
@@ -132,7 +132,7 @@ class Follower<T extends ApiObject> implements Followed<T> {
     this.#events$.next(event);
   }
 
-  /** Lists anew, as after a 410 of the hub. */
+  /** Lists again, as after a 410 of the hub. */
   list(): void {
     this.#taken = this.#collection.events.length;
     this.#events$.next({ type: 'listed', objects: [...this.#collection.objects.values()], resourceVersion: this.#hub.revision });
@@ -166,21 +166,21 @@ export class Replica {
     this.clusters.list();
   }
 
-  /** Takes everything that has happened, and lets everybody know. */
+  /** Receives all pending events, and lets watchers write them. */
   async catchUp(): Promise<void> {
     for (const follower of [this.roles, this.bindings, this.clusters]) while (follower.isBehind) follower.step();
     await settled();
   }
 
-  async get(query: string, caller: TestCaller): Promise<Answered> {
-    return answered(this.endpoints.list(requestOf(query, caller)));
+  async get(query: string, caller: TestCaller): Promise<Response> {
+    return toResponse(this.endpoints.list(requestOf(query, caller)));
   }
 
-  async getOne(name: string, caller: TestCaller): Promise<Answered> {
-    return answered(this.endpoints.get({ ...requestOf('', caller), params: { name } }));
+  async getOne(name: string, caller: TestCaller): Promise<Response> {
+    return toResponse(this.endpoints.get({ ...requestOf('', caller), params: { name } }));
   }
 
-  /** Opens a watch; the stream holds what has come so far. */
+  /** Opens a watch; the stream contains the events so far. */
   async watch(
     query: string,
     caller: TestCaller,
@@ -202,7 +202,7 @@ export class Replica {
   }
 }
 
-/** Lets everything happen that needs no time. */
+/** Lets all work finish that needs no timer. */
 export async function settled(): Promise<void> {
   for (let round = 0; round < 4; round++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -216,7 +216,7 @@ export function callerOf(username: string, ...groups: readonly string[]): TestCa
   return { user: { username, uid: `uid-${username}`, groups: [...groups, 'system:authenticated'], extra: {} }, isValid: true };
 }
 
-/** The same caller as one of their tokens shows them. */
+/** Returns the same caller with another token. */
 export function withToken(caller: TestCaller, id: number): TestCaller {
   return { ...caller, user: { ...caller.user, extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] } } };
 }
@@ -239,7 +239,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
   };
 }
 
-export interface Answered {
+export interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
@@ -263,7 +263,7 @@ export interface ListedCluster {
   readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly labels?: Readonly<Record<string, string>> };
 }
 
-async function answered(reply: Promise<FacadeReply>): Promise<Answered> {
+async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
   try {
     const found = await reply;
     const { status, headers } = found;
@@ -304,7 +304,7 @@ export interface WatchedEvent {
   };
 }
 
-/** The reader's end of a stream, who may stop reading for a while. */
+/** The reader's end of a stream; the reader can stall. */
 export class WatchStream extends Writable {
   readonly #leave: () => void;
   #text = '';
@@ -329,14 +329,14 @@ export class WatchStream extends Writable {
     return this.#text;
   }
 
-  /** The next events, as far as they have come. */
+  /** Returns the next events that have arrived. */
   take(count = Number.POSITIVE_INFINITY): readonly WatchedEvent[] {
     const lines = this.#text.slice(this.#read).split('\n').slice(0, -1).slice(0, count);
     this.#read += lines.reduce((sum, line) => sum + line.length + 1, 0);
     return lines.map((line) => JSON.parse(line) as WatchedEvent);
   }
 
-  /** Reads on. */
+  /** Ends a stall. */
   resumeReading(): void {
     this.isStalled = false;
     const done = this.#stalled;
@@ -344,7 +344,7 @@ export class WatchStream extends Writable {
     done?.();
   }
 
-  /** Leaves, as a caller does. */
+  /** Disconnects. */
   leave(): void {
     this.resumeReading();
     this.#leave();

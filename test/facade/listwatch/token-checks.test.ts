@@ -9,7 +9,7 @@ import { silentLog } from '../../support/silent-log.ts';
 const KEPT_MS = 10_000;
 const STEP_MS = 100;
 
-/** A hub that knows one token until it is told otherwise, and may keep its own answers for ten seconds, as Kubernetes does. */
+/** A hub that accepts one token until it is revoked, and can cache its reviews for ten seconds, as kube-apiserver does. */
 class World {
   readonly clock = new FakeClock();
   isKnown = true;
@@ -37,7 +37,7 @@ class World {
     );
   }
 
-  /** Opens a stream; says whether it is open. */
+  /** Opens a stream; returns a function that is true while it is open. */
   async stream(caller?: Caller): Promise<() => boolean> {
     let isOpen = true;
     this.#checks.join(caller ?? (await this.caller()), () => (isOpen = false));

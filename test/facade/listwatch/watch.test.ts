@@ -17,7 +17,7 @@ beforeEach(() => {
   replica = new Replica(hub);
 });
 
-function told(stream: WatchStream): readonly string[] {
+function eventsOf(stream: WatchStream): readonly string[] {
   return stream.take().map(summary);
 }
 
@@ -35,11 +35,11 @@ describe('watch from a version', () => {
     hub.putCluster('a', { env: 'dev' });
     await replica.catchUp();
     const stream = await replica.watch(`resourceVersion=${version}`, ADMIN);
-    expect(told(stream)).toEqual(['MODIFIED a']);
+    expect(eventsOf(stream)).toEqual(['MODIFIED a']);
     hub.putCluster('d');
     hub.clusters.delete('b');
     await replica.catchUp();
-    expect(told(stream)).toEqual(['ADDED d', 'DELETED b']);
+    expect(eventsOf(stream)).toEqual(['ADDED d', 'DELETED b']);
   });
 
   it('sends ADDED and DELETED when selectors begin and cease to match', async () => {
@@ -48,7 +48,7 @@ describe('watch from a version', () => {
     hub.putCluster('a', { env: 'dev' });
     hub.putCluster('a', { env: 'prod' });
     await replica.catchUp();
-    expect(told(stream)).toEqual(['DELETED a', 'ADDED a']);
+    expect(eventsOf(stream)).toEqual(['DELETED a', 'ADDED a']);
   });
 
   it('writes all events of one turn of the event loop at once', async () => {
@@ -74,13 +74,13 @@ describe('watch from a version', () => {
 
   it('sends 410 for a version with other permissions', async () => {
     const version = await versionFor(ALICE);
-    expect(told(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);
+    expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);
     hub.roles.put('alice', { rules: [viewerRule(['a', 'c'])] });
     await replica.catchUp();
-    expect(told(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual(['ERROR 410']);
+    expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual(['ERROR 410']);
     hub.roles.put('alice', { rules: [viewerRule(['b', 'a'])] });
     await replica.catchUp();
-    expect(told(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual([]);
+    expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual([]);
   });
 
   it('sends nothing until a future version is reached', async () => {
@@ -89,7 +89,7 @@ describe('watch from a version', () => {
     await replica.catchUp();
     hub.putCluster('b', { env: 'dev' });
     await replica.catchUp();
-    expect(told(stream)).toEqual(['MODIFIED b']);
+    expect(eventsOf(stream)).toEqual(['MODIFIED b']);
   });
 
   it('sends 410 if a relist of the hub skips a version of another replica', async () => {
@@ -98,9 +98,9 @@ describe('watch from a version', () => {
     hub.clusters.delete('ghost');
     replica.clusters.list();
     await settled();
-    expect(told(stream)).toEqual(['ERROR 410']);
+    expect(eventsOf(stream)).toEqual(['ERROR 410']);
     const late = await replica.watch(`resourceVersion=${Number(hub.revision) - 1}`, ADMIN);
-    expect(told(late)).toEqual(['ERROR 410']);
+    expect(eventsOf(late)).toEqual(['ERROR 410']);
   });
 
   it('rejects resuming from within the events of a relist', async () => {
@@ -113,9 +113,9 @@ describe('watch from a version', () => {
     const events = stream.take();
     expect(events.map(summary)).toEqual(['DELETED c', 'MODIFIED a', 'MODIFIED b']);
     const [first, second, last] = events.map(({ object }) => object.metadata.resourceVersion);
-    expect(told(await replica.watch(`resourceVersion=${first}`, ADMIN))).toEqual(['ERROR 410']);
-    expect(told(await replica.watch(`resourceVersion=${second}`, ADMIN))).toEqual(['ERROR 410']);
-    expect(told(await replica.watch(`resourceVersion=${last}`, ADMIN))).toEqual([]);
+    expect(eventsOf(await replica.watch(`resourceVersion=${first}`, ADMIN))).toEqual(['ERROR 410']);
+    expect(eventsOf(await replica.watch(`resourceVersion=${second}`, ADMIN))).toEqual(['ERROR 410']);
+    expect(eventsOf(await replica.watch(`resourceVersion=${last}`, ADMIN))).toEqual([]);
     expect(last).toBe(hub.revision);
   });
 
@@ -124,7 +124,7 @@ describe('watch from a version', () => {
     hub.putCluster('a', { env: 'dev' });
     const stream = await other.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);
     await other.catchUp();
-    expect(told(stream)).toEqual(['MODIFIED a']);
+    expect(eventsOf(stream)).toEqual(['MODIFIED a']);
   });
 });
 
@@ -143,7 +143,7 @@ describe('watch with initial events', () => {
   });
 
   it('sends no bookmark without allowWatchBookmarks', async () => {
-    expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+    expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
   it('waits three seconds for a future version', async () => {
@@ -153,11 +153,11 @@ describe('watch with initial events', () => {
     expect(stream.text).toBe('');
     hub.putCluster('d');
     await replica.catchUp();
-    expect(told(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c', 'ADDED d']);
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c', 'ADDED d']);
     const late = await replica.watch(query.replace(String(ahead), String(ahead + 1)), ADMIN);
     replica.clock.advance(3_000);
     await settled();
-    expect(told(late)).toEqual(['ERROR 504']);
+    expect(eventsOf(late)).toEqual(['ERROR 504']);
     expect(late.writableEnded).toBe(true);
   });
 
@@ -166,7 +166,7 @@ describe('watch with initial events', () => {
     expect(stream.text).toBe('');
     hub.putCluster('d');
     await replica.catchUp();
-    expect(told(stream)).toEqual(['ADDED d']);
+    expect(eventsOf(stream)).toEqual(['ADDED d']);
   });
 });
 
@@ -193,11 +193,11 @@ describe('watch during changes of permissions', () => {
     hub.grant('team', ['c'], { kind: 'Group', name: 'team' });
     hub.grant('bot', ['a'], { kind: 'ServiceAccount', name: 'bot', namespace: 'ci' });
     await replica.catchUp();
-    expect(streams.map(told)).toEqual([['ADDED c'], ['ADDED a']]);
+    expect(streams.map(eventsOf)).toEqual([['ADDED c'], ['ADDED a']]);
     hub.bindings.delete('team');
     hub.roles.delete('bot');
     await replica.catchUp();
-    expect(streams.map(told)).toEqual([['DELETED c'], ['DELETED a']]);
+    expect(streams.map(eventsOf)).toEqual([['DELETED c'], ['DELETED a']]);
   });
 
   it('keeps all clusters for a caller whom another authorizer allows to list', async () => {
@@ -206,21 +206,21 @@ describe('watch during changes of permissions', () => {
     stream.take();
     hub.bindings.delete('admin');
     await replica.catchUp();
-    expect(told(stream)).toEqual([]);
+    expect(eventsOf(stream)).toEqual([]);
     hub.listers.delete('admin');
     replica.clock.advance(300);
     await settled();
-    expect(told(stream)).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
+    expect(eventsOf(stream)).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
   });
 
   it('removes clusters within ten seconds after another authorizer denies', async () => {
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
-    expect(told(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
     hub.listers.delete('alice');
     replica.clock.advance(10_000);
     await settled();
-    expect(told(stream)).toEqual(['DELETED c']);
+    expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
 
   it('keeps a positive decision for ten seconds while the hub does not respond', async () => {
@@ -230,12 +230,12 @@ describe('watch during changes of permissions', () => {
     hub.isDown = true;
     replica.clock.advance(9_500);
     await settled();
-    expect(told(stream)).toEqual([]);
+    expect(eventsOf(stream)).toEqual([]);
     for (let second = 0; second < 12; second++) {
       replica.clock.advance(1_000);
       await settled();
     }
-    expect(told(stream)).toEqual(['DELETED c']);
+    expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
 });
 
@@ -254,7 +254,7 @@ describe('watch of a caller who sees no cluster', () => {
     const resumed = await small.watch(`resourceVersion=${resourceVersion}`, NOBODY);
     hub.grant('nobody', ['b'], { kind: 'User', name: 'nobody' });
     await small.catchUp();
-    expect([told(bookmarked), told(resumed)]).toEqual([['ADDED b', 'BOOKMARK'], ['ADDED b']]);
+    expect([eventsOf(bookmarked), eventsOf(resumed)]).toEqual([['ADDED b', 'BOOKMARK'], ['ADDED b']]);
   });
 });
 
@@ -262,7 +262,7 @@ describe('watch bookmarks', () => {
   it('sends a bookmark every minute if the revision has changed', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
     replica.clock.advance(60_000);
-    expect(told(stream)).toEqual([]);
+    expect(eventsOf(stream)).toEqual([]);
     hub.putCluster('c', { env: 'dev' });
     await replica.catchUp();
     replica.clock.advance(60_000);
@@ -280,7 +280,7 @@ describe('watch bookmarks', () => {
     hub.clusters.bookmark();
     await replica.catchUp();
     replica.clock.advance(28_000);
-    expect(told(stream)).toEqual(['BOOKMARK']);
+    expect(eventsOf(stream)).toEqual(['BOOKMARK']);
     replica.clock.advance(2_000);
     expect(stream.writableEnded).toBe(true);
   });
@@ -347,7 +347,7 @@ describe('watch with a stalled reader', () => {
       hub.putCluster('a', { count: String(count) });
       await replica.catchUp();
     }
-    expect(told(stream).length).toBeLessThan(50);
+    expect(eventsOf(stream).length).toBeLessThan(50);
     stream.resumeReading();
     await settled();
     expect(stream.text.split('\n').length - 1).toBe(50);
@@ -365,10 +365,10 @@ describe('watch isolation and limits', () => {
   it('keeps serving other callers while one caller opens 5,000 watches', async () => {
     const greedy = callerOf('greedy');
     const opened = await Promise.allSettled(Array.from({ length: 5_000 }, () => replica.endpoints.list(watchRequest(greedy))));
-    const refused = opened.filter(({ status }) => status === 'rejected');
-    expect(refused.length).toBe(4_000);
-    expect((refused[0] as PromiseRejectedResult).reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
-    expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+    const rejected = opened.filter(({ status }) => status === 'rejected');
+    expect(rejected.length).toBe(4_000);
+    expect((rejected[0] as PromiseRejectedResult).reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
   it('limits the watches of a caller across all of its tokens', async () => {
@@ -392,7 +392,7 @@ describe('watch isolation and limits', () => {
     );
     gone.abort();
     expect((await opening).every(({ status }) => status === 'rejected')).toBe(true);
-    expect(told(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+    expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 });
 

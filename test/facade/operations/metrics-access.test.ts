@@ -8,10 +8,10 @@ import { FakeClock } from '../../support/clock.ts';
 
 const user = { username: 'prometheus', uid: 'u', groups: ['system:authenticated'], extra: { scopes: ['a'] } };
 
-/** The hub knows one token, and says of it what it is told to. */
+/** A hub that accepts one token, with a configurable decision. */
 class World {
   readonly clock = new FakeClock(0);
-  readonly asked: unknown[] = [];
+  readonly reviews: unknown[] = [];
   status: unknown = { allowed: true };
   readonly #admit = metricsAccess({
     authenticator: { authenticate: ({ rawHeaders }) => this.#authenticate(rawHeaders) },
@@ -31,7 +31,7 @@ class World {
   }
 
   #review(review: unknown): unknown {
-    this.asked.push(review);
+    this.reviews.push(review);
     return { status: this.status };
   }
 }
@@ -42,7 +42,7 @@ describe('metricsAccess', () => {
     await world.admit();
 
     const { username, uid, groups, extra } = user;
-    expect(world.asked).toEqual([
+    expect(world.reviews).toEqual([
       { spec: { user: username, uid, groups, extra, nonResourceAttributes: { verb: 'get', path: '/metrics' } } },
     ]);
   });
@@ -50,7 +50,7 @@ describe('metricsAccess', () => {
   it('rejects an unknown token, and a user without permission', async () => {
     const world = new World();
     await expect(world.admit('unknown')).rejects.toMatchObject({ code: 401 });
-    expect(world.asked).toEqual([]);
+    expect(world.reviews).toEqual([]);
     world.status = { allowed: false };
     await expect(world.admit()).rejects.toMatchObject({ code: 403, message: 'forbidden: User "prometheus" cannot get path "/metrics"' });
   });

@@ -1,4 +1,4 @@
-// The port of metrics as somebody in another pod finds it, with the hub behind it.
+// The metrics port on the wire, with a hub.
 
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -46,7 +46,7 @@ afterEach(async () => {
   await hubServer.close();
 });
 
-/** What comes back for these bytes until the connection ends. */
+/** Returns all bytes of the response until the connection is closed. */
 function answerTo(...lines: readonly string[]): Promise<string> {
   const socket = connect(Number(new URL(running.url).port), '127.0.0.1');
   socket.write(['GET /metrics HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join('\r\n'));
@@ -56,14 +56,14 @@ function answerTo(...lines: readonly string[]): Promise<string> {
 describe('metrics on the wire', () => {
   it.each([
     ['no token', [], 401],
-    ['a token that nobody knows', ['Authorization: Bearer unknown'], 401],
+    ['an unknown token', ['Authorization: Bearer unknown'], 401],
     ['names that callers give themselves', ['X-Remote-User: alice', 'X-Forwarded-User: alice', 'Impersonate-User: alice'], 401],
-    ['the token of somebody who may not read them', [`Authorization: Bearer ${POOR}`], 403],
-    ['such a token and the name of somebody who may', [`Authorization: Bearer ${POOR}`, 'X-Remote-User: alice'], 400],
+    ['a token without permission', [`Authorization: Bearer ${POOR}`], 403],
+    ['such a token and an assumed identity', [`Authorization: Bearer ${POOR}`, 'X-Remote-User: alice'], 400],
   ])('rejects a request with %s', async (_what, lines, code) => {
-    const answer = await answerTo(...lines);
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));
-    expect(answer).not.toContain('purser_secret_count');
+    const response = await answerTo(...lines);
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));
+    expect(response).not.toContain('purser_secret_count');
   });
 
   it('returns metrics to a user who may get /metrics on the hub', async () => {

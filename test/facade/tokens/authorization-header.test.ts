@@ -1,4 +1,4 @@
-// Who may call: cases 1 to 23.
+// Authentication of callers.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
@@ -36,9 +36,9 @@ describe('request without valid credentials', () => {
     ['Impersonate-User', without('Impersonate-User: admin')],
   ])('returns 401 without a review: %s', async (_case, bytes) => {
     world = await FacadeWorld.start();
-    const answer = await world.raw(bytes);
-    expect(statusOf(answer)).toBe(401);
-    expect(failureOf(answer)).toEqual({
+    const response = await world.raw(bytes);
+    expect(statusOf(response)).toBe(401);
+    expect(failureOf(response)).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
@@ -47,8 +47,8 @@ describe('request without valid credentials', () => {
       reason: 'Unauthorized',
       code: 401,
     });
-    expect(answer.text).toMatch(/\r\nwww-authenticate: Bearer\r\n/i);
-    expect(answer.text).toMatch(/\r\ncache-control: no-cache, private\r\n/i);
+    expect(response.text).toMatch(/\r\nwww-authenticate: Bearer\r\n/i);
+    expect(response.text).toMatch(/\r\ncache-control: no-cache, private\r\n/i);
     expect(world.reviews).toEqual([]);
     expect(world.lines.join()).not.toContain(GOOD);
   });
@@ -62,21 +62,21 @@ describe('bearer token', () => {
 
   it('rejects two Authorization headers with 400', async () => {
     world = await FacadeWorld.start();
-    const answer = await world.raw(bytesOf({ more: [`authorization: Bearer ${POOR}`] }));
-    expect(statusOf(answer)).toBe(400);
+    const response = await world.raw(bytesOf({ more: [`authorization: Bearer ${POOR}`] }));
+    expect(statusOf(response)).toBe(400);
     expect(world.reviews).toEqual([]);
   });
 
   it('rejects a token of 20 kB with 431', async () => {
     world = await FacadeWorld.start();
-    const answer = await world.raw(withHeader(`Bearer ${'x'.repeat(20_000)}`));
-    expect(statusOf(answer)).toBe(431);
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', code: 431 });
+    const response = await world.raw(withHeader(`Bearer ${'x'.repeat(20_000)}`));
+    expect(statusOf(response)).toBe(431);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', code: 431 });
     expect(world.reviews).toEqual([]);
   });
 });
 
-/** The hub answers TokenReviews with this status. */
+/** Returns a hub with this status of TokenReviews. */
 const reviewed = (status: unknown): FacadeWorldOptions => ({ hub: allows({ TokenReview: () => status }) });
 const somebody = { username: 'alice', groups: ['system:authenticated'] };
 
@@ -140,10 +140,10 @@ describe('TokenReview of the hub', () => {
   it('ends with 503 after ten seconds without a response', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ hub: () => {}, clock });
-    let answer: { status: number } | undefined;
-    void world.post().then((found) => (answer = found));
+    let response: { status: number } | undefined;
+    void world.post().then((found) => (response = found));
     await eventually(() => expect(world.reviews).toHaveLength(1));
-    await eventually(() => expect(answer?.status).toBe(503), clock);
+    await eventually(() => expect(response?.status).toBe(503), clock);
   });
 
   it('caches a result for ten seconds', async () => {
@@ -164,12 +164,14 @@ describe('TokenReview of the hub', () => {
   it('sends one review for concurrent requests', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({ hub: (_request, reply) => void held.push(() => reply.text(500, '')) });
-    const refusals = (text: string) => text.match(/HTTP\/1\.1 503 /g)?.length ?? 0;
-    // All of them in one go on one connection: they are there before the hub has heard of the first.
-    const answers = world.raw(Buffer.concat(Array.from({ length: 100 }, () => bytesOf())), { isEnough: (text) => refusals(text) === 100 });
+    const rejections = (text: string) => text.match(/HTTP\/1\.1 503 /g)?.length ?? 0;
+    // Pipelined on one connection, so that all arrive before the first review.
+    const responses = world.raw(Buffer.concat(Array.from({ length: 100 }, () => bytesOf())), {
+      isEnough: (text) => rejections(text) === 100,
+    });
     await eventually(() => expect(held).toHaveLength(1));
     held[0]?.();
-    expect(refusals((await answers).text)).toBe(100);
+    expect(rejections((await responses).text)).toBe(100);
     expect(world.reviews.filter((review) => review === 'tokenreviews')).toHaveLength(1);
   });
 

@@ -1,4 +1,4 @@
-// Permission: cases 81 to 93. Cases 86, 87, 88 and 90 belong to another model of permissions and are void.
+// Authorization of callers, and the target clusters that they reach.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
@@ -26,9 +26,9 @@ describe('caller without permission', () => {
     const unknown = await world.post(TOKEN_REQUEST, { ...onCluster('ghost'), headers });
     expect(known.status).toBe(403);
     expect(unknown.body.replaceAll('ghost', 'prod-eu')).toBe(known.body);
-    // The token is known by now; the rest is the same.
+    // The token has been reviewed before; all other requests are the same.
     expect(world.reviews.length - steps).toBe(steps - 1);
-    // Byte for byte, but for what differs between any two answers.
+    // Byte for byte, except for headers that differ between any two responses.
     const bytes = async (target: string) => {
       const lines = ['Host: facade.test', `Authorization: Bearer ${POOR}`, 'Content-Type: application/json', 'Audit-ID: a'];
       return (await world.raw(bytesOf({ target, lines }))).text.replace(/\r\ndate: [^\r]*/i, '');
@@ -85,7 +85,7 @@ describe('SubjectAccessReview of the hub', () => {
       hub: (request, reply) => (request.path.endsWith('subjectaccessreviews') ? undefined : allows()(request, reply)),
     });
     let status = 0;
-    void world.post().then((answer) => (status = answer.status));
+    void world.post().then((response) => (status = response.status));
     await eventually(() => expect(world.reviews).toHaveLength(2));
     await eventually(() => expect(status).toBe(503), clock);
     expect(world.target.requests).toEqual([]);
@@ -147,12 +147,12 @@ describe('target cluster', () => {
   it('ends a request with 503 when its Cluster is deleted', async () => {
     const held: WireReply[] = [];
     world = await FacadeWorld.start({ target: (_request, reply) => void held.push(reply) });
-    const answer = world.post();
+    const response = world.post();
     await eventually(() => expect(held).toHaveLength(1));
     const { cluster } = world.clusters.get('prod-eu') as RegisteredCluster;
     world.clusters.delete('prod-eu');
     await world.clients.forget(cluster);
-    expect((await answer).status).toBe(503);
+    expect((await response).status).toBe(503);
     expect(await world.post()).toMatchObject({ status: 404 });
   });
 
@@ -185,7 +185,7 @@ describe('target cluster', () => {
       ['selfsubjectreviews', 'Bearer another-credential'],
       ['token', 'Bearer another-credential'],
     ]);
-    // The old one hears nothing more, and nothing is kept open to it.
+    // The old target gets no further request, and has no open connection.
     expect(world.target.requests).toHaveLength(length);
     await eventually(() => expect(world.target.openConnections).toBe(0));
     await other.close();
@@ -201,12 +201,12 @@ describe('target cluster', () => {
       credential: world.clusters.get('prod-eu')?.credential ?? null,
     });
     world.clusters.set('dev', dev);
-    const answer = await world.post(undefined, { path: TOKEN_PATH.replace('prod-eu', 'dev') });
-    expect({ status: answer.status, body: JSON.parse(answer.body) as unknown }).toMatchObject({
+    const response = await world.post(undefined, { path: TOKEN_PATH.replace('prod-eu', 'dev') });
+    expect({ status: response.status, body: JSON.parse(response.body) as unknown }).toMatchObject({
       status: 503,
       body: { details: { causes: [{ reason: 'CredentialNotForCluster' }] } },
     });
-    expect(answer.body).not.toMatch(/purser-system|127\.0\.0\.1/);
+    expect(response.body).not.toMatch(/purser-system|127\.0\.0\.1/);
     expect(world.target.requests).toEqual([]);
   });
 
@@ -217,17 +217,17 @@ describe('target cluster', () => {
       const { url } = world.target;
       const credential = aCredential({ token: 'abc', server: url, namespaces: 'team-a' });
       world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
-      const answer = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
-      expect(answer.status).toBe(403);
-      expect(answer.body).toContain('is not for service accounts of this namespace');
+      const response = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
+      expect(response.status).toBe(403);
+      expect(response.body).toContain('is not for service accounts of this namespace');
       expect(world.target.requests).toEqual([]);
     },
   );
 
   it('returns 404 for a missing Cluster to a caller with all permissions', async () => {
     world = await FacadeWorld.start();
-    const answer = await world.raw(bytesOf({ target: onCluster('ghost').path }));
-    expect(statusOf(answer)).toBe(404);
-    expect(answer.text).toContain('clusters.registry.purser.dev \\"ghost\\" not found');
+    const response = await world.raw(bytesOf({ target: onCluster('ghost').path }));
+    expect(statusOf(response)).toBe(404);
+    expect(response.text).toContain('clusters.registry.purser.dev \\"ghost\\" not found');
   });
 });

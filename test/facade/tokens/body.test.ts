@@ -1,11 +1,11 @@
-// Bodies: cases 58 to 80. Cases 71 and 73 belong to another model of permissions and are void.
+// Bodies of token requests.
 
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSlowProxy } from '../../support/slow-proxy.ts';
 import { ACCOUNT_UID } from '../../targets/wire-target.ts';
 import { allows, bytesOf, FacadeWorld, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
-import { failureOf, type RawAnswer, statusOf } from '../raw-connection.ts';
+import { failureOf, type RawResponse, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 beforeAll(async () => {
@@ -19,16 +19,16 @@ const typed = (type: string | undefined, body: string | Buffer = JSON.stringify(
 const posted = (body: string | object, query = '') =>
   world.raw(bytesOf({ target: `${TOKEN_PATH}${query}`, body: typeof body === 'string' ? body : JSON.stringify(body) }));
 const spec = (more: object) => ({ ...TOKEN_REQUEST, spec: { audiences: ['api'], ...more } });
-const answerOf = ({ text }: RawAnswer) =>
+const responseOf = ({ text }: RawResponse) =>
   JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as { status: { token: string }; spec: object };
-/** What the target was asked by the last request. */
+/** Returns the body of the last request to the target. */
 const sent = () => JSON.parse(world.tokenRequests.at(-1)?.body ?? 'null') as { metadata: object; spec: object };
-/** Plays a request that must send nothing. */
+/** Sends a request that must not reach the target. */
 const unsent = async <T>(played: Promise<T>): Promise<T> => {
   const { length } = world.tokenRequests;
-  const answer = await played;
+  const response = await played;
   expect(world.tokenRequests).toHaveLength(length);
-  return answer;
+  return response;
 };
 
 describe('request body', () => {
@@ -64,13 +64,13 @@ describe('request body', () => {
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
   });
 
-  /** Pours 64 MiB behind this head, as fast as they are taken. Says how much was taken before the connection was ended. */
+  /** Sends 64 MiB after this head, as fast as the server reads. Returns the bytes that were read before the connection closed. */
   async function pour(head: Buffer, piece: Buffer) {
     const connection = await world.open();
     await connection.write(head);
     let taken = 0;
     while (taken < 64 << 20 && (await connection.write(piece))) taken += piece.length;
-    return { answer: await connection.read(() => false), taken };
+    return { response: await connection.read(() => false), taken };
   }
 
   const ANNOUNCED = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
@@ -81,11 +81,11 @@ describe('request body', () => {
     ['with Content-Length', ANNOUNCED, PIECE],
     ['chunked', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
   ])('rejects a body above 3 MiB without reading the rest: %s', async (_case, head, piece) => {
-    const { answer, taken } = await unsent(pour(head, piece));
-    expect(statusOf(answer)).toBe(413);
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
-    expect(answer.isClosed).toBe(true);
-    // What is not taken fills no memory; some is on its way, in buffers of the system.
+    const { response, taken } = await unsent(pour(head, piece));
+    expect(statusOf(response)).toBe(413);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
+    expect(response.isClosed).toBe(true);
+    // Unread bytes use no memory; some are in buffers of the kernel.
     expect(taken).toBeLessThan(32 << 20);
   });
 
@@ -95,24 +95,24 @@ describe('request body', () => {
     link.delay(250);
     void connection.write(ANNOUNCED);
     for (let bytes = 0; bytes < 10 << 20; bytes += PIECE.length) void connection.write(PIECE);
-    const answer = await unsent(connection.read(() => false));
-    expect(statusOf(answer)).toBe(413);
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', code: 413 });
+    const response = await unsent(connection.read(() => false));
+    expect(statusOf(response)).toBe(413);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', code: 413 });
     await link.close();
   });
 
   it('rejects a body that does not arrive within ten seconds with 408', async () => {
     const connection = await world.open();
     void connection.write(bytesOf({ more: ['Content-Length: 1000'], body: '' }));
-    // A byte a second. The server's clock is that of this process, which is late for both when it has other work.
+    // One byte per second. Server and test share a process, so that other work delays both.
     let seconds = 0;
     const timer = setInterval(() => {
       seconds += 1;
       void connection.write(' ');
     }, 1_000);
-    const answer = await unsent(connection.read(() => false)).finally(() => clearInterval(timer));
-    expect(statusOf(answer)).toBe(408);
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
+    const response = await unsent(connection.read(() => false)).finally(() => clearInterval(timer));
+    expect(statusOf(response)).toBe(408);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
     expect(seconds).toBeLessThanOrEqual(10);
   }, 60_000);
 });
@@ -135,9 +135,9 @@ describe('unknown fields', () => {
   });
 
   it('does not return the status of the request', async () => {
-    const answer = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
-    expect(answerOf(answer).status.token).toMatch(/^eyJ/);
-    expect(answer.text).not.toContain('mine');
+    const response = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
+    expect(responseOf(response).status.token).toMatch(/^eyJ/);
+    expect(response.text).not.toContain('mine');
     expect(sent()).not.toHaveProperty('status.token', 'mine');
   });
 });
@@ -199,11 +199,11 @@ describe('TokenRequest spec', () => {
   });
 
   it('returns 409 for another service account of the same name', async () => {
-    const answer = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
-    expect(failureOf(answer)).toMatchObject({
+    const response = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
+    expect(failureOf(response)).toMatchObject({
       code: 409,
       reason: 'Conflict',
-      // The target is one that does not heed the UID: the answer is in the words of one that does.
+      // The target ignores the UID; the response has the message of a target that checks it.
       message: `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "deployer": the UID in the token request (another) does not match the UID of the service account (${ACCOUNT_UID})`,
     });
     expect(sent()).toMatchObject({ metadata: { uid: 'another' } });
@@ -215,9 +215,9 @@ describe('TokenRequest spec', () => {
     ['a long one', ['a'.repeat(1 << 20)]],
     ['control characters', ['a\u0000b\u001f', '<&>']],
   ])('accepts any audiences: %s', async (_case, audiences) => {
-    const answer = await posted(spec({ audiences }));
-    expect(statusOf(answer)).toBe(201);
-    expect(answerOf(answer).spec).toMatchObject({ audiences });
+    const response = await posted(spec({ audiences }));
+    expect(statusOf(response)).toBe(201);
+    expect(responseOf(response).spec).toMatchObject({ audiences });
   });
 });
 

@@ -1,14 +1,14 @@
-// Headers and framing: cases 24 to 40.
+// Headers and framing of requests.
 
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { bytesOf, FacadeWorld, GOOD, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
-import { answersIn, failureOf, statusOf } from '../raw-connection.ts';
+import { failureOf, responsesIn, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 beforeAll(async () => {
   world = await FacadeWorld.start();
-  // Whoever is known already goes straight to the target: what must not get there would be seen at once.
+  // With a cached review, a request that passes reaches the target at once, where the test sees it.
   await world.post();
 });
 afterAll(() => world.close());
@@ -33,9 +33,9 @@ describe('impersonation headers', () => {
     ['Impersonate-Extra-x', 'Impersonate-Extra-x: y'],
     ['Impersonate-Future', 'Impersonate-Future: y'],
   ])('rejects an impersonation header without a request to the target: %s', async (_case, line) => {
-    const answer = await world.raw(bytesOf({ more: [line] }));
-    expect(statusOf(answer)).toBe(400);
-    expect(failureOf(answer)).toMatchObject({ reason: 'BadRequest' });
+    const response = await world.raw(bytesOf({ more: [line] }));
+    expect(statusOf(response)).toBe(400);
+    expect(failureOf(response)).toMatchObject({ reason: 'BadRequest' });
     expect(asked()).toEqual(before);
   });
 });
@@ -59,7 +59,7 @@ describe('headers of proxies', () => {
 });
 
 describe('request to the target', () => {
-  /** The headers of the request that the target saw last. */
+  /** Returns the headers of the last request to the target. */
   const sent = async (more: readonly string[]) => {
     expect(statusOf(await world.raw(bytesOf({ more })))).toBe(201);
     return world.tokenRequests.at(-1)?.rawHeaders;
@@ -91,32 +91,32 @@ describe('malformed message', () => {
     ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: GOOD_LINES.slice(1) })],
     ['the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
   ])('rejects a malformed message and the following bytes with 400: %s', async (_case, bytes) => {
-    // Where it ends is in doubt: nothing behind it may be taken for a request.
-    const answer = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
-    expect(answersIn(answer.text).map(({ status }) => status)).toEqual([400]);
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
-    expect(answer).toMatchObject({ isClosed: true, text: expect.stringMatching(/\r\nconnection: close\r\n/i) });
+    // Its end is ambiguous: bytes after it must not be parsed as a request.
+    const response = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
+    expect(responsesIn(response.text).map(({ status }) => status)).toEqual([400]);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+    expect(response).toMatchObject({ isClosed: true, text: expect.stringMatching(/\r\nconnection: close\r\n/i) });
     expect(asked()).toEqual(before);
   });
 
   it('rejects HTTP/1.1 without a Host header with 400', async () => {
-    const answer = await world.raw(bytesOf({ lines: GOOD_LINES.slice(1) }));
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
-    expect(statusOf(answer)).toBe(400);
+    const response = await world.raw(bytesOf({ lines: GOOD_LINES.slice(1) }));
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+    expect(statusOf(response)).toBe(400);
     expect(asked()).toEqual(before);
   });
 
   it('rejects 3,000 headers', async () => {
-    const answer = await world.raw(bytesOf({ more: Array.from({ length: 3_000 }, (_, index) => `x-${index}: y`) }));
-    expect([400, 431]).toContain(statusOf(answer));
+    const response = await world.raw(bytesOf({ more: Array.from({ length: 3_000 }, (_, index) => `x-${index}: y`) }));
+    expect([400, 431]).toContain(statusOf(response));
     expect(asked()).toEqual(before);
   });
 
   it('ignores Authorization in a trailer: 401', async () => {
     const more = ['Transfer-Encoding: chunked', 'Trailer: Authorization'];
     const body = `${chunked(BODY)}Authorization: Bearer ${GOOD}\r\n\r\n`;
-    const answer = await world.raw(bytesOf({ lines: ['Host: facade.test', 'Content-Type: application/json'], more, body }));
-    expect(statusOf(answer)).toBe(401);
+    const response = await world.raw(bytesOf({ lines: ['Host: facade.test', 'Content-Type: application/json'], more, body }));
+    expect(statusOf(response)).toBe(401);
   });
 });
 
@@ -128,8 +128,8 @@ describe('protocol upgrade', () => {
     ],
     ['h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
   ])('ignores a protocol upgrade: %s', async (_case, more) => {
-    const answer = await world.raw(bytesOf({ more }));
-    expect(statusOf(answer)).toBe(201);
+    const response = await world.raw(bytesOf({ more }));
+    expect(statusOf(response)).toBe(201);
   });
 
   it('offers no HTTP/2 in ALPN', async () => {
@@ -148,21 +148,21 @@ describe('protocol upgrade', () => {
 describe('Expect: 100-continue', () => {
   it('rejects an excessive body before it is sent', async () => {
     const bytes = bytesOf({ more: ['Expect: 100-continue', `Content-Length: ${1 << 30}`], body: '' });
-    const answer = await world.raw(bytes);
-    expect(statusOf(answer)).toBe(413);
-    expect(answer.text).not.toContain('100 Continue');
+    const response = await world.raw(bytes);
+    expect(statusOf(response)).toBe(413);
+    expect(response.text).not.toContain('100 Continue');
   });
 
   it('sends 100 Continue to an authorized caller', async () => {
     const bytes = bytesOf({ more: ['Expect: 100-continue', `Content-Length: ${BODY.length}`], body: '' });
-    const answer = await world.raw(bytes, { isEnough: (text) => text.endsWith('\r\n\r\n') });
-    expect(answer.text).toMatch(/^HTTP\/1\.1 100 Continue/);
+    const response = await world.raw(bytes, { isEnough: (text) => text.endsWith('\r\n\r\n') });
+    expect(response.text).toMatch(/^HTTP\/1\.1 100 Continue/);
   });
 
   it('sends no 100 Continue to a caller without permission', async () => {
     const bytes = bytesOf({ lines: ['Host: facade.test'], more: ['Expect: 100-continue', `Content-Length: ${BODY.length}`], body: '' });
-    const answer = await world.raw(bytes, { isEnough: () => false });
-    expect(answer.text).toMatch(/^HTTP\/1\.1 401/);
-    expect(answer.isClosed).toBe(true);
+    const response = await world.raw(bytes, { isEnough: () => false });
+    expect(response.text).toMatch(/^HTTP\/1\.1 401/);
+    expect(response.isClosed).toBe(true);
   });
 });

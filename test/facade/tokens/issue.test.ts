@@ -1,4 +1,4 @@
-// A token through the façade.
+// Tokens through the façade.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { labelsKey } from '../../support/exposition.ts';

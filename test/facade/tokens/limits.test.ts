@@ -1,26 +1,25 @@
-// Abuse of resources, and ports beside the door: cases 119 to 124. Who may read the metrics (123) is in test/facade/operations, what
-// the process does not do (124, 125) in test/deploy.
+// Limits on connections, requests and metrics.
 
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { allows, bytesOf, FacadeWorld, GOOD, issues, type Review, TOKEN_REQUEST } from '../facade-world.ts';
-import { answersIn, isWhole, type RawConnection, statusOf } from '../raw-connection.ts';
+import { isWhole, type RawConnection, responsesIn, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());
 
 const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => world.open()));
 
-/** Sends requests on ten connections, one behind the other without waiting, and collects all answers. */
+/** Sends pipelined requests on ten connections, and collects all responses. */
 async function sendMany(requests: readonly Buffer[]) {
   const size = Math.ceil(requests.length / 10);
   const batches = Array.from({ length: Math.ceil(requests.length / size) }, (_, index) => requests.slice(index * size, (index + 1) * size));
   const texts = await Promise.all(
-    batches.map((batch) => world.raw(Buffer.concat(batch), { isEnough: (text) => answersIn(text).length === batch.length })),
+    batches.map((batch) => world.raw(Buffer.concat(batch), { isEnough: (text) => responsesIn(text).length === batch.length })),
   );
-  return texts.flatMap(({ text }) => answersIn(text));
+  return texts.flatMap(({ text }) => responsesIn(text));
 }
 
 const HALF_A_HEAD = 'POST /orchestrator HTTP/1.1\r\nHost: f\r\nX-Slow: ';
@@ -30,7 +29,7 @@ describe('silent connections', () => {
     world = await FacadeWorld.start();
     const connections = await openMany(2);
     void connections[0]?.write(HALF_A_HEAD);
-    // The server's clock is that of this process, which is late for both when it has other work.
+    // Server and test share a process, so that other work delays both.
     let seconds = 0;
     const timer = setInterval(() => (seconds += 1), 1_000);
     await Promise.all(connections.map(({ closed }) => closed)).finally(() => clearInterval(timer));
@@ -53,7 +52,7 @@ describe('silent connections', () => {
       }
       await Promise.all(connections.map(({ closed }) => closed));
       expect(connections).toHaveLength(count);
-      // Each is told why.
+      // Each gets a Status.
       expect(new Set(connections.map(statusOf))).toEqual(new Set([408]));
       expect((await world.post()).status).toBe(201);
     },
@@ -71,7 +70,7 @@ describe('silent connections', () => {
     void connection.write(bytesOf());
     expect((await connection.read(isWhole)).text).toMatch(/\r\nkeep-alive: timeout=1\r\n/i);
     await connection.closed;
-    expect(answersIn(connection.text).map(({ status }) => status)).toEqual([201]);
+    expect(responsesIn(connection.text).map(({ status }) => status)).toEqual([201]);
   });
 
   it('closes waiting connections for new ones above the limit', async () => {
@@ -143,22 +142,22 @@ describe('floods', () => {
     const asked: number[] = [];
     for (let second = 0; second < 5; second++) {
       const before = tokenReviews();
-      const answers = await sendMany(Array.from({ length: 1_000 }, (_, index) => withToken(`random-${second}-${index}`)));
+      const responses = await sendMany(Array.from({ length: 1_000 }, (_, index) => withToken(`random-${second}-${index}`)));
       asked.push(tokenReviews() - before);
-      const refused = answers.filter(({ status }) => status === 429);
-      expect(answers.filter(({ status }) => status === 401)).toHaveLength(asked.at(-1) ?? 0);
-      expect(refused).toHaveLength(1_000 - (asked.at(-1) ?? 0));
-      expect(new Set(refused.map(({ headers }) => headers['retry-after']))).toEqual(new Set(['1']));
-      // A newcomer from another address is not delayed.
+      const rejected = responses.filter(({ status }) => status === 429);
+      expect(responses.filter(({ status }) => status === 401)).toHaveLength(asked.at(-1) ?? 0);
+      expect(rejected).toHaveLength(1_000 - (asked.at(-1) ?? 0));
+      expect(new Set(rejected.map(({ headers }) => headers['retry-after']))).toEqual(new Set(['1']));
+      // A new token from another address is not delayed.
       const newcomer = await world.raw(withToken(`new-${second}`), { localAddress: '127.0.0.2' });
       expect(statusOf(newcomer)).toBe(201);
       clock.advance(1_000);
     }
-    // The allowance and the burst of an address; then a trickle, with the part of the allowance that returns with time.
+    // The allowance and the burst of an address, then its rate and the part of the allowance that returns with time.
     expect(asked[0]).toBeLessThanOrEqual(45);
     for (const reviews of asked.slice(1)) expect(reviews).toBeLessThanOrEqual(10);
 
-    // A caller who is known is reviewed again, also when nothing is left for unknown tokens.
+    // A known token is reviewed again, also when the limit for unknown tokens is exhausted.
     clock.advance(5_000);
     await sendMany(Array.from({ length: 100 }, (_, index) => withToken(`random-10-${index}`)));
     const before = tokenReviews();
@@ -167,7 +166,7 @@ describe('floods', () => {
     expect((await world.post()).status).toBe(201);
     expect(tokenReviews()).toBe(before + 1);
 
-    // A newcomer from the same address gets in as soon as it tries again.
+    // A new token from the same address is accepted on a retry.
     clock.advance(1_000);
     expect((await world.post(TOKEN_REQUEST, { headers: { authorization: 'Bearer new' } })).status).toBe(201);
   }, 300_000);
@@ -181,20 +180,20 @@ describe('floods', () => {
         SubjectAccessReview: () => ({ allowed: true }),
       }),
       target: (request, reply) => {
-        const answer = () => void issues()(request, reply);
-        if (isHeld) held.push(answer);
-        else answer();
+        const response = () => void issues()(request, reply);
+        if (isHeld) held.push(response);
+        else response();
       },
     });
     const flood = Array.from({ length: 100 }, () => world.raw(withToken('greedy')));
     await eventually(() => expect(held.length).toBeGreaterThanOrEqual(8));
     let rejected = 0;
-    for (const each of flood) void each.then((answer) => (rejected += statusOf(answer) === 429 ? 1 : 0));
+    for (const each of flood) void each.then((response) => (rejected += statusOf(response) === 429 ? 1 : 0));
     await eventually(() => expect(rejected).toBe(28));
     isHeld = false;
     expect(statusOf(await world.raw(withToken('polite')))).toBe(201);
     expect(held).toHaveLength(8);
-    for (const answer of held) answer();
+    for (const response of held) response();
     const codes = (await Promise.all(flood)).map(statusOf);
     expect(codes.filter((code) => code === 201)).toHaveLength(72);
     expect(codes.filter((code) => code === 429)).toHaveLength(28);
@@ -203,11 +202,11 @@ describe('floods', () => {
   it('limits one caller to --facade-rate', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, settings: { facadePort: 0, facadeRate: 5 } });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => world.post()));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
-    const refused = answers.find(({ status }) => status === 429);
-    expect(refused?.headers['retry-after']).toBe('1');
-    expect(JSON.parse(refused?.body ?? '')).toMatchObject({ kind: 'Status', reason: 'TooManyRequests' });
+    const responses = await Promise.all(Array.from({ length: 12 }, () => world.post()));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(10);
+    const rejected = responses.find(({ status }) => status === 429);
+    expect(rejected?.headers['retry-after']).toBe('1');
+    expect(JSON.parse(rejected?.body ?? '')).toMatchObject({ kind: 'Status', reason: 'TooManyRequests' });
     clock.advance(1_000);
     expect((await world.post()).status).toBe(201);
   });
@@ -216,17 +215,17 @@ describe('floods', () => {
 describe('metrics', () => {
   it('adds no series for 10,000 invented requests', async () => {
     const username = ({ spec: { token } }: Review) => ({ authenticated: true, user: { username: token } });
-    // Nobody is to be told that there are too many.
+    // No request may be rejected for its rate.
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
       hub: allows({ TokenReview: username, SubjectAccessReview: ({ spec }) => ({ allowed: !spec.user.startsWith('poor') }) }),
     });
     const round = async (from: number, count: number) => {
-      const answers = await sendMany(Array.from({ length: count }, (_, index) => madeUp(from + index)));
-      expect(answers).toHaveLength(count);
+      const responses = await sendMany(Array.from({ length: count }, (_, index) => madeUp(from + index)));
+      expect(responses).toHaveLength(count);
     };
-    // Node's own are about what happens to be open.
+    // Node's own metrics depend on open handles.
     const series = async () =>
       [...(await world.scrape())]
         .filter(([name]) => name.startsWith('purser_'))
@@ -243,7 +242,7 @@ describe('metrics', () => {
   const KINDS = 200;
   const ROUND = 1_400;
 
-  /** Requests of so many kinds, of which no two have the same path. */
+  /** Requests with distinct paths, of several kinds. */
   function madeUp(number: number) {
     const path = (cluster: string, name: string) => `/orchestrator/${cluster}/api/v1/namespaces/deploy/serviceaccounts/${name}/token`;
     const paths = [
@@ -284,11 +283,11 @@ describe('shutdown', () => {
       target: (_request, reply) =>
         void held.push(() => reply.json(404, { kind: 'Status', status: 'Failure', message: 'gone', reason: 'NotFound', code: 404 })),
     });
-    const answer = world.post();
+    const response = world.post();
     await eventually(() => expect(held).toHaveLength(1));
     const stopped = world.stop(20_000);
     held[0]?.();
-    expect((await answer).status).toBe(404);
+    expect((await response).status).toBe(404);
     await stopped;
     await expect(world.post()).rejects.toThrow(/ECONNREFUSED|ECONNRESET|hang up/);
   });

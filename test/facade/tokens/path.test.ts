@@ -1,4 +1,4 @@
-// Paths and methods: cases 41 to 57.
+// Paths, methods and queries.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { assert, asyncProperty, string } from 'fast-check';
@@ -48,8 +48,8 @@ describe('invalid path', () => {
     ['another case', TOKEN_PATH.replace('orchestrator', 'Orchestrator')],
   ])('returns 404 without a request to the target: %s', async (_case, target) => {
     const { length } = world.target.requests;
-    const answer = await world.raw(bytesOf({ target }));
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'NotFound', details: {}, code: 404 });
+    const response = await world.raw(bytesOf({ target }));
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'NotFound', details: {}, code: 404 });
     expect(world.target.requests).toHaveLength(length);
   });
 
@@ -63,8 +63,8 @@ describe('invalid path', () => {
     ['a fragment', `${TOKEN_PATH}#x`],
   ])('returns 400 without a review: %s', async (_case, target) => {
     const asked = [world.hub.requests.length, world.target.requests.length];
-    const answer = await world.raw(bytesOf({ target }));
-    expect(failureOf(answer)).toMatchObject({ kind: 'Status', reason: 'BadRequest', code: 400 });
+    const response = await world.raw(bytesOf({ target }));
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'BadRequest', code: 400 });
     expect([world.hub.requests.length, world.target.requests.length]).toEqual(asked);
   });
 });
@@ -74,12 +74,12 @@ describe('method', () => {
     'returns 405 for a method other than POST: %s',
     async (method) => {
       const bytes = bytesOf({ method, more: ['X-Secret: do-not-echo'], body: '' });
-      const answer = await world.raw(bytes, {
+      const response = await world.raw(bytes, {
         isEnough: method === 'HEAD' ? (text) => text.endsWith('\r\n\r\n') : (text) => text.includes('}'),
       });
-      expect(statusOf(answer)).toBe(405);
-      expect(answer.text).toMatch(/\r\nallow: POST\r\n/i);
-      expect(answer.text).not.toContain('do-not-echo');
+      expect(statusOf(response)).toBe(405);
+      expect(response.text).toMatch(/\r\nallow: POST\r\n/i);
+      expect(response.text).not.toContain('do-not-echo');
     },
   );
 });
@@ -108,8 +108,8 @@ describe('query', () => {
 
 describe('name in the path', () => {
   it.each(['constructor', 'tostring', 'hasownproperty'])('accepts a property name of JavaScript: %s', async (name) => {
-    const answer = await world.raw(bytesOf({ target: path(name, 'constructor', name) }));
-    expect(failureOf(answer)).toMatchObject({ code: 404, message: `clusters.registry.purser.dev "${name}" not found` });
+    const response = await world.raw(bytesOf({ target: path(name, 'constructor', name) }));
+    expect(failureOf(response)).toMatchObject({ code: 404, message: `clusters.registry.purser.dev "${name}" not found` });
   });
 
   it('passes a name to the target unchanged or not at all', async () => {
@@ -120,7 +120,7 @@ describe('name in the path', () => {
         body: JSON.stringify(TOKEN_REQUEST),
       });
       const isName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text);
-      // The stub's token is for another account, unless by chance.
+      // The token of the stub is for another service account, except by chance.
       expect(isName ? [201, 503] : [400, 404]).toContain(status);
       expect(world.tokenRequests.slice(length).map(({ path: to }) => to)).toEqual(
         isName ? [`/api/v1/namespaces/deploy/serviceaccounts/${text}/token`] : [],

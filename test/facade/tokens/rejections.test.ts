@@ -1,4 +1,4 @@
-// What is refused, told and counted: by rule, by the target, by the clock, and before anybody is known.
+// Rejected token requests: responses, audit lines and metrics.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { rfc3339 } from '../../../src/std/timestamp.ts';
@@ -88,10 +88,10 @@ describe('timeout parameter', () => {
   it('ends the request with 504 while the target does not respond', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: () => undefined });
-    const answer = world.raw(bytesOf({ target: `${TOKEN_PATH}?timeout=1s`, lines: GOOD_LINES }));
+    const response = world.raw(bytesOf({ target: `${TOKEN_PATH}?timeout=1s`, lines: GOOD_LINES }));
     await eventually(() => expect(world.tokenRequests).toHaveLength(1));
     clock.advance(1_000);
-    expect((await answer).text).toMatch(/^HTTP\/1.1 504 /);
+    expect((await response).text).toMatch(/^HTTP\/1.1 504 /);
     expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 504, reason: 'Timeout' })]);
     expect(world.lines.join()).not.toContain('did not expect');
   });
@@ -115,7 +115,7 @@ describe('metrics of a failed target', () => {
 
 describe('cluster that the controller cannot reach', () => {
   const clock = new FakeClock(Date.now());
-  const said = (status: 'True' | 'False' | 'Unknown', ageMs: number) => {
+  const probed = (status: 'True' | 'False' | 'Unknown', ageMs: number) => {
     const { cluster, ...rest } = registered({ name: 'prod-eu', servers: [world.target.url], ca: authority.certificate });
     const lastHeartbeatTime = rfc3339(Math.floor((clock.now() - ageMs) / 1000) * 1000);
     const conditions = [{ type: 'Reachable', status, reason: 'Timeout', message: '', lastHeartbeatTime }];
@@ -127,7 +127,7 @@ describe('cluster that the controller cannot reach', () => {
     ['a dry run', `${TOKEN_PATH}?dryRun=All`],
   ])('returns 503 without a request to the target after a recent failed probe: %s', async (_case, path) => {
     world = await FacadeWorld.start({ clock });
-    said('False', 5_000);
+    probed('False', 5_000);
     const { status, headers, body } = await world.post(TOKEN_REQUEST, { path });
     expect({ status, causes: causesOf(body) }).toEqual({ status: 503, causes: ['ClusterUnreachable'] });
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(14);
@@ -141,7 +141,7 @@ describe('cluster that the controller cannot reach', () => {
     ['Unknown', 'Unknown', 0],
   ] as const)('sends the request if the condition is %s', async (_case, status, ageMs) => {
     world = await FacadeWorld.start({ clock });
-    said(status, ageMs);
+    probed(status, ageMs);
     expect((await world.post()).status).toBe(201);
   });
 });

@@ -1,4 +1,4 @@
-// Answers of the target, which may be hostile: cases 94 to 101.
+// Responses of the target, which may be hostile.
 
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -14,8 +14,8 @@ import { statusOf } from '../raw-connection.ts';
 let world: FacadeWorld;
 afterEach(() => world.close());
 
-/** An answer with a token. */
-function answerOf(audiences: readonly string[]): string {
+/** Returns a response with a token. */
+function responseOf(audiences: readonly string[]): string {
   const at = Math.floor(Date.now() / 1000);
   const token = jwt({ sub: SUBJECT, aud: audiences, iat: at, nbf: at, exp: at + 3600 });
   const status = { token, expirationTimestamp: rfc3339((at + 3600) * 1000) };
@@ -68,11 +68,11 @@ describe('untrusted response of the target', () => {
   it('ends with 504 after ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: (_request, reply) => void reply.open().bytes('{') });
-    let answer: { status: number; body: string } | undefined;
-    void world.post().then((found) => (answer = found));
+    let response: { status: number; body: string } | undefined;
+    void world.post().then((found) => (response = found));
     await eventually(() => expect(world.tokenRequests).toHaveLength(1));
-    await eventually(() => expect(answer?.status).toBe(504), clock);
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ reason: 'Timeout', message: expect.stringMatching(/^Timeout: /) });
+    await eventually(() => expect(response?.status).toBe(504), clock);
+    expect(JSON.parse(response?.body ?? '')).toMatchObject({ reason: 'Timeout', message: expect.stringMatching(/^Timeout: /) });
   });
 
   it.each([301, 302, 307, 308])('follows no redirect: %i', async (code) => {
@@ -115,12 +115,12 @@ describe('relayed response', () => {
     ['a line of its own', '299 - "a"\r\nSet-Cookie: x=y', 201],
     ['an escaped line break', '299 - "a%0d%0aSet-Cookie: x=y"', 201],
   ])('splits no header line: %s in Warning', async (_case, warning, status) => {
-    const body = answerOf(TOKEN_REQUEST.spec.audiences);
+    const body = responseOf(TOKEN_REQUEST.spec.audiences);
     const head = ['HTTP/1.1 201 Created', 'content-type: application/json', `warning: ${warning}`, `content-length: ${body.length}`];
     world = await FacadeWorld.start({ target: (_request, reply) => reply.raw([...head, '', body].join('\r\n')) });
-    const answer = await world.raw(bytesOf());
-    expect(answer.text.slice(0, answer.text.indexOf('\r\n\r\n'))).not.toMatch(/[\r\n]set-cookie/i);
-    expect(statusOf(answer)).toBe(status);
+    const response = await world.raw(bytesOf());
+    expect(response.text.slice(0, response.text.indexOf('\r\n\r\n'))).not.toMatch(/[\r\n]set-cookie/i);
+    expect(statusOf(response)).toBe(status);
   });
 
   it('contains no warning with a credential or a token', async () => {
@@ -139,8 +139,8 @@ describe('relayed response', () => {
       }),
       'TargetForbidden',
     ],
-  ])('hides errors about Purser’s credential: %s', async (code, answer, reason) => {
-    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(Number(code), answer) });
+  ])('hides errors about Purser’s credential: %s', async (code, response, reason) => {
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(Number(code), response) });
     const { status, headers, body } = await world.post();
     expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason });
     expect(headers).not.toHaveProperty('www-authenticate');
@@ -172,13 +172,13 @@ describe('relayed response', () => {
     ],
     [422, { reason: 'Invalid', details: { group: 'g', kind: 'k' } }],
   ])('contains only the Status of a rejection with %i', async (code, more) => {
-    const answer = refusal(code, 'why', more);
+    const response = refusal(code, 'why', more);
     world = await FacadeWorld.start({
-      target: (_request, reply) => reply.json(code, { ...answer, evil: 1, details: { ...more.details, evil: 2 } }),
+      target: (_request, reply) => reply.json(code, { ...response, evil: 1, details: { ...more.details, evil: 2 } }),
     });
     const { status, body } = await world.post();
     expect(status).toBe(code);
-    expect(JSON.parse(body)).toEqual(answer);
+    expect(JSON.parse(body)).toEqual(response);
   });
 });
 

@@ -1,4 +1,4 @@
-// A caller who posts the same again is answered as the first time; everything that the answer depends on tells requests apart.
+// The cache of parsed requests: a repeated request gets the same response, and all inputs of the response are part of the key.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
@@ -13,14 +13,14 @@ const MISSPELT = { ...TOKEN_REQUEST, spec: { ...TOKEN_REQUEST.spec, expirationSe
 
 describe('repeated token request', () => {
   it('repeats the warnings', async () => {
-    const answers = [await world.post(MISSPELT), await world.post(MISSPELT)];
-    expect(answers.map(({ headers }) => headers['warning'])).toEqual(Array(2).fill('299 - "unknown field \\"spec.expirationSecond\\""'));
+    const responses = [await world.post(MISSPELT), await world.post(MISSPELT)];
+    expect(responses.map(({ headers }) => headers['warning'])).toEqual(Array(2).fill('299 - "unknown field \\"spec.expirationSecond\\""'));
   });
 
   it('repeats the rejection of its query', async () => {
     const strict = { path: `${TOKEN_PATH}?fieldValidation=Strict` };
-    const answers = [await world.post(MISSPELT), await world.post(MISSPELT, strict), await world.post(MISSPELT, strict)];
-    expect(answers.map(({ status }) => status)).toEqual([201, 400, 400]);
+    const responses = [await world.post(MISSPELT), await world.post(MISSPELT, strict), await world.post(MISSPELT, strict)];
+    expect(responses.map(({ status }) => status)).toEqual([201, 400, 400]);
   });
 
   it('issues no token for a dry run before or after it', async () => {
@@ -31,8 +31,8 @@ describe('repeated token request', () => {
   it('uses the service account of its path', async () => {
     const body = { ...TOKEN_REQUEST, metadata: { namespace: 'deploy' } };
     const elsewhere = { path: TOKEN_PATH.replace('/deploy/', '/other/') };
-    const answers = [await world.post(body), await world.post(body, elsewhere)];
-    expect(answers.map(({ status }) => status)).toEqual([201, 400]);
+    const responses = [await world.post(body), await world.post(body, elsewhere)];
+    expect(responses.map(({ status }) => status)).toEqual([201, 400]);
   });
 });
 
