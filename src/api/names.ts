@@ -19,14 +19,11 @@ export const AnchorFinalizer = `${TokensGroup}/anchor`;
 export const Label = {
   /** On every Secret that Purser writes; the informer selects by it. */
   managedBy: `${TokensGroup}/managed-by`,
-  /** Label by which Argo CD finds cluster Secrets. */
-  argoSecretType: 'argocd.argoproj.io/secret-type',
 } as const;
 
 /** The values of these labels. */
 export const LabelValue = {
   managedBy: 'purser',
-  argoSecretType: 'cluster',
 } as const;
 
 /** State of the global removal limit after it is reached. */
@@ -57,6 +54,8 @@ export const Annotation = {
   issuedFor: `${TokensGroup}/issued-for`,
   /** On the Secret: `sha256:` and the digest of the token, to detect a replaced token. */
   tokenDigest: `${TokensGroup}/token-digest`,
+  /** On the Secret: digests of its data, rendered with a placeholder and as written; see `outputsDigests`. */
+  outputsDigest: `${TokensGroup}/outputs-digest`,
   /** On the Secret: the last handled value of `rotate`. */
   rotateRequest: `${TokensGroup}/rotate-request`,
   /** On the Secret: the last handled value of `revoke`. */
@@ -77,22 +76,6 @@ export const ClusterConditionType = {
   reachable: 'Reachable',
   authorized: 'Authorized',
   credentialFresh: 'CredentialFresh',
-} as const;
-
-/** Keys of the Secret that holds a token. */
-export const TokenSecretKey = {
-  /** Always present. */
-  token: 'token',
-  caCertificate: 'ca.crt',
-  server: 'server',
-  namespace: 'namespace',
-  kubeconfig: 'kubeconfig',
-  /** The kubeconfig under the name that Flux and Cluster API read. */
-  value: 'value',
-  /** Argo CD's name of the cluster. */
-  name: 'name',
-  /** Argo CD's connection settings, as JSON. */
-  config: 'config',
 } as const;
 
 /** Keys of the Secret that holds Purser's credential for a cluster. */

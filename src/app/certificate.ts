@@ -5,11 +5,11 @@ import {
   type CertificateSource,
   certificateFiles,
   followCertificate,
+  logFailureOnce,
   type ServingCertificate,
-  selfMadeCertificate,
-  toldOnce,
+  selfSignedCertificate,
 } from '../facade/certificate.ts';
-import { hubCertificate, serviceNames } from '../facade/serving-certificate.ts';
+import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retryUntilDone } from '../std/backoff.ts';
@@ -20,11 +20,11 @@ import type { AppOptions } from './options.ts';
 export function servingCertificate(options: CertificateOptions, hub: KubeClient): CertificateSource {
   const { clock, log, settings, facadeCertificate } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
-  const mayMake = components.includes('controller');
-  if (certFile !== undefined && keyFile !== undefined) return toldOnce(certificateFiles(certFile, keyFile), log);
-  if (name !== undefined) return toldOnce(hubCertificate({ hub, namespace, name, mayMake, clock }), log);
+  const mayIssue = components.includes('controller');
+  if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(certificateFiles(certFile, keyFile), log);
+  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, clock }), log);
   return facadeCertificate === undefined
-    ? selfMadeCertificate([...serviceNames(namespace), hostname()], clock.now())
+    ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now())
     : async () => facadeCertificate;
 }
 
@@ -53,7 +53,7 @@ export function certificateUpkeep({ clock, log }: AppOptions, certificate: Certi
 
 /** Wraps a source so that its first certificate is self-signed and available immediately. */
 export function withFallback(certificate: CertificateSource, now: number): CertificateSource {
-  const fallback = selfMadeCertificate([], now);
+  const fallback = selfSignedCertificate([], now);
   let shown: ServingCertificate | undefined;
   return async () => {
     shown = shown === undefined ? await fallback() : await certificate();

@@ -19,7 +19,7 @@ import { tokenLimits } from '../targets/policy/token-request.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createTokenController } from '../tokens/controller.ts';
-import type { TokenInformers } from '../tokens/hub-view.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
 import type { AppOptions } from './options.ts';
 
 export interface WorkParts {

@@ -11,7 +11,7 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retryUntilDone } from '../std/backoff.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { TokenInformers } from '../tokens/hub-view.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
 /** Creates the component that installs the CustomResourceDefinitions, if enabled, and waits until the hub serves them. */

@@ -13,8 +13,8 @@ export interface BackoffOptions extends DelayLimits {
   readonly calmMs: number;
   /** Number of first failures without a delay; 0 by default. */
   readonly free?: number;
-  /** Random number in [0, 1): each delay grows by up to this factor. */
-  readonly random: () => number;
+  /** Random number in [0, 1): each delay grows by up to this factor; no jitter by default. */
+  readonly random?: () => number;
 }
 
 /**
@@ -35,7 +35,7 @@ export class Backoff {
 
   /** Records a failure at `now` and returns the delay before the next attempt. */
   nextMs(now: number): number {
-    const { calmMs, free = 0, random } = this.#options;
+    const { calmMs, free = 0, random = () => 0 } = this.#options;
     if (now - this.#endsAt > calmMs) this.#failures = 0;
     const delayed = this.#failures++ - free;
     const delayMs = delayed < 0 ? 0 : exponentialMs(delayed, this.#options) * (1 + random());
