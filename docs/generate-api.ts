@@ -2,10 +2,10 @@
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import type { ManagedToken } from '../src/api/managed-token.gen.ts';
-import { Annotation, Label, LabelValue, TokenSecretKey } from '../src/api/names.ts';
+import { Annotation, Label, LabelValue } from '../src/api/names.ts';
 import { openApi } from '../src/facade/openapi.ts';
-import { outputTexts, TOKEN_KEYS } from '../src/tokens/outputs/outputs.ts';
+import { outputForms } from '../src/tokens/outputs/forms.ts';
+import { TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
 const REFERENCE = new URL('api.md', import.meta.url);
@@ -108,21 +108,6 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-type Output = ManagedToken['spec']['secret']['outputs'][number];
-
-const OUTPUTS = Object.keys({ Token: true, Kubeconfig: true, ArgoCD: true } satisfies Record<Output, true>) as Output[];
-
-const KEYS: Readonly<Record<keyof typeof TokenSecretKey, string>> = {
-  token: 'Bearer token.',
-  caCertificate: "PEM certificates of the Cluster's `caBundle`; for the hub, those that Purser itself uses. Absent if there are none.",
-  server: 'https URL of the API server: `spec.secret.server`, or the address for the network that Purser runs in.',
-  namespace: 'Namespace of the service account.',
-  kubeconfig: 'Kubeconfig that contains the token.',
-  value: 'The same kubeconfig, under the key that Flux and Cluster API read.',
-  name: 'Name of the Cluster.',
-  config: "Argo CD's connection settings, which contain the token, as JSON.",
-};
-
 const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | 'revoke' | 'anchors'>, string>> = {
   expiresAt: 'Expiry of the token.',
   renewAt: 'Time of the next renewal, unless rotation is suspended.',
@@ -131,34 +116,43 @@ const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | '
   rotations: 'Number of rotations so far.',
   issuedFor: "Cluster, digest of the name of Purser's credential, service account, audiences and bound object of the token, as JSON.",
   tokenDigest: '`sha256:` and the digest of the token, by which Purser detects a replaced token. Removed with the token.',
+  outputsDigest:
+    'Digests of the data: rendered with a placeholder for the token, and as written. Purser rewrites a Secret whose data differs.',
   rotateRequest: `Value of \`${Annotation.rotate}\` that Purser acted on last.`,
   revokeRequest: `Value of \`${Annotation.revoke}\` that Purser acted on last.`,
   template: 'Names of the labels and annotations that `spec.secret` sets, as JSON.',
 };
 
-/** Describes the Secret of a ManagedToken. The keys of each output come from the renderer itself. */
+/** Returns the section on Secrets. Keys and labels are those of the registered output forms. */
 function secretSection(): string {
-  const target = { cluster: 'c', server: 'https://c.test', caBundle: 'Y2E=', namespace: 'n', account: 'a' };
-  const keysOf = (output: Output) => Object.keys(outputTexts({ ...target, outputs: [output] }, 't'));
-  const written = OUTPUTS.map((output) => ({ output, keys: keysOf(output) }));
-  const keys = Object.entries(KEYS).map(([name, meaning]) => {
-    const key = TokenSecretKey[name as keyof typeof TokenSecretKey];
-    const outputs = written.filter((each) => each.keys.includes(key)).map(({ output }) => `\`${output}\``);
-    return [`\`${key}\``, outputs.length === OUTPUTS.length ? 'any' : outputs.join(', '), meaning];
-  });
+  const forms = [...outputForms];
+  const meanings = new Map(forms.flatMap(([, { keys }]) => Object.entries(keys)));
+  const keys = [
+    [`\`${TOKEN_KEY}\``, 'any', 'Bearer token.'],
+    ...[...meanings].map(([key, meaning]) => [`\`${key}\``, namesOf(forms.filter(([, form]) => key in form.keys)), meaning]),
+  ];
+  const labels = forms.flatMap(([name, form]) =>
+    Object.entries(form.labels ?? {}).map(([key, value]) => `, with the output \`${name}\` also \`${key}: ${value}\``),
+  );
   const annotations = Object.entries(ANNOTATIONS).map(([name, meaning]) => [`\`${Annotation[name as keyof typeof Annotation]}\``, meaning]);
   return `## Contents of the Secret
 
 The Secret of a ManagedToken is in the namespace of the ManagedToken, has the type \`Opaque\`, and is deleted with the ManagedToken,
 which owns it. Purser writes a token and its annotations in one request. After the token has expired, Purser removes the keys that
-contain it (${TOKEN_KEYS.map((key) => `\`${key}\``).join(', ')}) and keeps the others.
+contain it (${tokenKeys()
+    .map((key) => `\`${key}\``)
+    .join(', ')}) and keeps the others.
 
 ${table(['key', 'output', 'meaning'], keys)}
-The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`, with the output \`ArgoCD\` also \`${Label.argoSecretType}: ${LabelValue.argoSecretType}\`, and the
+The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`${labels.join('')}, and the
 labels and annotations of \`spec.secret\`. The first three annotations below are for consumers; the others are Purser's own record.
 Times are in UTC, such as \`2026-01-31T12:00:00Z\`.
 
 ${table(['annotation', 'meaning'], annotations)}`;
+}
+
+function namesOf(forms: readonly (readonly [string, unknown])[]): string {
+  return forms.map(([name]) => `\`${name}\``).join(', ');
 }
 
 interface Operation {

@@ -1,6 +1,6 @@
-// Made from crds/ by `npm run generate`; do not edit. Objects are as the API server returns them: defaults are filled in.
+// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.
 
-import type { ObjectMeta } from './wire.ts';
+import type { NamespacedMeta } from './wire.ts';
 
 /**
  * ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the annotation tokens.purser.dev/rotate requests a new token. With revocation BoundSecret, a new value of the annotation tokens.purser.dev/revoke revokes the current token. Each value acts once.
@@ -8,7 +8,7 @@ import type { ObjectMeta } from './wire.ts';
 export interface ManagedToken {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
   readonly kind: 'ManagedToken';
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamespacedMeta;
   readonly spec: ManagedTokenSpec;
   readonly status?: ManagedTokenStatus;
 }
@@ -219,4 +219,12 @@ export interface ManagedTokenAnchor {
    * Namespace of the service account on the target cluster.
    */
   readonly namespace: string;
+  /**
+   * UID of the Cluster. After the Cluster is replaced, Purser does not treat an anchor that it does not find there as deleted.
+   */
+  readonly clusterUID: string;
+  /**
+   * Digest of the name of the credential; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
+   */
+  readonly credential: string;
 }

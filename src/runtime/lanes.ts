@@ -6,6 +6,7 @@
 // Keys that hang in one lane take no slot of another lane. Tenants choose how urgent their keys are, so urgency orders only the
 // keys of one tenant; between tenants the one with the fewest running keys goes first.
 
+import { mayTake } from '../std/fair-share.ts';
 import { KeyHeap } from './key-heap.ts';
 
 export interface Limits {
@@ -97,7 +98,7 @@ export class Lanes<K> {
     this.#limits = limits;
   }
 
-  /** Whether all slots are taken. */
+  /** True if all slots are taken. */
   get isFull(): boolean {
     return this.#running >= this.#limits.concurrency;
   }
@@ -112,7 +113,7 @@ export class Lanes<K> {
     return this.#lanes.size;
   }
 
-  /** Tenants with a running key and the slots that each holds. */
+  /** Yields the tenants with a running key and the slots that each holds. */
   *held(): Generator<readonly [tenant: string, slots: number]> {
     for (const { name, running } of this.#tenants.values()) if (running > 0) yield [name, running];
   }
@@ -188,10 +189,10 @@ export class Lanes<K> {
   #hasSlot({ lane, running }: Flow<K>): boolean {
     const { concurrencyPerLane, tenantShare } = this.#limits;
     const free = concurrencyPerLane - lane.running;
-    return free > 0 && (running === 0 || running < tenantShare * free);
+    return mayTake(running, free, tenantShare);
   }
 
-  /** To be called after every change of a flow. */
+  /** Updates the heaps; call it after every change of a flow. */
   #settle(flow: Flow<K>): void {
     const { lane, tenant } = flow;
     const first = flow.ready.first?.priority;

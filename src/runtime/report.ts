@@ -4,6 +4,8 @@ import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
+import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
 import type { FailureClass } from './retry-policy.ts';
@@ -20,7 +22,7 @@ export interface RunReport {
 
 /** Metrics that count runs. */
 export interface OutcomeMetrics {
-  ran(run: RunReport): void;
+  recordRun(run: RunReport): void;
 }
 
 export interface ReportOptions {
@@ -33,7 +35,8 @@ export interface ReportOptions {
 
 /**
  * Counts and logs every outcome that passes. A failure is logged when it begins or its reason changes, repetitions at level debug; one
- * namespace gets at most 10 such lines a minute and all together 100, then a line with the number of those that were suppressed.
+ * namespace gets at most 10 such lines a minute, and no more than are left of 100 for all, then a line with the number of those that were
+ * suppressed.
  */
 export function report({ controller, log, metrics, clock }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
   return (outcomes$) =>
@@ -41,7 +44,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
       const failures = new FailureLines(controller, log, clock);
       const write = (outcome: Outcome<string>) => {
         const run = runReport(controller, outcome);
-        metrics.ran(run);
+        metrics.recordRun(run);
         const line = { ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) };
         const { level, message } = lineFor(outcome);
         if (level === 'debug') log.debug(line, message);
@@ -62,7 +65,7 @@ export function failureReason(error: unknown): string {
   return ownReason(error) ?? 'Defect';
 }
 
-/** The reason of an error of ours, such as one of issuers. */
+/** Returns the reason of one of Purser's own errors; undefined for other errors. */
 function ownReason(error: unknown): string | undefined {
   const isOurs = error instanceof Error && !(error instanceof StatusError) && 'reason' in error && typeof error.reason === 'string';
   return isOurs ? (error.reason as string) : undefined;
@@ -81,46 +84,36 @@ const LINES = {
 function lineFor(outcome: Outcome<string>): { readonly level: Level; readonly message: string } {
   if (outcome.type === 'reconciled') return LINES.reconciled;
   const line = LINES[outcome.retry.class];
-  // Targets that fail and requests that are refused are no fault of Purser.
+  // A failing target or a rejected request is not a fault of Purser.
   return line.level === 'error' && ownReason(outcome.error) !== undefined ? { ...line, level: 'warn' } : line;
 }
-
-const WINDOW_MS = 60_000;
-const LINES_PER_NAMESPACE = 10;
-const LINES_IN_TOTAL = 100;
 
 interface FailureLine {
   readonly key: string;
   readonly reason: string | undefined;
 }
 
-interface Window {
-  lines: number;
-  suppressed: number;
-  readonly cancel: () => void;
-}
-
-/** Writes lines about failures, each once and not too many. */
+/** Logs each failure once, within the limits. */
 class FailureLines {
-  readonly #controller: string;
   readonly #log: Logger;
-  readonly #clock: Clock;
+  readonly #limit: LineLimit;
   /** Reason that was logged last, by key. */
   readonly #logged = new Map<string, string>();
-  readonly #windows = new Map<string, Window>();
-  #total = 0;
 
   constructor(controller: string, log: Logger, clock: Clock) {
-    this.#controller = controller;
     this.#log = log;
-    this.#clock = clock;
+    this.#limit = new LineLimit({
+      clock,
+      onSuppressed: (namespace, suppressed) =>
+        log.warn(defined({ controller, namespace: namespace || undefined, suppressed }), 'further failures suppressed'),
+    });
   }
 
   write(level: Exclude<Level, 'debug'>, line: FailureLine, message: string): void {
     const { key, reason = '' } = line;
     const isNew = this.#logged.get(key) !== reason;
     this.#logged.set(key, reason);
-    this.#log[isNew && this.#mayWrite(namespaceOf(key)) ? level : 'debug'](line, message);
+    this.#log[isNew && this.#limit.take(namespaceOf(key)) ? level : 'debug'](line, message);
   }
 
   forget(key: string): void {
@@ -128,39 +121,11 @@ class FailureLines {
   }
 
   close(): void {
-    for (const namespace of this.#windows.keys()) this.#end(namespace);
-  }
-
-  #mayWrite(namespace: string): boolean {
-    const window = this.#windows.get(namespace) ?? this.#begin(namespace);
-    if (window.lines >= LINES_PER_NAMESPACE || this.#total >= LINES_IN_TOTAL) {
-      window.suppressed += 1;
-      return false;
-    }
-    window.lines += 1;
-    this.#total += 1;
-    return true;
-  }
-
-  #begin(namespace: string): Window {
-    const window = { lines: 0, suppressed: 0, cancel: this.#clock.wakeAfter(WINDOW_MS, () => this.#end(namespace)) };
-    this.#windows.set(namespace, window);
-    return window;
-  }
-
-  #end(namespace: string): void {
-    const { lines = 0, suppressed = 0, cancel } = this.#windows.get(namespace) ?? {};
-    cancel?.();
-    this.#windows.delete(namespace);
-    this.#total -= lines;
-    if (suppressed > 0) {
-      const controller = this.#controller;
-      this.#log.warn({ controller, ...(namespace && { namespace }), suppressed }, 'further failures suppressed');
-    }
+    this.#limit.close();
   }
 }
 
-/** The namespace in a key; empty for keys at cluster scope. */
+/** Returns the namespace of a key; empty for a cluster-scoped object. */
 function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
@@ -185,10 +150,10 @@ function instant(at: number | undefined): string | undefined {
   return at === undefined || !(at <= LAST_INSTANT) ? undefined : new Date(at).toISOString();
 }
 
-/** The last instant that a Date can hold. */
+/** Latest time of a Date. */
 const LAST_INSTANT = 8.64e15;
 
-/** A thrown value that is no error may be anything, such as a token, so it is not shown. */
+/** Returns an error to log; a thrown value of another type may be a token, so that only its type is logged. */
 function printable(error: unknown): Error {
-  return error instanceof Error ? error : new TypeError(`something was thrown that is no error but of type ${typeof error}`);
+  return error instanceof Error ? error : new TypeError(`thrown value of type ${typeof error}`);
 }

@@ -151,7 +151,7 @@ describe('overlays', () => {
 
 describe('Purser on a hub without the custom resources', () => {
   const withoutCrds = async (path: string) => (await kustomized(path)).filter(({ kind }) => kind !== 'CustomResourceDefinition');
-  const serves = async (program: Program) => (await program.output()).includes('Purser knows the hub');
+  const serves = async (program: Program) => (await program.output()).includes('caches synced');
 
   it('logs the command that installs the custom resources, and starts to work when they exist', async () => {
     const objects = await withoutCrds('base');

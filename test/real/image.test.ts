@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildByHand, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { buildByHand, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { startProgram } from '../support/processes.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
@@ -30,8 +30,8 @@ let root: string;
 let paths: readonly string[];
 let bytes: number;
 
-/** Environment without the options of the test run. */
-const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '' };
+/** Environment of the image, without the options of the test run. */
+const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(final) };
 
 beforeAll(async () => {
   const folder = await newFolder();
@@ -42,8 +42,13 @@ beforeAll(async () => {
   const inImage = words.map((word) => (word.endsWith('.js') ? `/purser/${word}` : word));
   const [program = '', ...flags] = ENTER;
   command = [...flags, root, node, ...inImage];
-  inNode = (code) => run(program, [...command.slice(0, -1), '--eval', code], PLAIN);
-  purser = (...args) => run(program, [...command, ...args], PLAIN);
+  const enter = async (args: readonly string[]) => {
+    const { complaints, ...result } = await run(program, args, PLAIN);
+    // The program that enters the image runs on this machine, which does not have the library.
+    return { ...result, complaints: complaints.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
+  };
+  inNode = (code) => enter([...command.slice(0, -1), '--eval', code]);
+  purser = (...args) => enter([...command, ...args]);
 });
 
 describe('image', () => {
@@ -58,6 +63,12 @@ describe('image', () => {
     expect([programs, unwanted]).toEqual([[], []]);
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/main.js']));
     expect(bytes / 2 ** 20).toBeLessThan(220);
+  });
+
+  it('allocates memory with jemalloc, which accepts its settings', async () => {
+    const { output, complaints } = await inNode(`console.log(process.report.getReport().sharedObjects.join('\\n'))`);
+    expect(output.split('\n')).toContain(environmentOf(final)['LD_PRELOAD']);
+    expect(complaints).toBe('');
   });
 
   it('contains one module of client-node', () => {
@@ -86,7 +97,7 @@ describe('image', () => {
       const args = ['run', '--install-crds', '--namespace=default', '--bind-address=127.0.0.1', '--facade-port=0', '--metrics-port=0'];
       const env = { ...process.env, ...PLAIN, KUBECONFIG: '/etc/purser/kubeconfig' };
       const program = await startProgram(ENTER[0] ?? '', [...command, ...args], join(hub.folder, 'image.log'), { env });
-      await eventually(async () => (await program.output()).includes('this process leads'));
+      await eventually(async () => (await program.output()).includes('acquired leadership'));
       await program.stop();
 
       expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);

@@ -1,24 +1,26 @@
 // The removal limits, with a hub that keeps one ConfigMap.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { RemovalLimit } from '../../src/api/names.ts';
 import type { ConfigMap } from '../../src/api/resources.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
-import type { TokenMetrics } from '../../src/tokens/deps.ts';
-import type { HubView } from '../../src/tokens/hub-view.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
-import type { Recollection } from '../../src/tokens/recollection.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import type { HubView } from '../../src/tokens/informers.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
+import type { TokenMetrics } from '../../src/tokens/run.ts';
+import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
-import { silentLog } from '../support/silent-log.ts';
 import { refused } from './scripted-hub.ts';
 
 let clock: FakeClock;
 let stored: ConfigMap | undefined;
 let isPaused: boolean;
-let memory: TokenMemory;
+let memory: TrackedTokens;
 let limits: RemovalLimits;
+let existing: readonly ManagedToken[];
+let lines: { readonly msg: string; readonly namespace?: string; readonly suppressed?: number }[];
 
 const hub = {
   get: async () => {
@@ -31,15 +33,15 @@ const hub = {
 
 /** A controller that begins to lead. */
 function lead(): void {
-  memory = new TokenMemory();
-  const view = { tokens: { list: () => [] } } as unknown as HubView;
-  const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
+  memory = new TrackedTokens();
+  const view = { tokens: { list: () => existing } } as unknown as HubView;
+  const metrics = { setRemovalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,
     view,
     memory,
     clock,
-    log: silentLog,
+    log: createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) }),
     metrics,
     namespace: 'purser-system',
   } as unknown as RemovalLimitsOptions);
@@ -49,24 +51,28 @@ beforeEach(() => {
   clock = new FakeClock();
   stored = undefined;
   isPaused = false;
+  existing = [];
+  lines = [];
   lead();
 });
 
 /** Lets tokens of namespaces lose permission, and returns one of each namespace. */
-function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly Recollection[] {
+function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly TrackedToken[] {
   return Object.entries(tokensByNamespace).map(([namespace, count]) => {
     const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
-    for (const each of lost) each.refused(clock.now(), namespace);
-    return lost[0] as Recollection;
+    for (const each of lost) each.refuse(clock.now(), namespace);
+    return lost[0] as TrackedToken;
   });
 }
 
 const FIVE = { a: 5, b: 5, c: 5, d: 5, e: 5 };
 const token = aToken().build();
-const check = async (recollection: Recollection | undefined, of = token) =>
-  (await limits.check(of, recollection ?? memory.keep('none'))).type;
+const check = async (tracked: TrackedToken | undefined, of = token) => (await limits.check(of, tracked ?? memory.keep('none'))).type;
 const release = (value: string) => {
-  stored = { ...(stored as ConfigMap), metadata: { ...stored?.metadata, annotations: { [RemovalLimit.release]: value } } };
+  stored = {
+    ...(stored as ConfigMap),
+    metadata: { namespace: 'purser-system', ...stored?.metadata, annotations: { [RemovalLimit.release]: value } },
+  };
   clock.advance(10_000);
 };
 
@@ -84,10 +90,24 @@ describe('the global removal limit', () => {
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });
 
-  it('ignores refused ManagedTokens whose Secret holds no token of Purser', async () => {
-    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refused(clock.now());
+  it('ignores refused ManagedTokens whose Secret holds no token from Purser', async () => {
+    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refuse(clock.now());
     const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
     expect(await check(first)).toBe('allowed');
+  });
+
+  it.each([
+    ['250 tokens that Purser issued', 'sha256:issued', 'allowed'],
+    ['250 ManagedTokens without a token in their status', undefined, 'paused'],
+  ])('compares the tokens that lost permission with %s', async (_, tokenDigest, expected) => {
+    existing = Array.from({ length: 250 }, (_each, index) =>
+      aToken()
+        .withMetadata({ namespace: `team-${index}` })
+        .withStatus({ issuedAt: '2026-03-01T12:00:00Z', ...(tokenDigest && { tokenDigest }) })
+        .build(),
+    );
+    const [first] = lose(FIVE);
+    expect(await check(first)).toBe(expected);
   });
 
   it('never holds a token with revocation BoundSecret', async () => {
@@ -98,13 +118,13 @@ describe('the global removal limit', () => {
       await check(
         first,
         aToken()
-          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b' }] })
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', clusterUID: '', credential: '' }] })
           .build(),
       ),
     ).toBe('allowed');
   });
 
-  it('holds without end until an administrator sets a new value of the annotation, which acts once', async () => {
+  it('holds removals until an administrator sets a new value of the annotation, which acts once', async () => {
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(24 * 3_600_000);
@@ -122,8 +142,8 @@ describe('the global removal limit', () => {
     expect(await check(next)).toBe('allowed');
   });
 
-  it('is not released by a value from before the limit was reached', async () => {
-    stored = { metadata: { name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
+  it('ignores a value of the annotation from before the limit was reached', async () => {
+    stored = { metadata: { namespace: 'purser-system', name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(10_000);
@@ -139,5 +159,18 @@ describe('the global removal limit', () => {
     expect([await check(single), isPaused]).toEqual(['paused', true]);
     release('bob');
     expect(await check(single)).toBe('allowed');
+  });
+});
+
+describe('RemovalLimits.logHeld', () => {
+  it('logs 10 lines a minute for a namespace with 500 tokens, then their number, and those of another namespace', () => {
+    const hold = (namespace: string) => limits.logHeld(aToken().withMetadata({ namespace }).build(), 'RemovalDelayed');
+    for (let index = 0; index < 500; index++) hold('crowd');
+    hold('team-a');
+    clock.advance(60_000);
+    expect(lines.filter(({ msg }) => msg === 'removal held')).toHaveLength(11);
+    expect(lines.at(-1)).toMatchObject({ msg: 'further held removals suppressed', namespace: 'crowd', suppressed: 490 });
+    limits.close();
+    expect(clock.pending).toBe(0);
   });
 });

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Secret } from '../../src/api/resources.ts';
+import { ScriptedWorld } from './scripted-world.ts';
+import type { TestReconciler } from './test-reconciler.ts';
+
+let world: ScriptedWorld;
+/** The Secret with the token that Purser issued. */
+let secret: Secret;
+
+beforeAll(async () => {
+  world = await ScriptedWorld.start();
+});
+beforeEach(() => world.renew());
+afterAll(() => world.close());
+
+async function issue(reconciler: TestReconciler): Promise<void> {
+  await reconciler.reconcile();
+  reconciler.sync();
+  await reconciler.reconcile();
+  secret = world.hub.secrets.get('ci') as Secret;
+  expect(world.hub.token.status?.tokenDigest).toBeDefined();
+}
+
+/** Withdraws the permission, reconciles once, and returns the namespace in which the removal limits count the token. */
+async function refuse(reconciler: TestReconciler): Promise<string | undefined> {
+  world.hub.isAllowed = false;
+  reconciler.forgetPermissions();
+  reconciler.sync();
+  await reconciler.reconcile();
+  return reconciler.countedIn;
+}
+
+/** Restarts the controller, which then knows only the hub. */
+async function restart(reconciler: TestReconciler): Promise<TestReconciler> {
+  await reconciler.close();
+  return world.reconciler();
+}
+
+describe('RemovalLimits after a restart or a forged Secret', () => {
+  it('counts a token that Purser issued', async () => {
+    const reconciler = world.reconciler();
+    await issue(reconciler);
+    expect(await refuse(reconciler)).toBe('team-a');
+    await reconciler.close();
+  });
+
+  it('counts a token that Purser issued before a restart', async () => {
+    const first = world.reconciler();
+    await issue(first);
+    const reconciler = await restart(first);
+    expect(await refuse(reconciler)).toBe('team-a');
+    await reconciler.close();
+  });
+
+  it('counts a token that Purser issued although the write of the status was lost', async () => {
+    const reconciler = world.reconciler();
+    await issue(reconciler);
+    world.hub.change(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }));
+    expect(await refuse(reconciler)).toBe('team-a');
+    await reconciler.close();
+  });
+
+  it('ignores a Secret that a tenant forged with labels, annotations, owner and a token of the right claims', async () => {
+    const first = world.reconciler();
+    await issue(first);
+    // Another ManagedToken of the same spec, for which nothing was issued.
+    world.renew();
+    world.hub.put(secret);
+    const reconciler = await restart(first);
+    expect([await refuse(reconciler), world.hub.secrets.size]).toEqual([undefined, 1]);
+    expect(world.hub.token.status?.tokenDigest).toBeUndefined();
+    await reconciler.close();
+  });
+
+  it('ignores a forged Secret in place of the token that Purser issued', async () => {
+    const first = world.reconciler();
+    await issue(first);
+    world.hub.change((token) => ({ ...token, status: { ...token.status, tokenDigest: 'sha256:another' } }));
+    const reconciler = await restart(first);
+    expect(await refuse(reconciler)).toBeUndefined();
+    await reconciler.close();
+  });
+
+  it('ignores a forged Secret that needed no change', async () => {
+    const first = world.reconciler();
+    await issue(first);
+    world.renew();
+    world.hub.put(secret);
+    const reconciler = await restart(first);
+    reconciler.sync();
+    await reconciler.reconcile();
+    expect([world.issued, world.hub.token.status?.tokenDigest]).toEqual([0, undefined]);
+    expect(await refuse(reconciler)).toBeUndefined();
+    await reconciler.close();
+  });
+});
