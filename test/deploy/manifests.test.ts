@@ -121,7 +121,7 @@ const withRules = manifests
   .filter(({ rules }) => rules.length > 0);
 
 describe('roles', () => {
-  it('exist in the expected files', () => {
+  it('has roles in the expected files', () => {
     expect(withRules.map(({ path }) => path)).toEqual(
       expect.arrayContaining([
         'base/access.yaml',
@@ -136,7 +136,7 @@ describe('roles', () => {
     );
   });
 
-  it.each(withRules)('contain no wildcards, impersonation or escalation ($path)', ({ path, rules }) => {
+  it.each(withRules)('grants no wildcards, impersonation or escalation in $path', ({ path, rules }) => {
     // Purser may create tokens on targets, and not on the hub.
     const denied = new Set([
       '*',
@@ -152,7 +152,7 @@ describe('roles', () => {
 });
 
 describe('roles of Purser', () => {
-  it('grant the façade no write permission', () => {
+  it('grants the façade no write permission', () => {
     const verbs = roles
       .filter(({ metadata }) => ['purser-facade', 'purser-credentials'].includes(metadata.name))
       .flatMap((role) => role.rules);
@@ -177,7 +177,7 @@ describe('certificate of cert-manager', () => {
 });
 
 describe('versions', () => {
-  it('match the version of the package, in the image and in the chart', () => {
+  it('matches the version of the package in the image and in the chart', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
     expect(manifest('chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
     expect(manifest('chart/values.yaml')).toMatchObject({ image: { tag: version } });

@@ -49,19 +49,19 @@ function metricsIn(expr: string): readonly string[] {
 }
 
 describe('alerts', () => {
-  it('query only metrics that Purser exports', () => {
+  it('queries only metrics that Purser exports in alerts', () => {
     const queried = alerts.flatMap(({ expr }) => metricsIn(expr));
     expect([queried.length > 10, queried.filter((name) => !exported.has(name))]).toEqual([true, []]);
   });
 
-  it.each(alerts)('have a severity, a summary and a description ($alert)', ({ labels, annotations }) => {
+  it.each(alerts)('has a severity, a summary and a description for $alert', ({ labels, annotations }) => {
     expect(['critical', 'warning']).toContain(labels['severity']);
     expect(Object.keys(annotations)).toEqual(['summary', 'description']);
   });
 });
 
 describe('dashboard', () => {
-  it('queries only metrics that Purser exports', () => {
+  it('queries only metrics that Purser exports in panels', () => {
     const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const definitions = dashboard.templating.list.map(({ definition = '' }) => definition);
     const queried = [...expressions, ...definitions].flatMap(metricsIn);

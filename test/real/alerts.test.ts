@@ -22,7 +22,7 @@ interface AlertTests {
 describe('alerts', () => {
   const rule: PrometheusRule = parse(readText('deploy/components/monitoring/alerts.yaml'));
 
-  it('fire exactly as alerts.yaml expects', async () => {
+  it('fires exactly the alerts that alerts.yaml expects', async () => {
     requirePrometheus();
     const folder = await newFolder();
     await writeFile(join(folder, 'rules.yaml'), stringify(rule.spec));
@@ -32,7 +32,7 @@ describe('alerts', () => {
     expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 
-  it('all fire in at least one test of alerts.yaml', () => {
+  it('fires every alert in at least one test of alerts.yaml', () => {
     const { tests }: AlertTests = parse(readText('test/real/alerts.yaml'));
     const raised = tests.flatMap((test) => test.alert_rule_test).filter((each) => each.exp_alerts.length > 0);
 

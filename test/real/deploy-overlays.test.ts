@@ -92,7 +92,7 @@ const notUsed = (...ofEvents: readonly string[]): readonly string[] => [
 ];
 
 describe('overlays', () => {
-  it('run the façade and the controller of overlays/apart without rejected requests or unused permissions', async () => {
+  it('runs the façade and the controller of overlays/apart without rejected requests or unused permissions', async () => {
     await deployed('overlays/apart', 'with policies');
     await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
     await exercised();
@@ -110,7 +110,7 @@ describe('overlays', () => {
     expect(unused(grantsOf(objects, 'purser-controller'), controller as AccountUse)).toEqual(notUsed('(purser-controller-tokens)'));
   });
 
-  it('run separate parts for named namespaces, with credentials in another namespace, without rejected requests', async () => {
+  it('runs separate parts for named namespaces, with credentials in another namespace, without rejected requests', async () => {
     const path = await stacked();
     await deployed(path, 'without policies');
     await movedCredential('target-1', 'fleet');
@@ -129,7 +129,7 @@ describe('overlays', () => {
     expect(grantsOf(objects, 'purser')).toEqual([]);
   });
 
-  it('limit Purser of overlays/namespaces to the named namespaces', async () => {
+  it('limits Purser of overlays/namespaces to the named namespaces', async () => {
     const [program] = await deployed('overlays/namespaces', 'with policies');
     for (const name of ['ci-deployer', 'flux']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
     await exercised();

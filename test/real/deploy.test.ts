@@ -28,12 +28,12 @@ describe('manifests', () => {
     'overlays/credential-namespaces',
     'components/admission',
     'components/monitoring',
-  ])('of %s are accepted by the API server without a warning', async (path) => {
+  ])('applies %s to the API server without a warning', async (path) => {
     const objects = (await kustomized(path)).filter(({ kind }) => !FOREIGN.has(kind));
     expect(await world.offer(objects, 'apply', '--server-side', '--force-conflicts')).toMatchObject({ code: 0, complaints: '' });
   });
 
-  it.each(['base', 'overlays/apart'])('of %s create pods that comply with the restricted Pod Security Standard', async (path) => {
+  it.each(['base', 'overlays/apart'])('creates pods from %s that comply with the restricted Pod Security Standard', async (path) => {
     const deployments = (await kustomized(path)).filter(isDeployment);
     const pods = deployments.map(({ metadata, spec }) => ({ apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }));
     expect(await world.offer(pods, 'create')).toMatchObject({ code: 0, complaints: '' });

@@ -14,8 +14,8 @@ const [monitoring] = blocksIn('monitoring');
 
 const place = documentedPlace();
 
-describe('commands of the README', () => {
-  it('install Purser from the pushed image', async () => {
+describe('README.md', () => {
+  it('installs Purser from the pushed image', async () => {
     expect(await failures(install, place.shell)).toEqual([]);
     const image = ['-o', 'jsonpath={.spec.template.spec.containers[0].image}'];
     expect(await place.world.kubectl('get', 'deployment', 'purser', '-n', 'purser-system', ...image)).toBe(
@@ -24,24 +24,24 @@ describe('commands of the README', () => {
     await place.world.startDeployed((await kustomized('base')).find(isDeployment) as Deployment);
   });
 
-  it('register a cluster', async () => {
+  it('registers a cluster', async () => {
     expect(await failures(register, place.shell)).toEqual([]);
   });
 
-  it('request the first token', async () => {
+  it('requests the first token', async () => {
     expect(await failures(first, place.shell)).toEqual([]);
   });
 });
 
-describe('commands of docs/operating.md', () => {
-  it('create a kubeconfig with the permissions of the pods', async () => {
+describe('docs/operating.md', () => {
+  it('creates a kubeconfig with the permissions of the pods', async () => {
     expect(await failures(outside, place.shell)).toEqual([]);
     const asPurser = { ...place.shell.env, KUBECONFIG: join(place.shell.folder, 'purser.kubeconfig') };
     const { output } = await run('kubectl', ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'], asPurser);
     expect(output).toBe('system:serviceaccount:purser-system:purser');
   });
 
-  it('allow Prometheus to read the metrics', async () => {
+  it('allows Prometheus to read the metrics', async () => {
     for (const what of [
       ['namespace', 'monitoring'],
       ['serviceaccount', 'prometheus', '-n', 'monitoring'],

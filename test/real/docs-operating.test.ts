@@ -23,18 +23,18 @@ const [orphans] = blocksIn('orphans');
 
 const place = documentedPlace();
 
-describe('commands of docs/operating.md', () => {
-  it('install Purser', async () => {
+describe('commands in docs/operating.md', () => {
+  it('installs Purser', async () => {
     expect(await failures(install, place.shell)).toEqual([]);
     const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
     await place.world.startDeployed(deployment, '--hub-cluster=hub');
   });
 
-  it('register a cluster', async () => {
+  it('registers a cluster', async () => {
     expect(await failures(register, place.shell)).toEqual([]);
   });
 
-  it('register the hub', async () => {
+  it('registers the hub', async () => {
     expect(await failures(hubItself, place.shell)).toEqual([]);
     await place.world.until('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
     // The objects of deploy/base stay unchanged.
@@ -44,7 +44,7 @@ describe('commands of docs/operating.md', () => {
     );
   });
 
-  it('call the façade with curl and kubectl', async () => {
+  it('calls the façade with curl and kubectl', async () => {
     await place.world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
     await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
     await place.world.until('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
@@ -54,7 +54,7 @@ describe('commands of docs/operating.md', () => {
     await eventually(async () => (await failures(here, place.shell)).length === 0);
   });
 
-  it('let kubectl request tokens from the façade', async () => {
+  it('lets kubectl request tokens from the façade', async () => {
     const { world, shell } = place;
     const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
     const [kubeconfig] = blocksIn('kubeconfig');
@@ -84,7 +84,7 @@ describe('commands of docs/operating.md', () => {
     });
   });
 
-  it('replace the certificate of the façade', async () => {
+  it('replaces the certificate of the façade', async () => {
     const authority = createAuthority(Date.now());
     const own = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
     const files = { 'tls.crt': own.certificate, 'tls.key': own.key, 'ca.crt': authority.certificate };
@@ -92,18 +92,18 @@ describe('commands of docs/operating.md', () => {
     expect(await failures(certificate, place.shell)).toEqual([]);
   });
 
-  it('create an Ingress that the hub accepts', async () => {
+  it('creates an Ingress that the hub accepts', async () => {
     const [ingress] = blocksIn('ingress');
     expect(await place.world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, complaints: '' });
   });
 
-  it('renew a credential', async () => {
+  it('renews a credential', async () => {
     const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), place.shell);
     expect(ran).toMatchObject({ code: 0, printed: expect.stringContaining('is valid until') });
     await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
-  it('renew a credential on a schedule with minimal permissions', async () => {
+  it('renews a credential on a schedule with minimal permissions', async () => {
     expect(await failures(schedule, place.shell)).toEqual([]);
     const { world, shell } = place;
     const read = async (...args: readonly string[]) => await world.kubectl('get', ...args, '-o', 'json');
@@ -135,7 +135,7 @@ describe('commands of docs/operating.md', () => {
     expect(permission.output).toBe('no\n');
   });
 
-  it('uninstall Purser without leaving objects behind', async () => {
+  it('uninstalls Purser without leaving objects behind', async () => {
     await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
     await place.world.until('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
 
@@ -145,7 +145,7 @@ describe('commands of docs/operating.md', () => {
     expect(await place.world.onTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
   });
 
-  it('remove the objects that are left after Purser was removed first', async () => {
+  it('removes the objects that are left after Purser was removed first', async () => {
     await place.world.stopDeployed();
     await place.world.kubectl('apply', '-f', 'REPO/crds');
     await place.world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
@@ -167,8 +167,8 @@ describe('commands of docs/operating.md', () => {
   });
 });
 
-describe('manifests of docs/operating.md', () => {
-  it('include a kustomization that applies its documented changes', async () => {
+describe('manifests in docs/operating.md', () => {
+  it('contains a kustomization that applies its documented changes', async () => {
     const [kustomization] = blocksIn('kustomization');
     const folder = join(place.shell.folder, '../our-purser');
     await mkdir(folder);
@@ -187,7 +187,7 @@ describe('manifests of docs/operating.md', () => {
     for (const kind of ['ServiceMonitor', 'PrometheusRule']) expect(textOf(kind)).toContain('"release":"kube-prometheus-stack"');
   });
 
-  it('include a valid configuration of Prometheus', async () => {
+  it('contains a valid configuration of Prometheus', async () => {
     requirePrometheus();
     const [config] = blocksIn('prometheus');
     const file = join(place.shell.folder, 'prometheus.yml');

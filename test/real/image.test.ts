@@ -124,7 +124,7 @@ describe('image', () => {
     ['write a file', `require('node:fs').writeFileSync('/purser/new', '')`, 'ERR_ACCESS_DENIED'],
     ['start a program', `require('node:child_process').spawnSync('/usr/bin/node')`, 'ERR_ACCESS_DENIED'],
     ['start a thread', `new (require('node:worker_threads').Worker)('1', { eval: true })`, 'ERR_ACCESS_DENIED'],
-  ])('cannot %s', async (_, program, code) => {
+  ])('denies Node.js permission to %s', async (_, program, code) => {
     expect(readFileSync(join(root, 'etc/passwd'), 'utf8')).toContain('purser');
     const { complaints } = await inNode(program);
     expect(complaints).toContain(`code: '${code}'`);

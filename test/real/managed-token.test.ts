@@ -364,7 +364,7 @@ describe('ManagedToken on real clusters', () => {
     expect(status?.serviceAccountUID).toBe((await one().admin.get(ServiceAccounts, account)).metadata.uid);
   });
 
-  it('appears without its token in status, events and logs', async () => {
+  it('writes no token to status, events or logs', async () => {
     const lists = await Promise.all([hub.admin.listAll(ManagedTokens), hub.admin.listAll(Events)]);
     const output = [...logged, JSON.stringify(lists)].join('\n');
     const leaked = [...seen].filter(

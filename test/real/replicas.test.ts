@@ -78,8 +78,8 @@ async function rotate(request: string): Promise<void> {
 
 const secret = () => world.kubectl('get', '-n', 'team-a', 'secret/ci-deployer', '-o', 'jsonpath={.metadata.resourceVersion} {.data.token}');
 
-describe('two replicas', () => {
-  it('elect another leader within 15 seconds after the leader is killed', async () => {
+describe('Deployment with two replicas', () => {
+  it('elects another leader within 15 seconds after the leader is killed', async () => {
     const [first, second] = await startPair();
     await world.until(...TOKEN, '--for=condition=Ready');
     first.program.signal('SIGKILL');
@@ -89,7 +89,7 @@ describe('two replicas', () => {
     await second.program.stop();
   });
 
-  it('elect another leader when the leader freezes, and keep its Secrets after it resumes', async () => {
+  it('elects another leader when the leader freezes, and keeps the Secrets after it resumes', async () => {
     const [frozen, second] = await startPair();
     await rotate('before-the-frost');
     frozen.program.signal('SIGSTOP');
@@ -106,7 +106,7 @@ describe('two replicas', () => {
     await Promise.all([frozen.program.stop(), second.program.stop()]);
   });
 
-  it('hand over leadership after SIGTERM, once the old leader has finished its work', async () => {
+  it('hands over leadership after SIGTERM, once the old leader has finished its work', async () => {
     const [leader, second] = await startPair();
     expect(await second.program.output()).not.toContain(LEADS);
     const asked = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
@@ -128,7 +128,7 @@ describe('two replicas', () => {
     await second.program.stop();
   });
 
-  it('stay ready while the hub is down, return 503 to callers, and resume afterwards', async () => {
+  it('stays ready while the hub is down, returns 503 to callers, and resumes afterwards', async () => {
     const replicas = await startPair();
     const caller = await world.tokenOf('team-a', 'ci');
     await world.hub.kill();
