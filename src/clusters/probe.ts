@@ -1,6 +1,6 @@
 // One look at a cluster over the wire: whether it answers as ready, and now and then its version and what we may do there.
 
-import { accessDecision } from '../access/access-decision.ts';
+import { parseAccessDecision } from '../access/hub-review.ts';
 import type { CallOptions } from '../kube/calls.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { replyError } from '../kube/reply-error.ts';
@@ -102,5 +102,5 @@ async function accessOf(asker: Asker, namespaces: () => readonly string[], signa
 async function mayIssue(asker: Asker, where: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
   const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...where } };
   const review: unknown = await asker.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
-  return accessDecision(review)?.allowed === true;
+  return parseAccessDecision(review)?.allowed === true;
 }

@@ -1,12 +1,15 @@
 // Who a bearer token stands for, by the word of the hub. Answers are kept for ten seconds, under a digest of the token.
 
 import { hash } from 'node:crypto';
+import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReview } from '../access/hub-review.ts';
+import { type User, userKey } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import { unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
+import { FreshCache } from '../std/fresh-cache.ts';
 import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
@@ -14,10 +17,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { overloaded } from './admission/rates.ts';
 import { type Admission, ReviewLimit, type ReviewOutcome } from './admission/review-limit.ts';
 import { bearerToken } from './bearer.ts';
-import { FreshCache } from './fresh-cache.ts';
-import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
-import type { Caller, User } from './request.ts';
-import { userKey } from './user-key.ts';
+import type { Caller } from './request.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -103,12 +103,16 @@ export class Authenticator {
   }
 
   async #ask(token: string): Promise<User | undefined> {
-    const { hub, audiences, log } = this.#options;
+    return await orUnavailable('TokenReview', this.#reviewToken(token), this.#options.log);
+  }
+
+  async #reviewToken(token: string): Promise<User | undefined> {
+    const { hub, audiences } = this.#options;
     const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) };
-    const status = await reviewStatus(REVIEW, hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }), log);
-    if (!decisionOf(REVIEW, status, 'authenticated', log) || !isForUs(status, audiences)) return undefined;
+    const status = await tokenReviewStatus(hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }));
+    if (!status.authenticated || !isForUs(status, audiences)) return undefined;
     const user = userOf(status['user']);
-    if (user === undefined) throw unreadable(REVIEW, log);
+    if (user === undefined) throw new UnreadableReview('TokenReview');
     return isSomebody(user) ? user : undefined;
   }
 }
@@ -122,7 +126,6 @@ interface ShownToken {
 
 /** Tokens that were accepted before are reviewed without a limit. */
 const KNOWN: Admission = { waitMs: 0, settle: () => {} };
-const REVIEW = 'TokenReview';
 const TTL_MS = 10_000;
 /** Streams last: with the time between two looks at their tokens, this is less than the other. */
 const STREAM_TTL_MS = 4_000;

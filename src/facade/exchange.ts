@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { User } from '../access/user.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { noRoute } from '../kubernetes/refusals.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
@@ -13,7 +14,7 @@ import { readBody } from '../kubernetes/wire/read-body.ts';
 import type { Clock } from '../std/clock.ts';
 import { toAddressKey } from './admission/source-address.ts';
 import { firstHeader } from './first-header.ts';
-import type { Caller, FacadeRequest, User } from './request.ts';
+import type { Caller, FacadeRequest } from './request.ts';
 
 /** The reason of a signal when its caller has left, or when the server has no more time for them. */
 export class Abandoned extends Error {

@@ -1,6 +1,7 @@
 // The façade, put together: who may call, what is served where, and the certificate that it is served with.
 
-import { PROTECTED_NAMESPACES } from '../access/issue-names.ts';
+import { Authorizer } from '../access/authorizer.ts';
+import { PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/known-unreachable.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -14,7 +15,6 @@ import type { ReviewLimit } from './admission/review-limit.ts';
 import { type TurnLimits, Turns } from './admission/turns.ts';
 import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
-import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './routes.ts';

@@ -1,16 +1,9 @@
 // A request to the façade as its endpoints see it, and what they answer with.
 
 import type { ServerResponse } from 'node:http';
+import type { User } from '../access/user.ts';
 import type { Reply } from '../kubernetes/reply.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
-
-/** Who asks, as the hub knows them. */
-export interface User {
-  readonly username: string;
-  readonly uid: string;
-  readonly groups: readonly string[];
-  readonly extra: Readonly<Record<string, readonly string[]>>;
-}
 
 /** An authenticated caller. */
 export interface Caller {

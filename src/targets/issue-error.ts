@@ -1,7 +1,8 @@
 // Why a target cluster did not do what was asked of it.
 
 import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
-import type { Status } from '../kubernetes/status.ts';
+import { retryAfterMs } from '../kubernetes/retry-after.ts';
+import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
 
 /** What can go wrong between us and a target. */
@@ -34,20 +35,44 @@ export class IssueError extends Error {
   readonly isLasting: boolean;
 
   constructor(reason: IssueFailure, detail = '', options: IssueErrorOptions = {}) {
-    const { retryAfterMs, status, code, accountUID, isLasting = isLastingReason(reason) } = options;
+    const { status, code, accountUID, isLasting = isLastingReason(reason) } = options;
     const cleaned = cleanedMessage(detail);
     super(cleaned === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleaned}`);
     this.reason = reason;
     this.detail = cleaned;
     this.isLasting = isLasting;
-    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
     if (status !== undefined) this.status = status;
     if (code !== undefined) this.code = code;
     if (accountUID !== undefined) this.accountUID = accountUID;
   }
 }
 
-/** Whether failures with this reason last until something is changed. */
+/**
+ * Waits for a response of the hub. Throws the reason of `signal` if it aborted, otherwise an IssueError with `reason`, whose message
+ * contains nothing that was sent.
+ */
+export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
+  try {
+    return await response;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof IssueError) throw error;
+    const waitMs = retryAfterMs(error);
+    const status = error instanceof StatusError ? error.status : undefined;
+    const options = { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(status && { status }) };
+    throw new IssueError(reason, error instanceof Error ? error.message : '', options);
+  }
+}
+
+/** Returns an error that is an IssueError. Throws the reason of `signal` if it aborted, and any other error as it is. */
+export function asIssueError(error: unknown, signal: AbortSignal): IssueError {
+  signal.throwIfAborted();
+  if (!(error instanceof IssueError)) throw error;
+  return error;
+}
+
+/** Returns whether failures with this reason last until an object is changed. */
 export function isLastingReason(reason: string): boolean {
   return LASTING.has(reason);
 }

@@ -5,8 +5,9 @@ import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
+import { orIssueError } from '../targets/issue-error.ts';
 import type { TokenDeps } from './deps.ts';
-import { hubAnswer, unless } from './hub-answer.ts';
+import { unless } from './hub-answer.ts';
 import type { StoredSecret, TokenObservation } from './policy/observation.ts';
 import type { SecretWrite } from './policy/plan.ts';
 import { secretNameOf, withoutToken } from './policy/secret.ts';
@@ -18,7 +19,7 @@ import { repaired, repairPauseMs } from './repairs.ts';
 /** The Secret of this name in the ManagedToken's namespace, whole; undefined when there is none. Throws an IssueError. */
 export async function readSecret(deps: TokenDeps, token: ManagedToken, name: string, signal: AbortSignal): Promise<Secret | undefined> {
   const { namespace } = token.metadata;
-  return await hubAnswer(unless(deps.hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+  return await orIssueError(unless(deps.hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
 
 /** The observation with the wanted Secret as the server has it. */
@@ -45,7 +46,7 @@ export async function writeSecret(
   try {
     const sent =
       write === 'update' ? deps.hub.update(Secrets, wanted, { signal }) : deps.hub.create(Secrets, withoutVersion(wanted), { signal });
-    const written = await hubAnswer(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const written = await orIssueError(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
     const secret = written && (informedOf(deps, written) ?? reduceSecret(written));
     if (secret !== undefined) recollection?.wrote(secret, observed, deps.clock.now());
     return secret;
@@ -66,7 +67,7 @@ export async function deleteSecret(deps: TokenDeps, secret: StoredSecret | undef
   if (!name) return true;
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   const gone = unless(deps.hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
-  return (await hubAnswer(unless(gone, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  return (await orIssueError(unless(gone, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /** Deletes Secrets of ours. Throws the conflict if one has changed meanwhile. */

@@ -8,9 +8,10 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { instantText } from '../std/instant.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { orIssueError } from '../targets/issue-error.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { hubAnswer, unless } from './hub-answer.ts';
+import { unless } from './hub-answer.ts';
 import type { TokenCounts } from './policy/withdrawal.ts';
 
 export interface RemovalPauseOptions {
@@ -96,7 +97,7 @@ export class RemovalPause {
   async #release(stored: ConfigMap, released: string): Promise<void> {
     const { clock, log, hub, metrics } = this.#options;
     const data = { released, releasedAt: instantText(clock.now()) };
-    await hubAnswer(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
+    await orIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();
     metrics?.removalPaused(false);
@@ -111,7 +112,7 @@ export class RemovalPause {
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
     const found = unless(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
-    return await hubAnswer(found, 'AuthorizationFailed', NEVER);
+    return await orIssueError(found, 'AuthorizationFailed', NEVER);
   }
 
   async #write(stored: ConfigMap | undefined): Promise<void> {
@@ -121,7 +122,7 @@ export class RemovalPause {
       stored === undefined
         ? hub.create(ConfigMaps, { metadata: { namespace, name: RemovalLimit.configMap }, data })
         : hub.update(ConfigMaps, { ...stored, data });
-    await hubAnswer(written, 'AuthorizationFailed', NEVER);
+    await orIssueError(written, 'AuthorizationFailed', NEVER);
   }
 }
 

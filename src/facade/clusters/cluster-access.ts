@@ -1,14 +1,13 @@
 // Which clusters each caller may see: one answer for lists, pages, single clusters and watches.
 // Watches are told when theirs changes.
 
-import { map, merge, type OperatorFunction, type Subscription } from 'rxjs';
-import { subjectsOf, Visibility, VisibilityIndex } from '../../access/visibility.ts';
+import type { Subscription } from 'rxjs';
+import { RbacIndex, SeeClusters, subjectsOf } from '../../access/rbac-index.ts';
+import { type User, userKey } from '../../access/user.ts';
+import { Visibility } from '../../access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
-import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { User } from '../request.ts';
-import { userKey } from '../user-key.ts';
 import { ListReviews, type ListReviewsOptions } from './list-reviews.ts';
 import { type OnVisibility, Viewer } from './viewer.ts';
 
@@ -24,7 +23,7 @@ export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
 
 export class ClusterAccess {
   readonly #options: AccessOptions;
-  readonly #index = new VisibilityIndex();
+  readonly #index = new RbacIndex(SeeClusters);
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
@@ -36,14 +35,7 @@ export class ClusterAccess {
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
   run(): Subscription {
-    const { roles, bindings } = this.#options;
-    for (const role of roles.store.list()) this.#setRole(role.metadata.name ?? '', role);
-    for (const binding of bindings.store.list()) this.#setBinding(binding.metadata.name ?? '', binding);
-    const batches$ = merge(
-      roles.batches$.pipe(changesBy((name, role: ClusterRole | undefined) => this.#setRole(name, role))),
-      bindings.batches$.pipe(changesBy((name, binding: ClusterRoleBinding | undefined) => this.#setBinding(name, binding))),
-    );
-    return batches$.subscribe((subjects) => this.#changed(subjects));
+    return this.#index.follow(this.#options).subscribe((subjects) => this.#changed(subjects));
   }
 
   /** What a caller may see now. Throws when the hub does not say. */
@@ -78,13 +70,13 @@ export class ClusterAccess {
       onUnused: () => this.#forget(key, viewer),
     });
     this.#viewers.set(key, viewer);
-    for (const subject of subjectsOf(rbacUser(user))) this.#bySubject.set(subject, (this.#bySubject.get(subject) ?? new Set()).add(viewer));
+    for (const subject of subjectsOf(user)) this.#bySubject.set(subject, (this.#bySubject.get(subject) ?? new Set()).add(viewer));
     return viewer;
   }
 
   #forget(key: string, viewer: Viewer): void {
     this.#viewers.delete(key);
-    for (const subject of subjectsOf(rbacUser(viewer.user))) {
+    for (const subject of subjectsOf(viewer.user)) {
       const viewers = this.#bySubject.get(subject);
       viewers?.delete(viewer);
       if (viewers?.size === 0) this.#bySubject.delete(subject);
@@ -92,15 +84,7 @@ export class ClusterAccess {
   }
 
   #byRules(user: User): Visibility {
-    return this.#index.visibleTo(rbacUser(user));
-  }
-
-  #setRole(name: string, role: ClusterRole | undefined): readonly string[] {
-    return this.#index.setRole(name, role && (role.rules ?? []));
-  }
-
-  #setBinding(name: string, binding: ClusterRoleBinding | undefined): readonly string[] {
-    return this.#index.setBinding(name, binding && { name, subjects: binding.subjects ?? [], roleRef: binding.roleRef });
+    return this.#index.namesFor(user);
   }
 
   #changed(subjects: ReadonlySet<string>): void {
@@ -109,13 +93,4 @@ export class ClusterAccess {
     const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
     for (const viewer of concerned) viewer.reconsider();
   }
-}
-
-function rbacUser({ username, groups }: User): { readonly name: string; readonly groups: readonly string[] } {
-  return { name: username, groups };
-}
-
-/** Takes each batch in whole and passes on whom it may concern. */
-function changesBy<T>(set: (name: string, object: T | undefined) => readonly string[]): OperatorFunction<Batch<T>, ReadonlySet<string>> {
-  return map(({ changes }) => new Set(changes.flatMap((change) => set(change.key, change.type === 'deleted' ? undefined : change.object))));
 }

@@ -59,7 +59,7 @@ export function logPiece(history: ClusterHistory, from: number, audience: Audien
 /** Of a change that an audience saw before, sees now, both, or neither. */
 function happeningOf({ before, after }: Entry, { visibility, selects }: Audience): Happening | undefined {
   const name = (after ?? before)?.name;
-  if (name === undefined || !visibility.sees(name)) return undefined;
+  if (name === undefined || !visibility.includes(name)) return undefined;
   const isSeen = after !== undefined && selects(after);
   const wasSeen = before !== undefined && selects(before);
   if (isSeen) return { type: wasSeen ? 'MODIFIED' : 'ADDED', cluster: after };

@@ -1,14 +1,13 @@
 // Whether the hub lets a caller list all clusters, whatever its authorisers are: one SubjectAccessReview, remembered briefly.
 
+import { isAllowed } from '../../access/hub-review.ts';
+import { type User, userKey } from '../../access/user.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { Clusters } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { isAllowed } from '../hub-answer.ts';
-import type { User } from '../request.ts';
-import { userKey } from '../user-key.ts';
 
 export interface ListReviewsOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;

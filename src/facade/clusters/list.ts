@@ -62,7 +62,7 @@ export async function getCluster({ state, access, clock }: ReadDeps, request: Fa
   await state.reached(asked, { signal: request.signal, visibility });
   const seen = await visibility();
   const { name = '' } = request.params;
-  const cluster = seen.sees(name) ? state.history.collection.get(name) : undefined;
+  const cluster = seen.includes(name) ? state.history.collection.get(name) : undefined;
   if (cluster === undefined) throw notFound({ group: RegistryGroup, name: Clusters.plural }, name);
   const object = cluster.at(formatVersion(cluster.revision, seen.fingerprint));
   const reply = textReply(200, showObject(object, view), representation);

@@ -1,9 +1,9 @@
 // Ends streams whose bearer token is no longer good, or no longer for the same user. All streams of one token and user share
 // one check.
 
+import { userKey } from '../../access/user.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Caller } from '../request.ts';
-import { userKey } from '../user-key.ts';
 
 export interface TokenChecksOptions {
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 // One caller who watches, on however many connections: what it may see, and who is told when that changes.
 
+import type { User } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { User } from '../request.ts';
 import type { ListReviews } from './list-reviews.ts';
 
 export interface ViewerOptions {

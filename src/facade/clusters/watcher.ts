@@ -168,6 +168,6 @@ export class Watcher {
 
 /** What a caller loses and gains when it sees other clusters than before. */
 function* differences(collection: ClusterCollection, before: Visibility, now: Visibility): Generator<Happening> {
-  for (const cluster of seenBy(collection, before)) if (!now.sees(cluster.name)) yield { type: 'DELETED', cluster };
-  for (const cluster of seenBy(collection, now)) if (!before.sees(cluster.name)) yield { type: 'ADDED', cluster };
+  for (const cluster of seenBy(collection, before)) if (!now.includes(cluster.name)) yield { type: 'DELETED', cluster };
+  for (const cluster of seenBy(collection, now)) if (!before.includes(cluster.name)) yield { type: 'ADDED', cluster };
 }

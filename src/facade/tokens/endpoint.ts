@@ -1,6 +1,7 @@
 // POST …/serviceaccounts/{name}/token: authorises, reads, has the target issue, answers; and says in the audit log how it went.
 
-import type { IssueTarget } from '../../access/issue-names.ts';
+import type { Authorizer } from '../../access/authorizer.ts';
+import type { IssueTarget } from '../../access/issue-permission.ts';
 import { unreachableMs } from '../../clusters/policy/known-unreachable.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
 import { checkAnswerForm, showAnswer } from '../../kubernetes/representation.ts';
@@ -11,7 +12,6 @@ import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
 import type { Asked, Audit } from '../audit.ts';
-import type { Authorizer } from '../authorize.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
 import { issue } from './issue.ts';
 import type { PostedTokenRequest, TokenRequestReader } from './read-request.ts';

@@ -1,6 +1,6 @@
 // What a caller is told when the target issues no token: what concerns them in the target's words, the rest in ours.
 
-import type { IssueTarget } from '../../access/issue-names.ts';
+import type { IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
 import { forbidden, notFound, type Status, StatusError, statusError } from '../../kubernetes/status.ts';

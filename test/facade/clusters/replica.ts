@@ -3,12 +3,13 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { Subject, share } from 'rxjs';
+import type { User } from '../../../src/access/user.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
 import type { PlaceLimits } from '../../../src/facade/admission/places.ts';
 import type { Followed } from '../../../src/facade/clusters/cluster-access.ts';
 import { type ClusterEndpoints, createClusterEndpoints } from '../../../src/facade/clusters/endpoints.ts';
-import type { FacadeReply, FacadeRequest, User } from '../../../src/facade/request.ts';
+import type { FacadeReply, FacadeRequest } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
 import { ObjectStore, reflectBatches } from '../../../src/kube/store.ts';

@@ -1,7 +1,7 @@
 // Answers that are good for a while. The oldest go first when there are too many; failures are never kept.
 
-import type { Clock } from '../std/clock.ts';
-import { SingleFlight } from '../std/single-flight.ts';
+import type { Clock } from './clock.ts';
+import { SingleFlight } from './single-flight.ts';
 
 export interface FreshCacheOptions {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { accessDecision } from '../../src/access/access-decision.ts';
+import { parseAccessDecision } from '../../src/access/hub-review.ts';
 
-describe('accessDecision', () => {
+describe('parseAccessDecision', () => {
   it.each([
     ['yes', { allowed: true }, { allowed: true, evaluationError: '' }],
     ['yes, in spite of an error', { allowed: true, evaluationError: 'gone' }, { allowed: true, evaluationError: 'gone' }],
@@ -10,7 +10,7 @@ describe('accessDecision', () => {
     ['no for want of a yes', {}, { allowed: false, evaluationError: '' }],
     ['no where it is denied, too', { allowed: true, denied: true }, { allowed: false, evaluationError: '' }],
   ])('reads %s', (_name, status, expected) => {
-    expect(accessDecision({ kind: 'SubjectAccessReview', status })).toEqual(expected);
+    expect(parseAccessDecision({ kind: 'SubjectAccessReview', status })).toEqual(expected);
   });
 
   it.each([
@@ -23,6 +23,6 @@ describe('accessDecision', () => {
     ['a text for a denial', { status: { allowed: true, denied: 'no' } }],
     ['an error that is no text', { status: { allowed: false, evaluationError: {} } }],
   ])('finds no decision in %s', (_name, review) => {
-    expect(accessDecision(review)).toBeUndefined();
+    expect(parseAccessDecision(review)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { issueNames } from '../../src/access/issue-names.ts';
+import { issueNames } from '../../src/access/issue-permission.ts';
 
 const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer' };
 const [exact, inNamespace, whole] = ['prod-eu/deploy/deployer', 'prod-eu/deploy', 'prod-eu'];

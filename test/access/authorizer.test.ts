@@ -1,8 +1,6 @@
-// Who may have which token, as far as answers are kept.
-
 import { describe, expect, it } from '@jest/globals';
-import { Authorizer } from '../../src/facade/authorize.ts';
-import type { User } from '../../src/facade/request.ts';
+import { Authorizer } from '../../src/access/authorizer.ts';
+import type { User } from '../../src/access/user.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
@@ -17,23 +15,23 @@ function world() {
     return { status: { allowed: true } };
   };
   const authorizer = new Authorizer({ hub: { createReview: createReview as never }, clock, log: silentLog, protectedNamespaces: [] });
-  const ask = (user: User, target = TARGET) => authorizer.authorize(user, target, new AbortController().signal);
-  return { clock, names, ask };
+  const authorize = (user: User, target = TARGET) => authorizer.authorize(user, target, new AbortController().signal);
+  return { clock, names, authorize };
 }
 
-describe('a decision', () => {
-  it('counts for a user who is described once more in the same words', async () => {
-    const { names, ask } = world();
-    await ask(alice());
-    await ask(alice());
+describe('Authorizer', () => {
+  it('reviews once for two users with the same attributes', async () => {
+    const { names, authorize } = world();
+    await authorize(alice());
+    await authorize(alice());
     expect(names).toHaveLength(1);
   });
 
-  it('counts for nobody of another description, and for no other account', async () => {
-    const { names, ask } = world();
-    await ask(alice());
-    await ask(alice(['more']));
-    await ask(alice(), { ...TARGET, serviceAccount: 'other' });
+  it('reviews again for other groups and for another service account', async () => {
+    const { names, authorize } = world();
+    await authorize(alice());
+    await authorize(alice(['more']));
+    await authorize(alice(), { ...TARGET, serviceAccount: 'other' });
     expect(names).toHaveLength(3);
   });
 });

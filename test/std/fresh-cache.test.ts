@@ -1,7 +1,7 @@
 // Answers that are kept for a while.
 
 import { describe, expect, it } from '@jest/globals';
-import { FreshCache } from '../../src/facade/fresh-cache.ts';
+import { FreshCache } from '../../src/std/fresh-cache.ts';
 import { FakeClock } from '../support/clock.ts';
 
 function cacheOf(maxEntries: number) {
