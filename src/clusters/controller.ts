@@ -8,9 +8,9 @@ import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
 import type { ClusterDeps } from './deps.ts';
-import { ClusterMemory } from './memory.ts';
-import { type ClusterInformers, RegistryView } from './observe.ts';
 import { createReconcile } from './reconcile.ts';
+import { type ClusterInformers, RegistryView } from './registry-view.ts';
+import { ClusterMemory } from './tracked-cluster.ts';
 
 export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'memory'> {
   readonly informers: ClusterInformers;

@@ -5,8 +5,8 @@ import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ClusterMemory } from './memory.ts';
-import type { RegistryView } from './observe.ts';
+import type { RegistryView } from './registry-view.ts';
+import type { ClusterMemory } from './tracked-cluster.ts';
 
 /** What an operator can set. */
 export interface ProbeSettings {

@@ -3,7 +3,7 @@
 import { StatusError } from '../kubernetes/status.ts';
 import { isOutage, statusFailure } from '../targets/failure.ts';
 import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
-import type { Fault, FaultReason } from './policy/reading.ts';
+import type { Fault, FaultReason } from './policy/conditions.ts';
 
 /** The fault that an error of `/readyz` is. Throws what is no word of a target. */
 export function faultOf(error: unknown): Fault {

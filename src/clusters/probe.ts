@@ -10,8 +10,8 @@ import { findUsername } from '../targets/identity.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { Asker, Target } from '../targets/target.ts';
 import { faultOf, rightsFault } from './faults.ts';
-import { type IssuingRights, narrowRights } from './policy/issuing-rights.ts';
-import type { Fault } from './policy/reading.ts';
+import type { Fault } from './policy/conditions.ts';
+import { type IssuingRights, narrowRights } from './policy/issue-scope.ts';
 import { versionText } from './policy/version.ts';
 
 /** What a probe looks at. */

@@ -9,12 +9,12 @@ import { serverUrl } from '../targets/policy/server-url.ts';
 import { isSameRegistration, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
 import type { ClusterDeps, ProbeSettings } from './deps.ts';
 import { faultOf } from './faults.ts';
-import type { Recollection } from './memory.ts';
+import { type Fault, readingOf } from './policy/conditions.ts';
 import { type Health, healthAfter, isInDoubt } from './policy/health.ts';
-import { namespacesToAsk } from './policy/issuing-rights.ts';
-import { type Fault, readingOf } from './policy/reading.ts';
+import { namespacesToAsk } from './policy/issue-scope.ts';
 import { type ProbeResult, probe } from './probe.ts';
-import { tell } from './tell.ts';
+import { tell } from './status.ts';
+import type { Recollection } from './tracked-cluster.ts';
 
 /** Makes the reconcile of Clusters. */
 export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) => Promise<Result> {

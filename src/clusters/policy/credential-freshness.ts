@@ -1,7 +1,7 @@
 // Whether Purser's credential for a cluster is far from its end.
 
 import { instantText } from '../../std/instant.ts';
-import { type Finding, finding } from './finding.ts';
+import { type Finding, finding } from './findings.ts';
 
 /** From when until when a credential is good; without an end, for ever. */
 export interface Validity {

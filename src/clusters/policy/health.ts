@@ -5,8 +5,8 @@ import type { ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { type Finding, isSameFinding } from './finding.ts';
-import type { Reading } from './reading.ts';
+import type { Reading } from './conditions.ts';
+import { type Finding, isSameFinding } from './findings.ts';
 
 /** One aspect over time. */
 export interface Damped {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ClusterCondition } from '../../../src/api/cluster.gen.ts';
-import { finding } from '../../../src/clusters/policy/finding.ts';
+import { type FaultReason, readingOf } from '../../../src/clusters/policy/conditions.ts';
+import { finding } from '../../../src/clusters/policy/findings.ts';
 import {
   clusterConditions,
   type Health,
@@ -10,7 +11,6 @@ import {
   isReadyInDoubt,
   rememberedHealth,
 } from '../../../src/clusters/policy/health.ts';
-import { type FaultReason, readingOf } from '../../../src/clusters/policy/reading.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const FRESH = finding('True', 'CredentialValid');

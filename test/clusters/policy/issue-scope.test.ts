@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
-import { namespacesToAsk, narrowRights } from '../../../src/clusters/policy/issuing-rights.ts';
-import { readingOf } from '../../../src/clusters/policy/reading.ts';
+import { readingOf } from '../../../src/clusters/policy/conditions.ts';
+import { namespacesToAsk, narrowRights } from '../../../src/clusters/policy/issue-scope.ts';
 
 function tokenFor(namespace: string, status: ManagedToken['status'] = {}): ManagedToken {
   return { metadata: {}, spec: { serviceAccount: { namespace, name: 'deployer' } }, status } as unknown as ManagedToken;

@@ -4,8 +4,8 @@
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';
 import { type Health, rememberedHealth } from './policy/health.ts';
-import type { IssuingRights } from './policy/issuing-rights.ts';
-import { HEARTBEAT_GAP_MS, wasSignOfLife } from './policy/writes.ts';
+import { HEARTBEAT_GAP_MS, wasSignOfLife } from './policy/heartbeat.ts';
+import type { IssuingRights } from './policy/issue-scope.ts';
 
 /** What is known of one cluster. */
 export interface Recollection {

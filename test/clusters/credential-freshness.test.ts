@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { freshnessOf } from '../../src/clusters/freshness.ts';
+import { freshnessOf } from '../../src/clusters/credential-freshness.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 
 it('reads a credential once, however often it is asked of its age', () => {

@@ -1,7 +1,7 @@
 // Where Purser may issue tokens on a cluster: everywhere, or in some of the namespaces that ManagedTokens name.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import type { Fault } from './reading.ts';
+import type { Fault } from './conditions.ts';
 
 /** What was found out of the rights of our credential. */
 export interface IssuingRights {

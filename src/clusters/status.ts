@@ -6,13 +6,13 @@ import { defined } from '../std/defined.ts';
 import { instantOf, instantText } from '../std/instant.ts';
 import { nextTurnAt } from '../std/spread.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { freshnessOf } from './credential-freshness.ts';
 import type { ClusterDeps } from './deps.ts';
-import { freshnessOf } from './freshness.ts';
-import type { Recollection } from './memory.ts';
-import { notesOf } from './notes.ts';
+import { notesOf } from './events.ts';
 import { clusterConditions, isReadyInDoubt } from './policy/health.ts';
+import { heartbeatMs, saysOther } from './policy/heartbeat.ts';
 import { distributionOf } from './policy/version.ts';
-import { heartbeatMs, saysOther } from './policy/writes.ts';
+import type { Recollection } from './tracked-cluster.ts';
 
 /** Times in a status are whole seconds. */
 const CLIPPED_MS = 1_000;

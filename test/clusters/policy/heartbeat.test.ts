@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { HEARTBEAT_GAP_MS, heartbeatMs, saysOther, wasSignOfLife } from '../../../src/clusters/policy/writes.ts';
+import { HEARTBEAT_GAP_MS, heartbeatMs, saysOther, wasSignOfLife } from '../../../src/clusters/policy/heartbeat.ts';
 
 describe('heartbeats', () => {
   it.each([

@@ -1,6 +1,6 @@
 // From what went wrong in one probe to what it says about each aspect of the cluster.
 
-import { type Finding, finding } from './finding.ts';
+import { type Finding, finding } from './findings.ts';
 
 /** Something that went wrong in a probe. The detail is for people. */
 export interface Fault {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ClusterReason } from '../../../src/api/reasons.ts';
-import { finding } from '../../../src/clusters/policy/finding.ts';
-import { type FaultReason, readingOf } from '../../../src/clusters/policy/reading.ts';
+import { type FaultReason, readingOf } from '../../../src/clusters/policy/conditions.ts';
+import { finding } from '../../../src/clusters/policy/findings.ts';
 
 const WELL = ['True Answering', 'True RightsGranted', 'True ClusterReady'];
 

@@ -7,7 +7,7 @@ import { type CredentialLifetime, credentialLifetime } from '../targets/credenti
 import { IssueError } from '../targets/issue-error.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { credentialFreshness } from './policy/credential-freshness.ts';
-import { type Finding, finding } from './policy/finding.ts';
+import { type Finding, finding } from './policy/findings.ts';
 
 /** What is to be said of the age of our credential. */
 export function freshnessOf({ cluster, credential }: RegisteredCluster, clients: Pick<ClusterClients, 'isHub'>, now: number): Finding {
