@@ -1,5 +1,5 @@
 // An index over ClusterRoles and ClusterRoleBindings: which names a permission covers for each user.
-// Its cost follows what changes, not the number of roles and bindings.
+// The cost of an update follows the change, not the number of roles and bindings.
 
 import { map, merge, Observable, type OperatorFunction } from 'rxjs';
 import { RegistryGroup } from '../api/names.ts';
@@ -39,7 +39,7 @@ export interface RbacInformers {
 /** The part of a ClusterRoleBinding that is indexed. */
 export type IndexedBinding = Pick<ClusterRoleBinding, 'roleRef' | 'subjects'>;
 
-/** Keeps what RBAC grants of one permission. Each change returns the subjects that it may affect. */
+/** Keeps the names that RBAC grants for one permission. Each change returns the subjects that it may affect. */
 export class RbacIndex {
   readonly #permission: Permission;
   /** Names that each role grants; roles that grant nothing are absent. */

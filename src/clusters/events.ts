@@ -1,19 +1,16 @@
-// What people are told by events: that a condition of a Cluster turned.
+// Events about transitions of a Cluster's conditions.
 
 import type { ClusterStatus } from '../api/cluster.gen.ts';
-import { ClusterConditionType as Type } from '../api/names.ts';
 import type { Note } from '../kube/event-series.ts';
+import { CLUSTER_CONDITIONS, CONDITION_TYPES } from './policy/conditions.ts';
 
-/** What is to be told when one status follows another. */
-export function notesOf(previous: ClusterStatus, next: ClusterStatus): readonly Note[] {
-  return TOLD.flatMap((wanted) => {
+/** Returns the events to record when one status follows another. */
+export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly Note[] {
+  return CONDITION_TYPES.flatMap((wanted) => {
+    const { events } = CLUSTER_CONDITIONS[wanted];
     const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
-    const isTurn = after !== undefined && before?.status !== after.status;
-    // That a credential is good is no news as long as it was never said to be bad.
-    if (!isTurn || (wanted === Type.credentialFresh && before?.status !== 'False' && after.status !== 'False')) return [];
+    if (after === undefined || before?.status === after.status || events === 'none') return [];
+    if (events === 'failures' && before?.status !== 'False' && after.status !== 'False') return [];
     return [{ type: after.status === 'True' ? 'Normal' : 'Warning', reason: after.reason ?? '', message: after.message ?? '' } as const];
   });
 }
-
-/** The others follow from these, or these from them. */
-const TOLD = [Type.ready, Type.credentialFresh];

@@ -1,4 +1,4 @@
-// What the informers know of registered clusters.
+// The informers of registered clusters, and lookups in their stores.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -7,7 +7,7 @@ import type { Informer } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
 import { credentialKeys, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 
-/** Everything that is watched. */
+/** The watched collections. */
 export interface ClusterInformers {
   readonly clusters: Informer<Cluster>;
   /** The Secrets that Clusters may refer to, one informer for each namespace. */
@@ -15,10 +15,10 @@ export interface ClusterInformers {
   readonly tokens: Informer<ManagedToken>;
 }
 
-/** Looks things up; never asks the server. */
+/** Looks objects up in stores; sends no requests. */
 export class RegistryView {
   readonly clusters: Store<Cluster>;
-  /** The names of the Clusters that refer to a Secret, by its key. */
+  /** Names of the Clusters that refer to a Secret, by the Secret's key. */
   readonly clustersOfCredential: (key: string) => readonly string[];
   readonly #credentials: readonly Store<Secret>[];
   readonly #tokens: Store<ManagedToken>;
@@ -32,12 +32,12 @@ export class RegistryView {
     this.clustersOfCredential = (key) => byCredential(key).map(({ metadata }) => metadata.name ?? '');
   }
 
-  /** A Cluster and our credential for it; undefined when there is no such Cluster. */
+  /** Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist. */
   registered(name: string): RegisteredCluster | undefined {
     return registeredCluster(name, this.clusters, this.#credentials);
   }
 
-  /** The ManagedTokens for a cluster. Most fleets never ask, and need no index for it. */
+  /** Returns the ManagedTokens for a cluster. The index is built on first use, because most fleets never need it. */
   tokensForCluster(name: string): readonly ManagedToken[] {
     this.#tokensByCluster ??= this.#tokens.index(({ spec }) => [spec.clusterName]);
     return this.#tokensByCluster(name);

@@ -1,4 +1,4 @@
-// Telling what is known of a cluster: its status when that says something new, and a sign of life now and then.
+// The status of a Cluster: written when its content changes, and as a heartbeat.
 
 import type { ClusterStatus } from '../api/cluster.gen.ts';
 import { Clusters } from '../api/resources.ts';
@@ -6,61 +6,75 @@ import { defined } from '../std/defined.ts';
 import { instantOf, instantText } from '../std/instant.ts';
 import { nextTurnAt } from '../std/spread.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import { freshnessOf } from './credential-freshness.ts';
+import { credentialEvidence } from './credential-freshness.ts';
 import type { ClusterDeps } from './deps.ts';
-import { notesOf } from './events.ts';
-import { clusterConditions, isReadyInDoubt } from './policy/health.ts';
-import { heartbeatMs, saysOther } from './policy/heartbeat.ts';
+import { eventsOf } from './events.ts';
+import { evaluateCredential } from './policy/conditions.ts';
+import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
+import { heartbeatMs, isDifferentStatus } from './policy/heartbeat.ts';
 import { distributionOf } from './policy/version.ts';
-import type { Recollection } from './tracked-cluster.ts';
+import type { TrackedCluster } from './tracked-cluster.ts';
 
-/** Times in a status are whole seconds. */
-const CLIPPED_MS = 1_000;
-
-/** Writes the status, and records events, if it is time to. */
-export async function tell(deps: ClusterDeps, registered: RegisteredCluster, signal: AbortSignal): Promise<void> {
-  const { hub, clients, memory, clock, recorder } = deps;
+/** Writes the status and records events, if the content changed or a heartbeat is due. */
+export async function writeStatus(
+  deps: ClusterDeps,
+  registered: RegisteredCluster,
+  tracked: TrackedCluster,
+  signal: AbortSignal,
+): Promise<void> {
+  const { hub, clock, recorder } = deps;
   const { cluster } = registered;
-  const known = memory.of(registered);
+  const { health } = tracked;
+  // Health that was restored from an earlier term is not written before a probe confirms it.
+  if (!tracked.isProbed || health === undefined) return;
   const now = clock.now();
-  // What another term found out is told by that one alone.
-  if (!known.isProbed || known.health === undefined) return;
-  const fresh = freshnessOf(registered, clients, now);
-  const conditions = clusterConditions(known.health, fresh, known.conditions, now);
-  const { version, activeEndpoint } = known;
-  const status = defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });
   const previous = cluster.status ?? {};
-  known.conditions = conditions;
-  const isNews = known.isNews || saysOther(status, previous);
-  if (!isNews && !isHeartbeatDue(deps, known, previous)) return;
-  const heartbeat = conditions.map((condition) => ({ ...condition, lastHeartbeatTime: instantText(now) }));
-  await hub.updateStatus(Clusters, { ...cluster, status: { ...status, conditions: heartbeat } }, { signal });
-  known.isNews = false;
-  known.isRegular = !isNews;
-  known.reservedAt = undefined;
-  for (const note of notesOf(previous, status)) recorder.record(cluster, note);
+  const status = toStatus(deps, registered, { ...tracked, health });
+  tracked.conditions = status.conditions ?? [];
+  const isChanged = tracked.mustWrite || isDifferentStatus(status, previous);
+  const isHeartbeat = !isChanged && reserveHeartbeat(deps, tracked, previous) <= clock.monotonic() && !isReadyInDoubt(health);
+  if (!isChanged && !isHeartbeat) return;
+  const conditions = tracked.conditions.map((condition) => ({ ...condition, lastHeartbeatTime: instantText(now) }));
+  await hub.updateStatus(Clusters, { ...cluster, status: { ...status, conditions } }, { signal });
+  tracked.mustWrite = false;
+  tracked.isRegular = isHeartbeat;
+  tracked.heartbeatAt = undefined;
+  for (const event of eventsOf(previous, status)) recorder.record(cluster, event);
 }
 
-/** A sign of life that is due takes its turn among those of all clusters. */
-function isHeartbeatDue(deps: ClusterDeps, known: Recollection, previous: ClusterStatus): boolean {
-  const { memory, clock } = deps;
-  const now = clock.monotonic();
-  if (heartbeatDueAt(deps, known, previous) > clock.now()) {
-    // It may have been due while there were fewer clusters. A turn that is kept and passes would have us look all the time.
-    known.reservedAt = undefined;
-    return false;
+/** Times in a status are truncated to seconds. */
+const TRUNCATED_MS = 1_000;
+
+function toStatus(
+  { clients, clock }: ClusterDeps,
+  registered: RegisteredCluster,
+  { health, version, activeEndpoint, conditions: previous }: TrackedCluster & { readonly health: Health },
+): ClusterStatus {
+  const now = clock.now();
+  const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
+  const findings = new Map([...probed, ...evaluateCredential(credentialEvidence(registered, clients), now)]);
+  const conditions = toConditions(findings, previous, now);
+  return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });
+}
+
+/** Reserves a time for a due heartbeat among those of all clusters. Returns that time; Infinity while no heartbeat is due. */
+function reserveHeartbeat(deps: ClusterDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
+  const now = deps.clock.monotonic();
+  if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
+    // A reservation from the time of a smaller fleet would make the cluster due at once again and again.
+    cluster.heartbeatAt = undefined;
+    return Infinity;
   }
-  const turnAt = known.reservedAt ?? memory.reserveWrite(now);
-  known.reservedAt = turnAt > now ? turnAt : undefined;
-  // That a cluster is ready is not said anew while the last probe says otherwise: there will be another turn.
-  return turnAt <= now && !isReadyInDoubt(known.health);
+  const at = cluster.heartbeatAt ?? deps.tracked.reserveHeartbeat(now);
+  cluster.heartbeatAt = at > now ? at : undefined;
+  return at;
 }
 
-function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: Recollection, { conditions = [] }: ClusterStatus): number {
+function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
   const periodMs = heartbeatMs(view.clusters.size);
-  const toldAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
-  // One that is ahead by more than clocks differ is from before ours was set back, or somebody else's.
-  const lastAt = toldAt - clock.now() > periodMs ? 0 : toldAt;
-  // The turn spreads what was written together; whoever kept to it from then on would be early after each time that it was late.
-  return isRegular ? lastAt + periodMs + CLIPPED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
+  const writtenAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
+  // A heartbeat far in the future was written before the clock was set back, or by another writer.
+  const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
+  // Slots spread clusters that were written together; after that, a slot would make each heartbeat that follows a late one early.
+  return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
 }

@@ -1,61 +1,63 @@
-// What is remembered of each cluster from one look to the next. All instants are on the monotonic clock: setting the other one
-// neither puts probes off nor has all of them made at once.
+// State that the controller keeps of each cluster between two reconciles. All times are on the monotonic clock, so that setting the
+// system clock neither delays probes nor makes all of them due at once.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';
-import { type Health, rememberedHealth } from './policy/health.ts';
-import { HEARTBEAT_GAP_MS, wasSignOfLife } from './policy/heartbeat.ts';
-import type { IssuingRights } from './policy/issue-scope.ts';
+import { type Health, parseHealth } from './policy/health.ts';
+import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/heartbeat.ts';
+import type { IssueScope } from './policy/issue-scope.ts';
 
-/** What is known of one cluster. */
-export interface Recollection {
+export interface TrackedCluster {
   readonly uid: string;
-  /** The registration that everything here is about. */
+  /** The registration that all other fields are about. */
   registration: Registration;
   /** Undefined until the first probe of this registration. */
   health: Health | undefined;
-  /** What was found out of identity and rights; undefined until it was. */
-  access: IssuingRights | undefined;
-  /** Whether the last probe waited for an answer in vain. */
+  /** Result of the last check of identity and permissions; undefined before the first one. */
+  access: IssueScope | undefined;
+  /** True if the last probe timed out. */
   isHanging: boolean;
   isProbed: boolean;
-  /** How often in a row our credential was rejected. */
+  /** Number of probes in a row that rejected Purser's credential. */
   rejections: number;
+  /** Time of the next probe; -Infinity before it is scheduled. */
   probeAt: number;
+  /** Time of the next check of version, identity and permissions. */
   accessAt: number;
   version: string | undefined;
   activeEndpoint: string | undefined;
-  /** As they were last made; what somebody else writes into the status counts for nothing. */
+  /** Conditions of the last reconcile. Changes by others to the status are ignored. */
   conditions: readonly ClusterCondition[];
-  /** Whether something may have changed that is otherwise not worth a write of its own. */
-  isNews: boolean;
-  /** When the next sign of life may be written, once that is due. */
-  reservedAt: number | undefined;
-  /** Whether the last write was a sign of life, and the next one is due a whole period later. */
+  /** True if the status is written even if its content does not differ. */
+  mustWrite: boolean;
+  /** Reserved time of the next heartbeat; undefined while none is due. */
+  heartbeatAt: number | undefined;
+  /** True if the last write was a heartbeat, so that the next one is due a whole period later. */
   isRegular: boolean;
 }
 
-/** Connections that are all made at once are all late. */
+/** Minimum time between first probes, in milliseconds: connections that are opened all at once are all slow. */
 const FIRST_PROBE_GAP_MS = 8;
 
-/** Remembers clusters by name. */
-export class ClusterMemory {
-  readonly #clusters = new Map<string, Recollection>();
-  #nextWriteAt = -Infinity;
+/** Tracks clusters by name. */
+export class TrackedClusters {
+  readonly #clusters = new Map<string, TrackedCluster>();
+  #nextHeartbeatAt = -Infinity;
   #nextFirstProbeAt = -Infinity;
 
-  /** What is known of a cluster; of another registration hardly anything. */
-  of(registered: RegisteredCluster): Recollection {
+  /** Returns the state of a cluster. A changed registration resets most of it. */
+  track(registered: RegisteredCluster): TrackedCluster {
     const { name = '', uid = '' } = registered.cluster.metadata;
     const registration = registrationOf(registered);
     const known = this.#clusters.get(name);
     if (known !== undefined && isSameRegistration(known.registration, registration)) return known;
-    const recollection = known?.uid === uid ? renewed(known, registration) : begun(uid, registration, registered.cluster.status);
-    this.#clusters.set(name, recollection);
-    return recollection;
+    const tracked = known?.uid === uid ? reset(known, registration) : restore(uid, registration, registered.cluster.status);
+    this.#clusters.set(name, tracked);
+    return tracked;
   }
 
-  peek(name: string): Recollection | undefined {
+  /** Returns the state of a cluster that is tracked already. */
+  get(name: string): TrackedCluster | undefined {
     return this.#clusters.get(name);
   }
 
@@ -63,34 +65,34 @@ export class ClusterMemory {
     this.#clusters.delete(name);
   }
 
-  /** The next instant at which a cluster may be probed that nothing is known of, taken for the caller. */
-  reserveFirstProbe(monotonic: number): number {
-    const at = Math.max(monotonic, this.#nextFirstProbeAt);
+  /** Reserves and returns the next time for the first probe of a cluster. */
+  reserveFirstProbe(now: number): number {
+    const at = Math.max(now, this.#nextFirstProbeAt);
     this.#nextFirstProbeAt = at + FIRST_PROBE_GAP_MS;
     return at;
   }
 
-  /** The next instant at which a sign of life may be written, taken for the caller. */
-  reserveWrite(monotonic: number): number {
-    const at = Math.max(monotonic, this.#nextWriteAt);
-    this.#nextWriteAt = at + HEARTBEAT_GAP_MS;
+  /** Reserves and returns the next time for a heartbeat. */
+  reserveHeartbeat(now: number): number {
+    const at = Math.max(now, this.#nextHeartbeatAt);
+    this.#nextHeartbeatAt = at + HEARTBEAT_GAP_MS;
     return at;
   }
 }
 
-/** Of a cluster that we have a status of, that is gone on with: nothing has to be found out in a hurry. */
-function begun(uid: string, registration: Registration, status: ClusterStatus = {}): Recollection {
+/** Resumes from the status of an earlier term, so that a restart needs no immediate probes. */
+function restore(uid: string, registration: Registration, status: ClusterStatus = {}): TrackedCluster {
   const { version, activeEndpoint, conditions = [] } = status;
-  const health = rememberedHealth(conditions);
+  const health = parseHealth(conditions);
   const known = { version, activeEndpoint, conditions, health };
-  return { ...fresh(uid, registration), ...known, isNews: health === undefined, isRegular: wasSignOfLife(status) };
+  return { ...initial(uid, registration), ...known, mustWrite: health === undefined, isRegular: wasHeartbeat(status) };
 }
 
-function renewed({ uid, version, conditions }: Recollection, registration: Registration): Recollection {
-  return { ...fresh(uid, registration), version, conditions };
+function reset({ uid, version, conditions }: TrackedCluster, registration: Registration): TrackedCluster {
+  return { ...initial(uid, registration), version, conditions };
 }
 
-function fresh(uid: string, registration: Registration): Recollection {
+function initial(uid: string, registration: Registration): TrackedCluster {
   return {
     uid,
     registration,
@@ -104,8 +106,8 @@ function fresh(uid: string, registration: Registration): Recollection {
     version: undefined,
     activeEndpoint: undefined,
     conditions: [],
-    isNews: true,
-    reservedAt: undefined,
+    mustWrite: true,
+    heartbeatAt: undefined,
     isRegular: false,
   };
 }

@@ -1,19 +1,19 @@
-// Answers that are good for a while. The oldest go first when there are too many; failures are never kept.
+// A cache of results with an expiry. The oldest entries are evicted first; failures are never cached.
 
 import type { Clock } from './clock.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface FreshCacheOptions {
   readonly clock: Clock;
-  /** How long an answer counts from the moment that its question was asked. */
+  /** Lifetime of an entry from the start of its request, in milliseconds. */
   readonly ttlMs: number;
   readonly maxEntries: number;
 }
 
-/** Keeps answers by key, and lets all who ask the same at the same time wait for one answer. */
+/** Caches results by key. Concurrent callers with the same key share one request. */
 export class FreshCache<V> {
   readonly #options: FreshCacheOptions;
-  /** In the order in which they were set, which is about that in which they expire. */
+  /** Entries in the order in which they were set, which is about the order of their expiry. */
   readonly #entries = new Map<string, { readonly value: V; readonly askedAt: number }>();
   readonly #asked = new SingleFlight<V>();
 
@@ -21,18 +21,18 @@ export class FreshCache<V> {
     this.#options = options;
   }
 
-  /** How many answers are kept. */
+  /** Number of entries. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The answer, if it is fresh, or younger than is asked for. */
+  /** Returns an entry that is younger than `ttlMs`. */
   get(key: string, ttlMs = this.#options.ttlMs): V | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && this.#ageMs(entry) < ttlMs ? entry.value : undefined;
   }
 
-  /** Keeps an answer to a question that was asked at `askedAt`, by the monotonic clock. Those that have expired go. */
+  /** Stores the result of a request that started at `askedAt` on the monotonic clock. Evicts expired entries. */
   set(key: string, value: V, askedAt: number): void {
     const { ttlMs, maxEntries } = this.#options;
     this.#entries.delete(key);
@@ -47,7 +47,7 @@ export class FreshCache<V> {
     this.#entries.delete(key);
   }
 
-  /** The answer: a fresh one, or the one to a question that is under way, or else what `ask` finds. */
+  /** Returns a fresh entry, the result of a request in progress, or else the result of `ask`. */
   async find(key: string, ask: () => Promise<V>): Promise<V> {
     return this.get(key) ?? (await this.#asked.do(key, () => this.#ask(key, ask)));
   }

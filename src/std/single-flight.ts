@@ -1,15 +1,15 @@
-// Work that several wait for, done once.
+// Work that several callers share.
 
-/** Lets all who ask for the same at the same time wait for one answer. Nothing is kept beyond that, a failure least of all. */
+/** Runs work once for all callers that need it at the same time. Results are not kept afterwards. */
 export class SingleFlight<T> {
   readonly #underWay = new Map<string, Promise<T>>();
 
-  /** How much is under way. */
+  /** Number of keys whose work is in progress. */
   get size(): number {
     return this.#underWay.size;
   }
 
-  /** Joins what is under way for this key, or else starts `work`. */
+  /** Returns the result of the work in progress for this key, or starts `work`. */
   do(key: string, work: () => Promise<T>): Promise<T> {
     const joined = this.#underWay.get(key);
     if (joined !== undefined) return joined;
@@ -22,8 +22,24 @@ export class SingleFlight<T> {
     return started;
   }
 
-  /** Lets nobody join what is under way now. */
+  /** Makes later callers start new work instead of joining the work in progress. */
   clear(): void {
     this.#underWay.clear();
+  }
+}
+
+/** Keeps the first successful result. After a failure, the next caller tries again. */
+export class Once<T> {
+  readonly #finding = new SingleFlight<T>();
+  #known: T | undefined;
+
+  /** The result; undefined before the first success. */
+  get known(): T | undefined {
+    return this.#known;
+  }
+
+  async get(find: () => Promise<T>): Promise<T> {
+    this.#known ??= await this.#finding.do('', find);
+    return this.#known;
   }
 }

@@ -7,7 +7,7 @@ import { ManagedTokens } from '../api/resources.ts';
 import type { Note } from '../kube/event-series.ts';
 import { nameOf } from '../kube/paths.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { deleteAnchor } from '../targets/anchor.ts';
+import { deleteAnchor } from '../targets/anchors.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import type { TokenDeps } from './deps.ts';

@@ -85,7 +85,7 @@ function clampedNotes(observation: Step['observation']): readonly Note[] {
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isCutShort(record, renewBefore)) return [];
-  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Ask for a longer lifetime, or a shorter renewBefore.`;
+  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Request a longer lifetime, or set a shorter renewBefore.`;
   return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
 }
 

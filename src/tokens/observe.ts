@@ -1,8 +1,8 @@
 // Everything that a decision on a ManagedToken needs, read from stores and memory. Asks nobody.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import type { PinnedEndpoints } from '../targets/pinned-endpoints.ts';
 import type { TokenDeps } from './deps.ts';
 import { secretKeyOf } from './hub-view.ts';
 import { type OutputTarget, outputTarget } from './outputs/outputs.ts';

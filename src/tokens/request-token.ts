@@ -2,13 +2,13 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { type AnchorName, deleteAnchor, ensureAnchor } from '../targets/anchor.ts';
+import { type AnchorName, deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { Grant } from '../targets/policy/grant.ts';
 import { anchorName, tokenRequestFor } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Target } from '../targets/target.ts';
-import { issueToken } from '../targets/token-request.ts';
+import { issueToken } from '../targets/token-exchange.ts';
 import type { TokenDeps } from './deps.ts';
 import { outputsOf } from './observe.ts';
 import type { OutputTarget } from './outputs/outputs.ts';

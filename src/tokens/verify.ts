@@ -3,7 +3,7 @@
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
-import { reviewToken } from '../targets/token-review.ts';
+import { reviewToken } from '../targets/reviews.ts';
 import type { TokenDeps } from './deps.ts';
 import { readSecret } from './hub-secrets.ts';
 import type { TokenObservation } from './policy/observation.ts';

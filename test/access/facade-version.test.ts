@@ -5,16 +5,16 @@ import { fingerprintOf, formatVersion, versionOf } from '../../src/access/facade
 const revision = fc.integer({ min: 1, max: 2 ** 37 });
 const fingerprint = fc.integer({ min: 0, max: 2 ** 24 - 1 });
 
-describe('a version of the cluster list', () => {
+describe('formatVersion and versionOf', () => {
   it.each([
     [288, 0, '288'],
     [0, 1, '4611686018427387905'],
     [288, 2, '4611686023259226114'],
-  ])('is written as a number: revision %d, fingerprint %d', (number, print, text) => {
+  ])('write revision %d with fingerprint %d as a number', (number, print, text) => {
     expect(formatVersion(number, print)).toBe(text);
   });
 
-  it('is read as it was written', () => {
+  it('read a version as it was written', () => {
     fc.assert(
       fc.property(revision, fingerprint, (number, print) => {
         expect(versionOf(BigInt(formatVersion(number, print)))).toEqual({ revision: number, fingerprint: print });
@@ -22,7 +22,7 @@ describe('a version of the cluster list', () => {
     );
   });
 
-  it('grows with the revision, and fits into a signed number of 64 bits', () => {
+  it('return numbers of 63 bits that grow with the revision', () => {
     fc.assert(
       fc.property(revision, fingerprint, fingerprint, (number, one, other) => {
         const [print, next] = [Math.max(one, 1), Math.max(other, 1)];
@@ -33,8 +33,8 @@ describe('a version of the cluster list', () => {
   });
 });
 
-describe('a fingerprint', () => {
-  it('is that of a set: order does not matter, and it is never one of the two that mean something else', () => {
+describe('fingerprintOf', () => {
+  it('ignores the order of names and never returns a reserved fingerprint', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string()), (names) => {
         const print = fingerprintOf(names);
@@ -45,7 +45,7 @@ describe('a fingerprint', () => {
     );
   });
 
-  it('tells similar sets apart', () => {
+  it('returns different fingerprints for similar sets', () => {
     const prints = new Set(Array.from({ length: 2_000 }, (_, index) => fingerprintOf([`cluster-${index}`, `cluster-${index + 1}`])));
     expect(prints.size).toBeGreaterThan(1_995);
   });

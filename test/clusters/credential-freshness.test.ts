@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { freshnessOf } from '../../src/clusters/credential-freshness.ts';
+import { credentialEvidence } from '../../src/clusters/credential-freshness.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 
-it('reads a credential once, however often it is asked of its age', () => {
+it('reads the validity of each credential Secret once', () => {
   let reads = 0;
   const { data = {} } = aCredential({ token: 'opaque' });
   const credential = {
@@ -14,8 +14,8 @@ it('reads a credential once, however often it is asked of its age', () => {
   };
   const { cluster } = registered({});
   const isHub = () => false;
-  const first = freshnessOf({ cluster, credential }, { isHub }, 0);
+  const first = credentialEvidence({ cluster, credential }, { isHub });
   const readsOfFirst = reads;
-  expect(freshnessOf({ cluster, credential }, { isHub }, 0)).toEqual(first);
+  expect(credentialEvidence({ cluster, credential }, { isHub })).toEqual(first);
   expect(reads).toBe(readsOfFirst);
 });

@@ -32,7 +32,7 @@ async function messageOf(name: string): Promise<string | undefined> {
   return (await world.get(name)).status?.conditions?.find(({ type }) => type === 'Authorized')?.message;
 }
 
-it('is authorized with rights in the namespaces of its ManagedTokens alone, and says so', async () => {
+it('shows Authorized=True with permissions in the namespaces of ManagedTokens alone', async () => {
   const server = await world.serve(allowingIn('deploy', 'argocd'));
   for (const namespace of ['deploy', 'argocd', 'elsewhere']) await world.wantToken('narrow', namespace);
   await world.wantToken('another', 'other');
@@ -40,11 +40,11 @@ it('is authorized with rights in the namespaces of its ManagedTokens alone, and 
   await world.shows('narrow', 'Ready=True ClusterReady');
 
   expect(await world.conditions('narrow')).toContain('Authorized=True RightsGranted');
-  expect(await messageOf('narrow')).toMatch(/: in 2 of 3 namespaces asked about\.$/);
+  expect(await messageOf('narrow')).toMatch(/: in 2 of 3 reviewed namespaces\.$/);
   expect(asked(server)).toEqual(['', 'argocd', 'deploy', 'elsewhere']);
 });
 
-it('is authorized as soon as a ManagedToken names a namespace with rights', async () => {
+it('shows Authorized=True as soon as a ManagedToken names a permitted namespace', async () => {
   const server = await world.serve(allowingIn('deploy'));
   await world.register('later', [server.url]);
   await world.shows('later', 'Authorized=False Forbidden');
@@ -55,7 +55,7 @@ it('is authorized as soon as a ManagedToken names a namespace with rights', asyn
   expect(await messageOf('later')).toMatch(/: in 1 namespace\.$/);
 });
 
-it('is asked about no namespace with the right for all of them', async () => {
+it('reviews no single namespace with permission for all namespaces', async () => {
   const server = await world.serve(healthy());
   await world.wantToken('wide', 'deploy');
   await world.register('wide', [server.url]);

@@ -28,7 +28,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill();
 });
 
-it('says ProbeFailed, and nothing of the cluster, when this machine has no socket left', async () => {
+it('reports ProbeFailed when this machine has no sockets left', async () => {
   const fleet = await told<object>(start('stub-targets-process.ts', ['100'], 1_000));
   const prober = start('probe-process.ts', [], 80);
   prober.send(fleet);

@@ -4,7 +4,7 @@ import { dialPolicy } from '../../src/targets/dial-policy.ts';
 const mayDial = dialPolicy({ allowLoopback: false });
 const mayDialLocally = dialPolicy({ allowLoopback: true });
 
-describe('dial policy', () => {
+describe('dialPolicy', () => {
   it.each([
     ['the metadata of clouds', '169.254.169.254'],
     ['the same, mapped to IPv6', '::ffff:169.254.169.254'],
@@ -45,7 +45,7 @@ describe('dial policy', () => {
     ['broadcast', '255.255.255.255'],
     ['what is no address', 'localhost'],
     ['nothing', ''],
-  ])('C-2: never allows %s', (_, address) => {
+  ])('never allows %s', (_, address) => {
     expect([mayDial(address), mayDialLocally(address)]).toEqual([false, false]);
   });
 

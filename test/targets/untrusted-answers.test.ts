@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => world.close());
 
-describe('an answer that is not what was asked for', () => {
+describe('untrusted response', () => {
   const past = Math.floor(Date.now() / 1000) - 60;
   it.each([
     ['for another account', { claims: { sub: 'system:serviceaccount:kube-system:admin' } }],
@@ -36,7 +36,7 @@ describe('an answer that is not what was asked for', () => {
     ['without a status', { answer: { status: null } }],
     ['of another kind', { answer: { kind: 'TokenReview' } }],
     ['of another group', { answer: { apiVersion: 'v1' } }],
-  ])('96: is refused: a token %s', async (_, change) => {
+  ])('is rejected: a token %s', async (_, change) => {
     const server = await world.serve(grants(change));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
   });
@@ -54,12 +54,12 @@ describe('an answer that is not what was asked for', () => {
     ['deeply nested', '['.repeat(30_000)],
     ['with a key of the prototype', '{"__proto__":{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest"}}'],
     ['longer than 64 KiB', ' '.repeat(70_000)],
-  ])('94: is refused: %s', async (_, body) => {
+  ])('is rejected: %s', async (_, body) => {
     const server = await world.serve((_request, reply) => reply.text(201, body));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
   });
 
-  it('94: is refused as soon as it is too long, long before its 100 MB are there', async () => {
+  it('is rejected as soon as it is too long, before 100 MB arrive', async () => {
     let sent = 0;
     const server = await world.serve(async (_request, reply) => {
       reply.open();
@@ -73,7 +73,7 @@ describe('an answer that is not what was asked for', () => {
     expect(sent).toBeLessThan(100);
   });
 
-  it('94: is refused when it would swell: nothing is unpacked', async () => {
+  it('is rejected if it is compressed', async () => {
     const bomb = gzipSync(Buffer.alloc(50 << 20));
     const target = await world.serveRaw((socket) => {
       socket.write(`HTTP/1.1 201 Created\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
@@ -95,7 +95,7 @@ describe('an answer that is not what was asked for', () => {
   });
 });
 
-describe('an answer that never comes to an end', () => {
+describe('endless response', () => {
   it.each<[string, WireHandler]>([
     ['F11: nothing at all', () => undefined],
     ['headers alone', (_, reply) => void reply.open()],
@@ -109,7 +109,7 @@ describe('an answer that never comes to an end', () => {
         }
       },
     ],
-  ])('is given up after ten seconds, with its connection: %s', async (_, handler) => {
+  ])('is aborted after ten seconds, with its connection: %s', async (_, handler) => {
     const server = await world.serve(handler);
     const start = world.clock.monotonic();
     const failed = await world.failureAt(server, REQUEST, () => expect(tokenRequests(server)).toHaveLength(1));
@@ -122,7 +122,7 @@ describe('an answer that never comes to an end', () => {
   });
 });
 
-describe('bytes that are no HTTP', () => {
+describe('response that is not HTTP', () => {
   const body = JSON.stringify({ kind: 'TokenRequest' });
   it.each<[string, string, RegExp]>([
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /AnswerUntrusted|ClusterUnreachable/],
@@ -138,12 +138,12 @@ describe('bytes that are no HTTP', () => {
     ],
     ['our credential where the status should be', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /AnswerUntrusted/],
     ['less than was promised', http('201 Created', body).slice(0, -3), /ClusterUnreachable|ClusterTimeout/],
-  ])('are a failure: %s', async (_, bytes, reason) => {
+  ])('fails: %s', async (_, bytes, reason) => {
     const target = await world.serveRaw((socket) => socket.end(bytes));
     expect((await world.failureAt(target)).reason).toMatch(reason);
   });
 
-  it('are passed over while they announce an answer (1xx), but not for ever', async () => {
+  it('may be preceded by a limited number of 1xx responses', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const target = await world.serveRaw((socket) => socket.write(early.repeat(3) + http('401 Unauthorized', '')));
     expect(await world.failureAt(target)).toMatchObject({ reason: 'CredentialRejected' });
@@ -157,7 +157,7 @@ describe('bytes that are no HTTP', () => {
   });
 });
 
-describe('a connection that is cut', () => {
+describe('connection that is closed', () => {
   const answer = http('201 Created', JSON.stringify({ kind: 'TokenRequest', status: {} }));
   it.each([0, 1, 12, 30, 60, answer.length - 1])('is a failure after %i bytes of the answer, and nothing is sent twice', async (length) => {
     let requests = 0;

@@ -1,35 +1,35 @@
-// Where Purser may issue tokens on a cluster: everywhere, or in some of the namespaces that ManagedTokens name.
+// The namespaces of a cluster in which Purser's credential may issue tokens.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { Fault } from './conditions.ts';
 
-/** What was found out of the rights of our credential. */
-export interface IssuingRights {
+/** Result of a review of the credential's permissions. */
+export interface IssueScope {
   readonly fault?: Fault | undefined;
-  /** Where tokens can be issued, for people; absent for everywhere. */
+  /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
   readonly scope?: string | undefined;
 }
 
-/** Each namespace is a question to the cluster, every time that rights are looked at. */
+/** Each namespace costs one SelfSubjectAccessReview per check. */
 const MAX_NAMESPACES = 10;
 
-/** The namespaces to ask about where the right is not for all of them: those first that tokens were issued for before. */
-export function namespacesToAsk(tokens: readonly ManagedToken[]): readonly string[] {
+/** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first. */
+export function namespacesToReview(tokens: readonly ManagedToken[]): readonly string[] {
   const isIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
   const [issued, others] = [tokens.filter(isIssued), tokens.filter((token) => !isIssued(token))].map(namespacesOf);
   return [...new Set([...(issued ?? []), ...(others ?? [])])].slice(0, MAX_NAMESPACES);
 }
 
 /**
- * The rights of a user without that for all namespaces, by what it may in each that was asked about. One is enough: whoever
- * names a namespace without rights harms no token but his own.
+ * Returns the scope of a user that may not issue tokens in all namespaces, from one review per namespace. One allowed namespace is
+ * enough: a ManagedToken for a namespace that is not allowed must not affect others.
  */
-export function narrowRights(username: string, answers: readonly boolean[]): IssuingRights {
-  const allowed = answers.filter(Boolean).length;
-  if (allowed === 0) return { fault: { reason: 'Forbidden', detail: username } };
-  const namespaces = answers.length === 1 ? 'namespace' : 'namespaces';
+export function toIssueScope(username: string, reviews: readonly boolean[]): IssueScope {
+  const allowed = reviews.filter(Boolean).length;
+  if (allowed === 0) return { fault: { reason: 'Forbidden', detail: `user ${username}` } };
+  const namespaces = reviews.length === 1 ? 'namespace' : 'namespaces';
   return {
-    scope: allowed === answers.length ? `in ${allowed} ${namespaces}` : `in ${allowed} of ${answers.length} ${namespaces} asked about`,
+    scope: allowed === reviews.length ? `in ${allowed} ${namespaces}` : `in ${allowed} of ${reviews.length} reviewed ${namespaces}`,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokenSecretKey as Key } from '../../api/names.ts';
-import { serverUrl } from '../../targets/policy/server-url.ts';
+import { serverUrl } from '../../targets/policy/registration.ts';
 
 type Output = ManagedToken['spec']['secret']['outputs'][number];
 

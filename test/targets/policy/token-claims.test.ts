@@ -4,7 +4,7 @@ import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
 
 describe('tokenClaims', () => {
-  it('reads what Kubernetes writes', () => {
+  it('reads a token of Kubernetes', () => {
     expect(tokenClaims(aGrant().text())).toEqual({
       subject: 'system:serviceaccount:deploy:deployer',
       audiences: ['https://kubernetes.default.svc'],
@@ -29,7 +29,7 @@ describe('tokenClaims', () => {
       { jti: 'a\nb', 'kubernetes.io': { serviceaccount: { uid: 'x'.repeat(129) } } },
       { audiences: [] },
     ],
-  ])('takes %s', (_, payload, claims) => {
+  ])('reads %s', (_, payload, claims) => {
     expect(tokenClaims(jwt(payload))).toEqual(claims);
   });
 
@@ -43,7 +43,7 @@ describe('tokenClaims', () => {
     [jwt([]), 'a list'],
     [jwt(null), 'null'],
     [jwt('x'.repeat(20_000)), 'a text that is too long'],
-  ])('takes %p for opaque: %s', (token) => {
+  ])('returns undefined for %p: %s', (token) => {
     expect(tokenClaims(token)).toBeUndefined();
   });
 

@@ -78,7 +78,7 @@ describe('conditionsFor', () => {
 
   it('says in the message of Ready what keeps the new token from being issued', () => {
     const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
-    expect(ready?.message).toBe('The token for this spec is not there yet: no address of prod-eu answers (ClusterUnreachable)');
+    expect(ready?.message).toBe('No token has been issued for this spec yet: no address of prod-eu answers (ClusterUnreachable)');
   });
 
   it('shows one line of what others said, and no token', () => {

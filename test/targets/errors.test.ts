@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { StatusError, type StatusReason } from '../../src/kubernetes/status.ts';
-import { statusFailure, transportFailure } from '../../src/targets/failure.ts';
+import { statusFailure, transportFailure } from '../../src/targets/errors.ts';
 
 function refused(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
   const { retryAfterSeconds, reason } = more;
@@ -18,7 +18,7 @@ function refused(code: number, message = 'no', more: { reason?: StatusReason; re
   });
 }
 
-describe('the failure of a request without an answer', () => {
+describe('transportFailure', () => {
   it.each([
     ['DEPTH_ZERO_SELF_SIGNED_CERT', true],
     ['SELF_SIGNED_CERT_IN_CHAIN', true],
@@ -27,7 +27,7 @@ describe('the failure of a request without an answer', () => {
     ['CERT_HAS_EXPIRED', false],
     ['ERR_TLS_CERT_ALTNAME_INVALID', false],
     ['ECONNREFUSED', false],
-  ])('says of %s that there is no caBundle: %s', (code, isSaid) => {
+  ])('mentions the missing caBundle for %s: %s', (code, isSaid) => {
     const error = new TransportError(code, 'what happened');
     expect(transportFailure(error, true).message.includes('the Cluster has no caBundle')).toBe(isSaid);
     expect(transportFailure(error).message).not.toContain('caBundle');
@@ -56,7 +56,7 @@ describe('the failure of a request without an answer', () => {
     ['EBADMSG', 'AnswerUntrusted'],
     ['HPE_INVALID_CONSTANT', 'AnswerUntrusted'],
     ['UND_ERR_HEADERS_OVERFLOW', 'AnswerUntrusted'],
-  ])('%s is %s', (code, reason) => {
+  ])('converts %s to %s', (code, reason) => {
     expect(transportFailure(new TransportError(code, 'what happened'))).toMatchObject({
       reason,
       message: expect.stringMatching(/: what happened$/),
@@ -64,7 +64,7 @@ describe('the failure of a request without an answer', () => {
   });
 });
 
-describe('the failure of a refusal', () => {
+describe('statusFailure', () => {
   it.each([
     [307, 'the server redirects (307)', 'AnswerUntrusted'],
     [400, 'cannot bind token', 'TargetRefused'],
@@ -79,7 +79,7 @@ describe('the failure of a refusal', () => {
     [500, 'Internal error occurred', 'TargetFailed'],
     [503, 'apiserver is shutting down', 'TargetFailed'],
     [504, 'Timeout', 'ClusterTimeout'],
-  ])('%i "%s" is %s', (code, message, reason) => {
+  ])('converts %i "%s" to %s', (code, message, reason) => {
     expect(statusFailure(refused(code, message))).toMatchObject({ reason });
   });
 
@@ -90,12 +90,12 @@ describe('the failure of a refusal', () => {
     ['five minutes at most', 429, 86_400, 300_000],
     ['also when it is not available', 503, 7, 7_000],
     ['no particular time otherwise', 503, undefined, undefined],
-  ])('F12: leaves the target alone for %s', (_, code, retryAfterSeconds, retryAfterMs) => {
+  ])('returns the time until the next request for %s', (_, code, retryAfterSeconds, retryAfterMs) => {
     const failure = statusFailure(refused(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
     expect(failure.retryAfterMs).toBe(retryAfterMs);
   });
 
-  it('keeps the answer for whoever asked, and not what is about our credential', () => {
+  it('keeps the Status of errors that the request caused, and no other', () => {
     expect(statusFailure(refused(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
     expect(statusFailure(refused(401)).status).toBeUndefined();
     expect(statusFailure(refused(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();

@@ -1,43 +1,42 @@
-// Anchors: Secrets beside the accounts on a target that tokens are bound to. Deleting one kills its tokens.
-// Only what Purser made is ever deleted: its label must be on it, and the UID goes with the request.
+// Anchors: Secrets beside service accounts on a target that tokens are bound to. Deleting an anchor revokes its tokens.
+// Purser deletes only Secrets with its own label, and sends their UID as a precondition.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
 import { hasReason, StatusError, type StatusReason } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
-import { statusFailure } from './failure.ts';
+import { statusFailure } from './errors.ts';
 import { IssueError } from './issue-error.ts';
-import { accountMissing } from './missing.ts';
-import type { Ask, Target } from './target.ts';
-import { rejectAccount } from './token-exchange.ts';
+import type { Target, TargetCall } from './target.ts';
+import { accountMissing, rejectAccount } from './token-exchange.ts';
 
-/** Where an anchor is, or should be. */
+/** Name of an anchor on a target. */
 export interface AnchorName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The UID of the anchor, which is made if it is not there and belongs to the account: they go together. Throws an IssueError. */
+/** Creates the anchor, owned by the service account, if it does not exist. Returns its UID. Throws an IssueError. */
 export async function ensureAnchor(target: Target, anchor: AnchorName, account: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
   await rejectAccount(target, { namespace }, signal);
   const accountUID = await uidOfAccount(target, { namespace, name: account }, signal);
   const wanted = anchorSecret(anchor, account, accountUID);
-  const create: Ask<unknown> = (client, options) => client.create(Secrets, wanted, options);
-  const created = await answered(target, create, signal, 'AlreadyExists');
+  const create: TargetCall<unknown> = (client, options) => client.create(Secrets, wanted, options);
+  const created = await callUnless(target, create, signal, 'AlreadyExists');
   if (created !== undefined) return checkedUID(created);
   const found = await findAnchor(target, anchor, signal);
-  if (found === undefined) return checkedUID(await answered(target, create, signal));
+  if (found === undefined) return checkedUID(await callUnless(target, create, signal));
   if (isOwnedBy(found, accountUID)) return checkedUID(found);
-  // It belongs to an account that is gone, or is on its way out itself: tokens bound to it would die with it.
-  await remove(target, anchor, checkedUID(found), signal);
-  return checkedUID(await answered(target, create, signal));
+  // An anchor that is being deleted, or that a former service account owns, would take the new tokens with it.
+  await deleteSecret(target, anchor, checkedUID(found), signal);
+  return checkedUID(await callUnless(target, create, signal));
 }
 
-/** Deletes an anchor, if it is there and ours. Throws an IssueError when it may still be there. */
+/** Deletes an anchor of Purser if it exists. Throws an IssueError if it may still exist. */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<void> {
   const found = await findAnchor(target, anchor, signal);
-  if (found !== undefined) await remove(target, anchor, checkedUID(found), signal);
+  if (found !== undefined) await deleteSecret(target, anchor, checkedUID(found), signal);
 }
 
 function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {
@@ -47,17 +46,17 @@ function anchorSecret({ namespace, name }: AnchorName, account: string, accountU
 }
 
 async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSignal): Promise<string> {
-  const found = await answered(target, (client, options) => client.get(ServiceAccounts, account, options), signal, 'NotFound');
+  const found = await callUnless(target, (client, options) => client.get(ServiceAccounts, account, options), signal, 'NotFound');
   if (found === undefined) throw accountMissing(account);
   return checkedUID(found);
 }
 
-/** The anchor of that name; undefined when there is none. Throws if something else has the name. */
+/** Returns the anchor of that name; undefined without one. Throws an IssueError for a Secret that Purser did not create. */
 async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
-  const found: unknown = await answered(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+  const found: unknown = await callUnless(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
-  throw new IssueError('TargetRefused', `the Secret ${anchor.namespace}/${anchor.name} exists and was not made by Purser`);
+  throw new IssueError('TargetRefused', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
 }
 
 function isOwnedBy(anchor: unknown, accountUID: string): boolean {
@@ -66,20 +65,20 @@ function isOwnedBy(anchor: unknown, accountUID: string): boolean {
   return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === accountUID);
 }
 
-async function remove(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
-  const ask: Ask<void> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
-  // Another one of the same name is there: the one that was meant is gone.
-  const isGone = (error: StatusError) => error.code === 404 || error.code === 409;
-  await target.call(ask, signal).catch((error: unknown) => {
+async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
+  const request: TargetCall<void> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
+  // A conflict means that a Secret with another UID has the name: the anchor itself was deleted.
+  const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
+  await target.call(request, signal).catch((error: unknown) => {
     if (!(error instanceof StatusError)) throw error;
-    if (!isGone(error)) throw statusFailure(error);
+    if (!isDeleted(error)) throw statusFailure(error);
   });
 }
 
-/** The answer; undefined for the one refusal that is expected. */
-async function answered<T>(target: Target, ask: Ask<T>, signal: AbortSignal, expected?: StatusReason): Promise<T | undefined> {
+/** Returns the response; undefined for an error with the expected reason. Throws an IssueError for other errors. */
+async function callUnless<T>(target: Target, request: TargetCall<T>, signal: AbortSignal, expected?: StatusReason): Promise<T | undefined> {
   try {
-    return await target.call(ask, signal);
+    return await target.call(request, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     if (expected !== undefined && hasReason(error, expected)) return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { checkGrant, grantedLifetimeMs } from '../../../src/targets/policy/grant-check.ts';
+import { checkGrant, grantedLifetimeMs } from '../../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import type { TokenRequest } from '../../../src/targets/policy/token-request.ts';
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
@@ -44,34 +44,34 @@ describe('checkGrant', () => {
   });
 
   it.each([
-    ['it has no token', request, { ...answer(), token: '' }],
-    ['the token has characters that no bearer token has', request, { ...answer(), token: 'two words' }],
-    ['the token has characters that no bearer token has', request, { ...answer(), token: 'line\r\nX-Injected: yes' }],
+    ['the response contains no token', request, { ...answer(), token: '' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...answer(), token: 'two words' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...answer(), token: 'line\r\nX-Injected: yes' }],
     ['the token is too long', request, { ...answer(), token: 'x'.repeat(20_000) }],
-    ['it does not say when the token expires', request, answer(aGrant(), null)],
-    ['it does not say when the token expires', request, answer(aGrant(), 'tomorrow')],
-    ['it does not say when the token expires', request, answer(aGrant(), 1772366400)],
+    ['the response contains no expiry', request, answer(aGrant(), null)],
+    ['the response contains no expiry', request, answer(aGrant(), 'tomorrow')],
+    ['the response contains no expiry', request, answer(aGrant(), 1772366400)],
     ['the token has expired', request, answer(aGrant(), '2026-03-01T12:00:00Z')],
     ['the token has expired', request, answer(aGrant().claiming({ exp: NOON / 1000 }))],
-    ['the token is for another account', request, answer(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
-    ['the token is for another account', request, answer(aGrant().claiming({ sub: undefined }))],
+    ['the token is for another service account', request, answer(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
+    ['the token is for another service account', request, answer(aGrant().claiming({ sub: undefined }))],
     ['the token is for other audiences', request, answer(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
     ['the token is for other audiences', request, answer(aGrant().claiming({ aud: [] }))],
-    ['the token is not bound to the object that was named', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, answer()],
+    ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, answer()],
     [
-      'the token is not bound to the object that was named',
+      'the token is not bound to the requested object',
       { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
       answer(bound({ secret: { uid: 'another' } })),
     ],
-    ['the token is not bound to the object that was named', request, answer(bound({ pod: { uid: 'p' } }))],
+    ['the token is not bound to the requested object', request, answer(bound({ pod: { uid: 'p' } }))],
     ['the token was issued in the future', request, answer(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
     ['the token is not valid yet', request, answer(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
-    ['the token was issued long before it was asked for', request, answer(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
-  ])('refuses an answer because %s', (problem, asked, answered) => {
+    ['the token was issued long before the request', request, answer(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
+  ])('rejects a response because %s', (problem, asked, answered) => {
     expect(checkGrant(asked, answered, NOON)).toEqual([problem]);
   });
 
-  it('repeats nothing that the target said', () => {
+  it('quotes nothing from the response', () => {
     const secret = 'zyxwvutsrqponmlk';
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('sub', 'aud', 'exp', 'iat', 'nbf', 'jti'), fc.constant(secret)), (payload) => {
@@ -92,7 +92,7 @@ describe('grantedLifetimeMs', () => {
     ['F27: what remains of it by the clock that issued it', answer(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
     ['the answer, when the token is opaque', answer(aGrant().opaque()), 3_600_000],
     ['nothing, when the answer says nothing', answer(aGrant(), 'never'), 0],
-  ])('is %s', (_, answered, ms) => {
+  ])('returns %s', (_, answered, ms) => {
     expect(grantedLifetimeMs(answered, NOON)).toBe(ms);
   });
 });

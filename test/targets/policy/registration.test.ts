@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { serverUrl } from '../../../src/targets/policy/server-url.ts';
+import { serverUrl } from '../../../src/targets/policy/registration.ts';
 
 describe('serverUrl', () => {
   it.each([
@@ -8,7 +8,7 @@ describe('serverUrl', () => {
     ['10.1.2.3:6443', 'https://10.1.2.3:6443'],
     ['https://[2001:DB8::1]:443/', 'https://[2001:db8::1]'],
     ['https://Rancher.example.com/k8s/clusters/c-1/', 'https://rancher.example.com/k8s/clusters/c-1'],
-  ])('%s is spelt in one way', (address, url) => {
+  ])('normalizes %s', (address, url) => {
     expect(serverUrl(address)).toBe(url);
   });
 
@@ -28,7 +28,7 @@ describe('serverUrl', () => {
     ['C-3: a port that is none', 'https://prod-eu.example.com:99999'],
     ['C-3: brackets without an address', 'https://[:::]'],
     ['C-3: nothing', ''],
-  ])('is never %s', (_, address) => {
+  ])('rejects %s', (_, address) => {
     expect(serverUrl(address)).toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ beforeEach(() => {
 
 afterEach(() => world.close());
 
-describe('our own account', () => {
+describe('ownUsername', () => {
   const isReview = ({ path }: WireRequest) => path.endsWith('/selfsubjectreviews');
   const isTokenReview = ({ path }: WireRequest) => path.endsWith('/tokenreviews');
 
@@ -23,7 +23,7 @@ describe('our own account', () => {
     return server;
   }
 
-  it('is asked for once, by all that wait for it together', async () => {
+  it('reviews once for all concurrent callers', async () => {
     const server = await world.serve(grants());
     await Promise.all([world.ask(server), world.ask(server)]);
     await world.ask(server);
@@ -31,13 +31,13 @@ describe('our own account', () => {
     expect(tokenRequests(server)).toHaveLength(3);
   });
 
-  it('gets no token', async () => {
+  it("rejects a token for Purser's own service account", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:deployer')));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
-  it("gets no token for another service account in its own account's namespace", async () => {
+  it("rejects a token for another service account in the namespace of Purser's own", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
     expect(tokenRequests(server)).toEqual([]);
@@ -51,20 +51,20 @@ describe('our own account', () => {
     ['our credential is refused', (_, reply) => reply.json(401, refusal(401, 'Unauthorized')), 'CredentialRejected'],
     ['the target fails', (_, reply) => reply.json(500, refusal(500, 'no')), 'TargetFailed'],
     ['the target is cut off', (_, reply) => reply.reset(), 'ClusterUnreachable'],
-  ])('must be known before anything is issued: %s', async (_, review, reason) => {
+  ])('fails before anything is issued: %s', async (_, review, reason) => {
     const server = await knowing(review);
     expect(await world.failureAt(server)).toMatchObject({ reason });
     expect(tokenRequests(server)).toEqual([]);
   });
 
-  it('is asked for again after a failure', async () => {
+  it('reviews again after a failure', async () => {
     const server = await knowing((_, reply) => reply.json(500, refusal(500, 'no')));
     await world.failureAt(server);
     server.handle((request, reply) => (isReview(request) ? reply.json(201, selfSubjectReview()) : grant(request, reply)));
     await expect(world.ask(server)).resolves.toBeDefined();
   });
 
-  it('is found out by a review of our own token where servers are older than 1.28', async () => {
+  it("reviews Purser's own token on servers before 1.28", async () => {
     const username = 'system:serviceaccount:deploy:deployer';
     const server = await world.serve(grants());
     server.handle((request, reply) => {

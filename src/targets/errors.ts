@@ -1,39 +1,57 @@
-// Errors of the wire and refusals of a target, sorted by whom they concern: the network, our credential, or whoever asked.
+// Errors of requests to a target, classified by their cause: the network, Purser's credential, or the request itself.
 
-import type { TransportError } from '../kube/transport-error.ts';
+import { TransportError } from '../kube/transport-error.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { withoutSecret } from '../std/sensitive.ts';
+import type { Outcome } from './circuit-breaker.ts';
 import { IssueError, type IssueFailure } from './issue-error.ts';
 
-/** The failure that a request without a usable answer is; with `usesSystemRoots` it says so where that may be why. */
+/** Converts a request without a usable response. With `usesSystemRoots` the message mentions the missing caBundle where it may be the cause. */
 export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
   const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
   return new IssueError(transportReason(code), cause, { code });
 }
 
-/** The failure that a refusal is, whatever was asked; `status` goes with those that concern whoever asked. */
+/** Converts an error response. `status` is kept only for errors that the request caused. */
 export function statusFailure(error: StatusError): IssueError {
   const { code, message, status } = error;
   const reason = statusReason(code, message);
-  const askedMs = retryAfterMs(error);
-  const isTheirs = reason === 'TargetRefused' || reason === 'TargetThrottled';
-  return new IssueError(reason, message, { ...(askedMs !== undefined && { retryAfterMs: askedMs }), ...(isTheirs && { status }) });
+  const waitMs = retryAfterMs(error);
+  const isOfRequest = reason === 'TargetRefused' || reason === 'TargetThrottled';
+  return new IssueError(reason, message, { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(isOfRequest && { status }) });
 }
 
-/** The same refusal without a secret that we sent; the target may have written it into any field. */
+/** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
 export function redacted({ status }: StatusError, secret: string | undefined): StatusError {
   return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
 }
 
-/** Whether a failure means that the request never left, so that another address can be tried with it. */
-export function isNeverSent(code: string): boolean {
-  return NEVER_SENT.has(code) || isUnverified(code);
-}
-
-/** Whether nobody is behind the address that answers: a proxy says so, or the server cannot serve at all. */
+/** Returns whether a proxy reports that no server is available, or the server cannot serve at all. */
 export function isOutage({ code }: StatusError): boolean {
   return code === 502 || code === 503 || code === 504;
+}
+
+/** Returns the outcome of a failed request for the circuit breaker. */
+export function outcomeOf(error: unknown): Outcome {
+  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
+  return error instanceof TransportError ? 'failure' : 'abandoned';
+}
+
+/** Returns whether a request timed out, possibly while it waited for a connection. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof TransportError && error.code === 'ETIMEDOUT';
+}
+
+/** Returns whether an error is a response of the cluster. */
+export function isResponse(error: unknown): boolean {
+  return error instanceof StatusError && !isOutage(error);
+}
+
+/** Returns whether the request may be sent to another address: only if it was never sent. */
+export function mayTryElsewhere(error: unknown): boolean {
+  if (error instanceof IssueError) return error.reason === 'AddressRefused';
+  return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
 }
 
 const NEVER_SENT = new Set([
@@ -48,13 +66,14 @@ const NEVER_SENT = new Set([
 ]);
 const TIMEOUTS = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
-/** The codes of OpenSSL's verification, and those of a peer that does not speak TLS. */
+/** Codes of OpenSSL's certificate verification, and of a peer that does not use TLS. */
 const UNVERIFIED =
   /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
-/** Those of a certificate that may be good, and that nobody known vouches for. */
+/** Codes of a certificate whose authority is not trusted. */
 const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
-const NO_BUNDLE = 'the Cluster has no caBundle, so the roots of the system were used. Set it if they do not know your authority';
-/** What the other side says of our certificate. */
+const NO_BUNDLE =
+  'the Cluster has no caBundle, so the system roots were used. Set caBundle if they do not include your certificate authority';
+/** Alerts of the server about Purser's client certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 
 function transportReason(code: string): IssueFailure {
@@ -78,7 +97,7 @@ function statusReason(code: number, message: string): IssueFailure {
   return code < 500 ? 'TargetRefused' : 'TargetFailed';
 }
 
-/** Authorisation names the user and the verb; admission, which refuses what was asked for, does not. */
+/** Authorizers name the user and the verb in their message; admission plugins, which reject the request itself, do not. */
 function forbiddenReason(message: string): IssueFailure {
   if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
   return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'TargetRefused';

@@ -1,22 +1,22 @@
-// A circuit breaker: a cluster that fails again and again is left alone for a while, then asked once before it is
-// asked as usual. A state machine without timers; instants are on the monotonic clock.
+// A circuit breaker: after repeated failures, requests to a cluster pause, then one request tests it before the others resume.
+// A state machine without timers; times are on the monotonic clock.
 
 export type Breaker =
   | { readonly type: 'closed'; readonly failures: number }
   | { readonly type: 'open'; readonly until: number; readonly pauseMs: number }
-  /** One request is on its way to find out. */
+  /** One request tests the cluster. */
   | { readonly type: 'probing'; readonly since: number; readonly pauseMs: number };
 
-/** How a request ended: `abandoned` says nothing of the cluster. */
+/** Outcome of a request; `abandoned` is neither success nor failure of the cluster. */
 export type Outcome = 'success' | 'failure' | 'abandoned';
 
-/** Lets everything pass, as at first. */
+/** The initial state, in which all requests are sent. */
 export const CLOSED: Breaker = { type: 'closed', failures: 0 };
 
-/** Whether a request may be sent now, and the breaker if it is. Without `breaker` it has to wait `waitMs`. */
+/** The state after a request is admitted, or the time in milliseconds that it must wait. */
 export type Admission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
 
-/** Asks to send a request. Whoever is let through has to report the outcome. */
+/** Admits a request or makes it wait. The caller of an admitted request must settle it. */
 export function admit(breaker: Breaker, now: number): Admission {
   if (breaker.type === 'closed') return { breaker };
   if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };
@@ -24,14 +24,14 @@ export function admit(breaker: Breaker, now: number): Admission {
   return { breaker: { type: 'probing', since: now, pauseMs: breaker.pauseMs } };
 }
 
-/** A request that was let through: the breaker that it was let through with, and how it ended. */
+/** An admitted request: the state in which it was admitted, and its outcome. */
 export interface Settlement {
   readonly admitted: Breaker;
   readonly outcome: Outcome;
 }
 
-/** The breaker after the outcome of a request. What was sent before the breaker opened tells nothing new when it fails. */
-export function settled(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
+/** Returns the state after a request. Failures of requests that were sent before the circuit opened are ignored. */
+export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
   if (outcome === 'success') return CLOSED;
   if (breaker.type === 'open') return breaker;
   if (breaker.type === 'probing') return admitted === breaker ? reopened(breaker.pauseMs, outcome, now) : breaker;
@@ -45,12 +45,12 @@ const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 
-/** A probe that answers does so in no time; the longer it takes, the longer it is likely to take. */
+/** A test that succeeds is fast; the longer it takes, the longer it is likely to take. */
 function probeWaitMs(sinceMs: number): number {
   return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
 }
 
-/** After a probe that was abandoned the next request finds out. */
+/** After an abandoned test, the next request tests the cluster. */
 function reopened(pauseMs: number, outcome: Exclude<Outcome, 'success'>, now: number): Breaker {
   return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : opened(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
 }

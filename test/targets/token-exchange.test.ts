@@ -16,8 +16,8 @@ beforeEach(() => {
 
 afterEach(() => world.close());
 
-describe('issue', () => {
-  it('sends what was asked for, and nothing else, as our credential', async () => {
+describe('issueToken', () => {
+  it("sends the request and nothing else, with Purser's credential", async () => {
     const server = await world.serve(grants());
     const boundObject = { kind: 'Secret', name: 'anchor', uid: 'anchor-uid' } as const;
     await world.ask(server, { ...REQUEST, boundObject }).catch(() => undefined);
@@ -31,7 +31,7 @@ describe('issue', () => {
     });
   });
 
-  it('counts the lifetime from the moment when the request left', async () => {
+  it('computes the expiry from the time at which the request was sent', async () => {
     const server = await world.serve((request, reply) => {
       world.clock.advance(5_000);
       grant(request, reply);
@@ -47,20 +47,20 @@ describe('issue', () => {
   it.each([
     ['shorter than asked, in token and answer', { claims: { exp: Math.floor(Date.now() / 1000) + 600 } }, 600],
     ['shorter in the answer than in the token (F26)', { claims: { exp: Math.floor(Date.now() / 1000) + 31_536_000 } }, 3600],
-  ])('F25: goes by the lifetime that was granted: %s', async (_, change, seconds) => {
+  ])('uses the granted lifetime: %s', async (_, change, seconds) => {
     const server = await world.serve(grants(change));
     const { issuedAt, expiresAt } = await world.ask(server);
     expect(Math.abs(expiresAt - issuedAt - seconds * 1000)).toBeLessThan(30_000);
   });
 
-  it('F27: allows for the clock of the target, which its Date header tells', async () => {
+  it('corrects for the clock of the target by its Date header', async () => {
     const now = Date.now() + 2 * HOUR;
     const server = await world.serve(grants({ now, headers: { date: new Date(now).toUTCString() } }));
     const { issuedAt, expiresAt } = await world.ask(server);
     expect(expiresAt - issuedAt).toBe(HOUR);
   });
 
-  it('F27: takes a token from the future for what it is if the target does not tell its time', async () => {
+  it('rejects a token from the future if the target sends no Date header', async () => {
     const server = await world.serve(grants({ now: Date.now() + 2 * HOUR }));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
   });
@@ -74,21 +74,21 @@ describe('issue', () => {
     },
   );
 
-  it('takes a token that is no JWT', async () => {
+  it('accepts a token that is not a JWT', async () => {
     const server = await world.serve(grants({ status: { token: 'k8s-aws-v1.opaque' } }));
     const { token, claims, issuedAt, expiresAt } = await world.ask(server);
     expect([token.reveal(), claims]).toEqual(['k8s-aws-v1.opaque', undefined]);
     expect(Math.abs(expiresAt - issuedAt - HOUR)).toBeLessThan(2_000);
   });
 
-  it('never asks for 3607 seconds for a Pod', async () => {
+  it('never requests 3607 seconds for a Pod', async () => {
     const server = await world.serve(grants());
     await world.ask(server, { ...REQUEST, expirationSeconds: 3607, boundObject: { kind: 'Pod', name: 'p' } }).catch(() => undefined);
     await world.ask(server, { ...REQUEST, expirationSeconds: 3607 });
     expect(tokenRequests(server).map(({ body }) => JSON.parse(body).spec.expirationSeconds)).toEqual([3606, 3607]);
   });
 
-  it('F22: sends the UID of the account that it expects, and compares what comes back', async () => {
+  it('sends the expected UID of the service account and compares the response', async () => {
     const server = await world.serve(grants());
     await expect(world.ask(server, { ...REQUEST, accountUID: ACCOUNT_UID })).resolves.toBeDefined();
     expect(JSON.parse(tokenRequests(server)[0]?.body ?? '').metadata).toEqual({ uid: ACCOUNT_UID });
@@ -107,13 +107,13 @@ describe('issue', () => {
     ['a name that leaves the path', { name: '../../secrets' }],
     ['an empty name', { name: '' }],
     ['a bound object that is not named', { boundObject: { kind: 'Pod', name: '' } as const }],
-  ])('refuses %s without asking', async (_, change) => {
+  ])('rejects %s without a request', async (_, change) => {
     const server = await world.serve(grants());
     expect(await world.failureAt(server, { ...REQUEST, ...change })).toMatchObject({ reason: 'InvalidSpec' });
     expect(server.requests).toEqual([]);
   });
 
-  it('ends with the reason of its signal', async () => {
+  it('throws the reason of its signal', async () => {
     const server = await world.serve(() => undefined);
     const controller = new AbortController();
     const issued = world.ask(server, REQUEST, controller.signal);
@@ -123,7 +123,7 @@ describe('issue', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('error response to a token request', () => {
   const details = (kind: string) => ({ reason: 'NotFound', details: { name: 'x', kind } });
   const bound = { ...REQUEST, boundObject: { kind: 'Secret', name: 'anchor' } } as const;
   it.each<[string, number, object, TokenRequest, string]>([
@@ -144,7 +144,7 @@ describe('a refusal', () => {
     ['F17: our credential', 401, {}, REQUEST, 'CredentialRejected'],
     ['an invalid request', 422, { reason: 'Invalid' }, REQUEST, 'TargetRefused'],
     ['F13: an error of its own', 500, { reason: 'InternalError' }, REQUEST, 'TargetFailed'],
-  ])('is told apart: %s', async (_, ...[code, more, request, reason]) => {
+  ])('is classified: %s', async (_, ...[code, more, request, reason]) => {
     const server = await world.serve((_request, reply) => reply.json(code, refusal(code, 'no', more)));
     expect(await world.failureAt(server, request)).toMatchObject({ reason });
   });
@@ -155,29 +155,29 @@ describe('a refusal', () => {
       404,
       'serviceaccounts',
       REQUEST,
-      'the service account is not there: the cluster has no deploy/deployer. Create it there, or change spec.serviceAccount',
+      'the service account was not found: the cluster has no deploy/deployer. Create it on the cluster, or change spec.serviceAccount',
     ],
     [
       'no such Secret',
       404,
       'secrets',
       bound,
-      'the object to bind the token to is not there, or is another one of the same name: the cluster has no Secret deploy/anchor. Create it there, or change spec.boundObjectRef',
+      'the object to bind the token to was not found, or has another UID: the cluster has no Secret deploy/anchor. Create it on the cluster, or change spec.boundObjectRef',
     ],
     [
       'another Secret of the same name',
       409,
       'Secret',
       bound,
-      'the object to bind the token to is not there, or is another one of the same name: the Secret deploy/anchor has another UID. Change spec.boundObjectRef.uid, or leave it out',
+      'the object to bind the token to was not found, or has another UID: the Secret deploy/anchor has another UID. Change or remove spec.boundObjectRef.uid',
     ],
-  ])('says what to do, and leaves the words of the target as they are: %s', async (_, ...[code, kind, request, message]) => {
+  ])('is reported with a remedy and the Status of the target: %s', async (_, ...[code, kind, request, message]) => {
     const status = refusal(code, 'x not found', { details: { name: 'x', kind } });
     const server = await world.serve((_request, reply) => reply.json(code, status));
     expect(await world.failureAt(server, request)).toMatchObject({ message, status });
   });
 
-  it('98: never tells our credential or a token, in whatever form the target writes it', async () => {
+  it("contains neither Purser's credential nor a token in any encoding", async () => {
     const escaped = CREDENTIAL.replace(/./g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
     const token = jwt({ sub: 'x'.repeat(40) });
     const message = `"got ${escaped}, ${CREDENTIAL} and ${token}"`;
@@ -188,14 +188,17 @@ describe('a refusal', () => {
     expect(failed.message).toContain('got [redacted], [redacted] and');
   });
 
-  it('C-13: comes as one short line', async () => {
+  it('is reported as one short line', async () => {
     const server = await world.serve((_, reply) => reply.json(422, refusal(422, `\u001b[31m<b>no</b>\n${'x '.repeat(9_000)}`)));
     expect((await world.failureAt(server)).message).toMatch(/: \[31m<b>no<\/b> x x [x ]+…$/);
   });
 
-  it.each(['1', '30', '86400', 'soon', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT'])('F12: says when to come back: %s', async (seconds) => {
-    const server = await world.serve((_, reply) => reply.json(429, refusal(429, 'slow down'), { 'retry-after': seconds }));
-    const expected = { 30: 30_000, 86400: 300_000 }[seconds] ?? 1_000;
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'TargetThrottled', retryAfterMs: expected });
-  });
+  it.each(['1', '30', '86400', 'soon', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT'])(
+    'returns the time until the next request for Retry-After: %s',
+    async (seconds) => {
+      const server = await world.serve((_, reply) => reply.json(429, refusal(429, 'slow down'), { 'retry-after': seconds }));
+      const expected = { 30: 30_000, 86400: 300_000 }[seconds] ?? 1_000;
+      expect(await world.failureAt(server)).toMatchObject({ reason: 'TargetThrottled', retryAfterMs: expected });
+    },
+  );
 });
