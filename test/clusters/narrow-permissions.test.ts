@@ -11,13 +11,13 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** A target that lets us issue tokens in these namespaces alone. */
+/** A target that allows Purser to issue tokens in these namespaces alone. */
 const allowingIn =
   (...namespaces: readonly string[]): WireHandler =>
   (request, reply) =>
     healthy('v1.36.4', namespaces.includes(askedAbout(request)[0] ?? ''))(request, reply);
 
-/** The namespaces of a question about rights; '' for all of them. */
+/** Returns the namespaces of access reviews; '' for all namespaces. */
 function askedAbout({ path, body }: { readonly path: string; readonly body: string }): readonly string[] {
   if (!path.endsWith('/selfsubjectaccessreviews')) return [];
   const { spec } = JSON.parse(body) as { spec: { resourceAttributes: { namespace?: string } } };

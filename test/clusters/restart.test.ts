@@ -49,7 +49,7 @@ it('does not write Ready=True again when the first probe after a restart fails',
   await fleet.pass(60_000);
   expect(fleet.writes.map(({ ready }) => ready)).toEqual(fleet.writes.map(() => 'False'));
   expect(new Set(fleet.writes.map(({ name }) => name)).size).toBe(50);
-  // None of them is looked at again and again until it is asked once more.
+  // No cluster is reconciled repeatedly before its next probe.
   expect(fleet.looks).toBeLessThan(50 * 15);
 });
 

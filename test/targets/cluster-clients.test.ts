@@ -39,7 +39,7 @@ beforeEach(() => start());
 
 afterEach(() => world.close());
 
-/** Clusters at these servers, as one registration says. */
+/** Returns a registration with these servers. */
 function at(servers: readonly { readonly url: string }[], more: Registration = {}) {
   return registered({ servers: servers.map(({ url }) => url), ca: authority.certificate, ...more });
 }
@@ -332,7 +332,7 @@ describe('connections to targets', () => {
     await world.issuer.forget(gone.cluster);
     await world.issuer.forget(at([server], { name: 'unknown', uid: 'unknown' }).cluster);
     await eventually(() => expect(server.openConnections).toBe(0));
-    // Whoever has read of it before it went does not bring it back, as its successor does.
+    // A caller with the old object does not register it again; a new Cluster of that name does.
     await expect(world.issue(gone)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
     await world.issue(at([server], { uid: 'successor' }));
   });

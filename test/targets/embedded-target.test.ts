@@ -224,7 +224,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await createAccount();
-    // What still hangs on is not used for new tokens.
+    // An anchor that is being deleted is not used for new tokens.
     await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
     const after = await ensure();

@@ -1,4 +1,4 @@
-// What is asked of targets, each with the target as it is registered.
+// Requests to targets, each with the target of a registration.
 
 import { type AnchorName, deleteAnchor, ensureAnchor } from '../../src/targets/anchors.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';

@@ -56,7 +56,7 @@ describe('Target', () => {
     for (let time = 0; time < times; time++) await expect(scripts.call(timeout)).rejects.toMatchObject({ reason: 'ClusterTimeout' });
   }
 
-  /** One that five requests had no answer from, and that was then probed. */
+  /** Returns a target that was probed after five requests without a response. */
   async function probedAfterFive(request: TargetCall<unknown>): Promise<Target> {
     const scripts = scripted();
     await failing(5, scripts);
