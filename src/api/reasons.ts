@@ -49,6 +49,8 @@ export const FailureReason = {
   TargetThrottled: 'the cluster throttles requests',
   TargetFailed: 'the cluster responded with a server error',
   AnswerUntrusted: 'the response of the cluster is not the requested token',
+  AnchorUnconfirmed:
+    'the Cluster was re-created or refers to another credential, and the anchor was not found there: its deletion cannot be confirmed',
   TooManyAnchors: 'the status lists 16 other anchors that could not be deleted',
   AuthorizationFailed: "the requester's permission could not be reviewed",
   SecretReadFailed: 'the Secret could not be read',

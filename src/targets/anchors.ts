@@ -33,10 +33,16 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
   return checkedUID(await callUnless(target, create, signal));
 }
 
-/** Deletes an anchor of Purser if it exists. Throws an IssueError if it may still exist. */
-export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<void> {
+/** Returns whether an anchor exists. Throws an IssueError. */
+export async function hasAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
+  return (await findAnchor(target, anchor, signal)) !== undefined;
+}
+
+/** Deletes an anchor of Purser. Returns whether it existed. Throws an IssueError if it may still exist. */
+export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await findAnchor(target, anchor, signal);
   if (found !== undefined) await deleteSecret(target, anchor, checkedUID(found), signal);
+  return found !== undefined;
 }
 
 function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {

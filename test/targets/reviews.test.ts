@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WireHandler, WireRequest, WireServer } from '../support/wire-server.ts';
-import { IssuerWorld, tokenRequests } from './issuer-world.ts';
+import { clusterAt, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';
 import { grant, grants, refusal, selfSubjectReview } from './wire-target.ts';
 
@@ -43,9 +43,18 @@ describe('ownUsername', () => {
     expect(tokenRequests(server)).toEqual([]);
   });
 
+  it("rejects an anchor in the namespace of Purser's own service account before any request", async () => {
+    const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
+    const anchor = { namespace: 'deploy', name: 'purser-uid', account: 'deployer' };
+    await expect(world.issuer.ensureAnchor(clusterAt(server.url), anchor, AbortSignal.any([]))).rejects.toMatchObject({
+      reason: 'OwnAccount',
+    });
+    expect(server.requests.filter((request) => !isReview(request))).toEqual([]);
+  });
+
   it.each<[string, WireHandler, string]>([
-    ['the answer names nobody', (_, reply) => reply.json(201, selfSubjectReview('')), 'IdentityUnknown'],
-    ['the answer is nonsense', (_, reply) => reply.json(201, { status: [] }), 'IdentityUnknown'],
+    ['a response without user', (_, reply) => reply.json(201, selfSubjectReview('')), 'IdentityUnknown'],
+    ['an unreadable response', (_, reply) => reply.json(201, { status: [] }), 'IdentityUnknown'],
     ['we must not ask', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
     ['we are nobody there', (_, reply) => reply.json(201, selfSubjectReview('system:anonymous')), 'CredentialRejected'],
     ['our credential is refused', (_, reply) => reply.json(401, refusal(401, 'Unauthorized')), 'CredentialRejected'],

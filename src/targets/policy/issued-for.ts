@@ -71,8 +71,8 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Returns whether a token was issued with the credential that the Cluster refers to, whose pins then apply to the token. */
-export function isIssuedWith(issued: IssuedFor, cluster: Cluster): boolean {
+/** Returns whether a token or its anchor was created with the credential that the Cluster refers to, whose pins then apply to the token. */
+export function isIssuedWith(issued: Pick<IssuedFor, 'clusterUID' | 'credential'>, cluster: Cluster): boolean {
   return issued.clusterUID === cluster.metadata.uid && issued.credential === credentialDigest(cluster);
 }
 

@@ -217,7 +217,7 @@ describe('a cluster', () => {
     world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
     const answer = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
     expect(answer.status).toBe(403);
-    expect(answer.body).toContain('is not for service accounts of this namespace');
+    expect(answer.body).toContain('does not allow service accounts of this namespace');
     expect(world.target.requests).toEqual([]);
   });
 
