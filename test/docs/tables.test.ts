@@ -33,6 +33,13 @@ describe('docs/troubleshooting.md', () => {
   });
 });
 
+describe('crds/clusters.registry.purser.dev.yaml', () => {
+  it('names every condition of a Cluster', () => {
+    const text = readText('crds/clusters.registry.purser.dev.yaml');
+    expect(Object.keys(CLUSTER_CONDITIONS).filter((type) => !text.includes(`@.type=="${type}"`))).toEqual([]);
+  });
+});
+
 describe('docs/operating.md', () => {
   it('has sizes as they were measured last (take the rows from here when this fails)', () => {
     const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];

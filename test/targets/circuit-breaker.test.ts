@@ -33,7 +33,7 @@ describe('circuit breaker', () => {
   });
 
   it.each([
-    ['a second at first, since an answer may come at any moment', 5_001, 1_000],
+    ['a second at first, since a response may come at any moment', 5_001, 1_000],
     ['as long as it has taken, when it takes long', 13_000, 8_000],
   ])('makes other requests wait for the test request %s', (_, now, waitMs) => {
     const { breaker = CLOSED } = admit(after(failures(5)), 5_000);

@@ -64,37 +64,37 @@ describe('ClusterClients with a registration', () => {
 
   it.each<[string, Registration, Partial<TargetSettings>, string]>([
     ['no credential', { controller: null }, {}, 'CredentialMissing'],
-    ['F16: a credential that is gone', { credential: null }, {}, 'CredentialMissing'],
-    ['C-7: a credential of another namespace', {}, { credentialNamespaces: ['elsewhere'] }, 'CredentialMissing'],
+    ['a deleted credential', { credential: null }, {}, 'CredentialMissing'],
+    ['a credential of another namespace', {}, { credentialNamespaces: ['elsewhere'] }, 'CredentialMissing'],
     [
-      'C-7: the Secret of another Cluster',
+      'the Secret of another Cluster',
       { controller: { kind: 'Secret', namespace: 'purser-system', name: 'other' } },
       {},
       'CredentialMissing',
     ],
-    ['C-8: a kubeconfig', { credential: aCredential({ kubeconfig: '{}', server: dead.url }) }, {}, 'CredentialMissing'],
+    ['a kubeconfig', { credential: aCredential({ kubeconfig: '{}', server: dead.url }) }, {}, 'CredentialMissing'],
     [
       'a service account, on a cluster that is not the hub',
       { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
       {},
       'CredentialMissing',
     ],
-    ['C-1: http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['C-3: a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['C-2: this machine', {}, { allowLoopback: false }, 'AddressRefused'],
-    ['C-2: metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
-    ['C-2: the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
-    ['C-2: the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
-    ['C-2: the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
-    ['C-5: a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
-    ['C-5: junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
+    ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
+    ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
+    ['this machine', {}, { allowLoopback: false }, 'AddressRefused'],
+    ['metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
+    ['the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
+    ['the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
+    ['the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
+    ['a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
+    ['junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
     [
-      'C-10: an address that the credential does not name',
+      'an address that the credential does not name',
       { credential: aCredential({ token: 'abc', server: 'other:1' }) },
       {},
       'EndpointNotPinned',
     ],
-    ['C-10: a credential that names no address', { credential: aCredential({ token: 'abc' }) }, {}, 'EndpointNotPinned'],
+    ['a credential that names no address', { credential: aCredential({ token: 'abc' }) }, {}, 'EndpointNotPinned'],
     ['a credential that names no CA', { credential: aCredential({ token: 'abc', server: dead.url, 'ca.crt': '' }) }, {}, 'CANotPinned'],
     [
       'a caBundle where the credential is for public roots',
@@ -213,8 +213,8 @@ describe('certificate of a target', () => {
     ['for another name', () => issueServerCertificate(authority, ['other.example.com'], Date.now()), {}],
     ['that has expired', () => issueServerCertificate(authority, LOOPBACK_NAMES, years(2)), {}],
     ['from another CA', () => issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()), {}],
-    ['signed by nobody but itself', () => createAuthority(Date.now()), {}],
-    ['from a CA that has expired (C-5)', () => issueServerCertificate(expired, LOOPBACK_NAMES, years(11)), { ca: expired.certificate }],
+    ['that is self-signed', () => createAuthority(Date.now()), {}],
+    ['from a CA that has expired', () => issueServerCertificate(expired, LOOPBACK_NAMES, years(11)), { ca: expired.certificate }],
   ])('is rejected before any credential is sent: a certificate %s', async (_, certificate, more) => {
     const server = await serveWith(certificate());
     expect(await world.failure(at([server], more))).toMatchObject({ reason: 'TLSVerifyFailed' });
@@ -269,9 +269,9 @@ describe('connections to targets', () => {
   });
 
   it.each<[string, Registration]>([
-    ['F16: another state of the credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
+    ['another state of the credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
     ['another generation of the Cluster', { generation: 2 }],
-    ['93, C-15: another Cluster of the same name', { uid: 'newer' }],
+    ['another Cluster of the same name', { uid: 'newer' }],
   ])('are replaced after a change: %s', async (_, more) => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
@@ -503,7 +503,7 @@ describe('the hub as a target', () => {
   });
 
   it.each([
-    ['by its own account', controller],
+    ['by its own service account', controller],
     ['by a Secret', undefined],
   ])("issues no token for a service account in Purser's namespace: %s", async (_, by) => {
     const server = await startHub();

@@ -50,7 +50,7 @@ describe('dialPolicy', () => {
   });
 
   it.each(['127.0.0.1', '127.255.0.1', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1'])(
-    'C-2: allows %s only where clusters are on this machine',
+    'allows %s only where clusters are on this machine',
     (address) => {
       expect([mayDial(address), mayDialLocally(address)]).toEqual([false, true]);
     },

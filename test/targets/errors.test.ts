@@ -84,7 +84,7 @@ describe('statusFailure', () => {
   });
 
   it.each([
-    ['as long as it says', 429, 30, 30_000],
+    ['the time in Retry-After', 429, 30, 30_000],
     ['a second at least', 429, 0, 1_000],
     ['a second if it does not say', 429, undefined, 1_000],
     ['five minutes at most', 429, 86_400, 300_000],

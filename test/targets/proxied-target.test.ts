@@ -63,7 +63,7 @@ describe('target behind a proxy', () => {
   });
 
   it.each(['https://169.254.169.254', 'https://127.0.0.1:6443', 'https://localhost:6443'])(
-    'is none at an address that is never connected to: %s',
+    'is rejected at an address that Purser never connects to: %s',
     async (server) => {
       const { world: issuing, proxy: tunnel } = await proxied();
       const failure = await issuing.failure(registered({ servers: [server], ca: authority.certificate }));

@@ -55,11 +55,11 @@ describe('ownUsername', () => {
   it.each<[string, WireHandler, string]>([
     ['a response without user', (_, reply) => reply.json(201, selfSubjectReview('')), 'IdentityUnknown'],
     ['an unreadable response', (_, reply) => reply.json(201, { status: [] }), 'IdentityUnknown'],
-    ['we must not ask', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
-    ['we are nobody there', (_, reply) => reply.json(201, selfSubjectReview('system:anonymous')), 'CredentialRejected'],
-    ['our credential is refused', (_, reply) => reply.json(401, refusal(401, 'Unauthorized')), 'CredentialRejected'],
-    ['the target fails', (_, reply) => reply.json(500, refusal(500, 'no')), 'TargetFailed'],
-    ['the target is cut off', (_, reply) => reply.reset(), 'ClusterUnreachable'],
+    ['a denied review', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
+    ['an anonymous user', (_, reply) => reply.json(201, selfSubjectReview('system:anonymous')), 'CredentialRejected'],
+    ['a rejected credential', (_, reply) => reply.json(401, refusal(401, 'Unauthorized')), 'CredentialRejected'],
+    ['a server error', (_, reply) => reply.json(500, refusal(500, 'no')), 'TargetFailed'],
+    ['a closed connection', (_, reply) => reply.reset(), 'ClusterUnreachable'],
   ])('fails before anything is issued: %s', async (_, review, reason) => {
     const server = await knowing(review);
     expect(await world.failureAt(server)).toMatchObject({ reason });

@@ -85,7 +85,7 @@ describe('Target', () => {
   });
 
   it.each([
-    ['an answer', async () => 'ok'],
+    ['a response', async () => 'ok'],
     ['a refusal', () => Promise.reject(unauthorized())],
   ])('closes the circuit after a probe with %s', async (_name, request: TargetCall<string>) => {
     const scripts = await probedAfterFive(request);
@@ -93,8 +93,8 @@ describe('Target', () => {
   });
 
   it.each([
-    ['no answer', timeout],
-    ['word of an outage', () => Promise.reject(serviceUnavailable('nobody is behind this', 1))],
+    ['no response', timeout],
+    ['a report of an outage', () => Promise.reject(serviceUnavailable('no backend', 1))],
   ])('keeps the circuit open after a probe with %s', async (_name, request: TargetCall<never>) => {
     const scripts = await probedAfterFive(request);
     expect(() => scripts.rejectIfOpen()).toThrow('after repeated failures');

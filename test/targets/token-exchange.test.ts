@@ -45,8 +45,8 @@ describe('issueToken', () => {
   });
 
   it.each([
-    ['shorter than asked, in token and answer', { claims: { exp: Math.floor(Date.now() / 1000) + 600 } }, 600],
-    ['shorter in the answer than in the token (F26)', { claims: { exp: Math.floor(Date.now() / 1000) + 31_536_000 } }, 3600],
+    ['shorter than requested, in token and response', { claims: { exp: Math.floor(Date.now() / 1000) + 600 } }, 600],
+    ['shorter in the response than in the token', { claims: { exp: Math.floor(Date.now() / 1000) + 31_536_000 } }, 3600],
   ])('uses the granted lifetime: %s', async (_, change, seconds) => {
     const server = await world.serve(grants(change));
     const { issuedAt, expiresAt } = await world.ask(server);
@@ -127,23 +127,17 @@ describe('error response to a token request', () => {
   const details = (kind: string) => ({ reason: 'NotFound', details: { name: 'x', kind } });
   const bound = { ...REQUEST, boundObject: { kind: 'Secret', name: 'anchor' } } as const;
   it.each<[string, number, object, TokenRequest, string]>([
-    ['F21: no such account', 404, details('serviceaccounts'), REQUEST, 'ServiceAccountNotFound'],
-    ['F21: no such namespace', 404, details('namespaces'), REQUEST, 'ServiceAccountNotFound'],
-    ['F23: no such Secret', 404, details('secrets'), bound, 'BoundObjectNotFound'],
-    ['F23: no such Pod', 404, details('pods'), { ...REQUEST, boundObject: { kind: 'Pod', name: 'p' } }, 'BoundObjectNotFound'],
-    ['F23: another Secret of the same name', 409, { details: { name: 'anchor', kind: 'Secret' } }, bound, 'BoundObjectNotFound'],
-    [
-      'F22: another account of the same name',
-      409,
-      { details: { kind: 'TokenRequest' } },
-      { ...REQUEST, accountUID: 'a' },
-      'AccountRecreated',
-    ],
+    ['missing service account', 404, details('serviceaccounts'), REQUEST, 'ServiceAccountNotFound'],
+    ['missing namespace', 404, details('namespaces'), REQUEST, 'ServiceAccountNotFound'],
+    ['missing Secret', 404, details('secrets'), bound, 'BoundObjectNotFound'],
+    ['missing Pod', 404, details('pods'), { ...REQUEST, boundObject: { kind: 'Pod', name: 'p' } }, 'BoundObjectNotFound'],
+    ['another Secret of the same name', 409, { details: { name: 'anchor', kind: 'Secret' } }, bound, 'BoundObjectNotFound'],
+    ['re-created service account', 409, { details: { kind: 'TokenRequest' } }, { ...REQUEST, accountUID: 'a' }, 'AccountRecreated'],
     ['a conflict of another kind', 409, {}, REQUEST, 'TargetRefused'],
     ['what is missing is not said', 404, {}, bound, 'TargetRefused'],
-    ['F17: our credential', 401, {}, REQUEST, 'CredentialRejected'],
+    ['rejected credential', 401, {}, REQUEST, 'CredentialRejected'],
     ['an invalid request', 422, { reason: 'Invalid' }, REQUEST, 'TargetRefused'],
-    ['F13: an error of its own', 500, { reason: 'InternalError' }, REQUEST, 'TargetFailed'],
+    ['an error of its own', 500, { reason: 'InternalError' }, REQUEST, 'TargetFailed'],
   ])('is classified: %s', async (_, ...[code, more, request, reason]) => {
     const server = await world.serve((_request, reply) => reply.json(code, refusal(code, 'no', more)));
     expect(await world.failureAt(server, request)).toMatchObject({ reason });
@@ -151,14 +145,14 @@ describe('error response to a token request', () => {
 
   it.each<[string, number, string, TokenRequest, string]>([
     [
-      'no such account',
+      'a missing service account',
       404,
       'serviceaccounts',
       REQUEST,
       'the service account was not found: the cluster has no deploy/deployer. Create it on the cluster, or change spec.serviceAccount',
     ],
     [
-      'no such Secret',
+      'a missing Secret',
       404,
       'secrets',
       bound,

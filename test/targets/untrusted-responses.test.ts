@@ -18,14 +18,14 @@ afterEach(() => world.close());
 describe('untrusted response', () => {
   const past = Math.floor(Date.now() / 1000) - 60;
   it.each([
-    ['for another account', { claims: { sub: 'system:serviceaccount:kube-system:admin' } }],
+    ['for another service account', { claims: { sub: 'system:serviceaccount:kube-system:admin' } }],
     ['for other audiences', { claims: { aud: ['everything'] } }],
     ['for more audiences', { claims: { aud: ['api', 'more'] } }],
     ['for no audience', { claims: { aud: undefined } }],
     ['past its expiry by its claims', { claims: { exp: past } }],
-    ['past its expiry by the answer', { status: { expirationTimestamp: '2020-01-01T00:00:00Z' } }],
+    ['past the expiry in the response', { status: { expirationTimestamp: '2020-01-01T00:00:00Z' } }],
     ['without an expiry', { status: { expirationTimestamp: null } }],
-    ['with an expiry that is none', { status: { expirationTimestamp: 'soon' } }],
+    ['with an invalid expiry', { status: { expirationTimestamp: 'soon' } }],
     ['not valid yet', { claims: { nbf: past + 86_400 } }],
     ['bound to an object that was not named', { claims: { 'kubernetes.io': { secret: { uid: 'x' } } } }],
     ['empty', { status: { token: '' } }],
@@ -97,7 +97,7 @@ describe('untrusted response', () => {
 
 describe('endless response', () => {
   it.each<[string, WireHandler]>([
-    ['F11: nothing at all', () => undefined],
+    ['nothing at all', () => undefined],
     ['headers alone', (_, reply) => void reply.open()],
     [
       '94: a byte now and then',
@@ -127,8 +127,8 @@ describe('response that is not HTTP', () => {
   it.each<[string, string, RegExp]>([
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /AnswerUntrusted|ClusterUnreachable/],
     ['a broken status line', 'HTTP/1.1 two hundred\r\n\r\n', /AnswerUntrusted/],
-    ['headers without end', `HTTP/1.1 201 Created\r\n${'x-a: b\r\n'.repeat(20_000)}`, /AnswerUntrusted/],
-    ['a length that is none', 'HTTP/1.1 201 Created\r\ncontent-length: -1\r\n\r\n', /AnswerUntrusted/],
+    ['endless headers', `HTTP/1.1 201 Created\r\n${'x-a: b\r\n'.repeat(20_000)}`, /AnswerUntrusted/],
+    ['an invalid length', 'HTTP/1.1 201 Created\r\ncontent-length: -1\r\n\r\n', /AnswerUntrusted/],
     ['two lengths', 'HTTP/1.1 201 Created\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', /AnswerUntrusted/],
     ['broken chunks', 'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', /AnswerUntrusted/],
     [
@@ -136,7 +136,7 @@ describe('response that is not HTTP', () => {
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
       /AnswerUntrusted|ClusterUnreachable/,
     ],
-    ['our credential where the status should be', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /AnswerUntrusted/],
+    ['the credential in place of the status', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /AnswerUntrusted/],
     ['less than was promised', http('201 Created', body).slice(0, -3), /ClusterUnreachable|ClusterTimeout/],
   ])('fails: %s', async (_, bytes, reason) => {
     const target = await world.serveRaw((socket) => socket.end(bytes));

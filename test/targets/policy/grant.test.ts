@@ -23,10 +23,10 @@ function bound(to: object) {
 
 describe('checkGrant', () => {
   it.each([
-    ['a token as asked for', request, answer()],
+    ['the requested token', request, answer()],
     ['an opaque token', request, answer(aGrant().opaque())],
-    ['F25: a shorter life than asked for', request, answer(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
-    ['F26: a longer life than asked for', request, answer(aGrant().expiringIn('8760h'))],
+    ['a shorter lifetime than requested', request, answer(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
+    ['a longer lifetime than requested', request, answer(aGrant().expiringIn('8760h'))],
     ['audiences in another order', { ...request, audiences: ['a', 'b'] }, answer(aGrant().claiming({ aud: ['b', 'a'] }))],
     [
       'a token bound to the Secret',
@@ -87,11 +87,11 @@ describe('checkGrant', () => {
 describe('grantedLifetimeMs', () => {
   it.each([
     ['what both say', answer(), 3_600_000],
-    ['F26: the answer, when the token says a year', answer(aGrant().expiringIn('8760h')), 3_600_000],
-    ['the token, when the answer says a year', answer(aGrant(), '2027-03-01T12:00:00Z'), 3_600_000],
-    ['F27: what remains of it by the clock that issued it', answer(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
-    ['the answer, when the token is opaque', answer(aGrant().opaque()), 3_600_000],
-    ['nothing, when the answer says nothing', answer(aGrant(), 'never'), 0],
+    ['the lifetime in the response if the token has a year', answer(aGrant().expiringIn('8760h')), 3_600_000],
+    ['the lifetime of the token if the response has a year', answer(aGrant(), '2027-03-01T12:00:00Z'), 3_600_000],
+    ['what remains of it by the clock that issued it', answer(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
+    ['the lifetime in the response for a token that is not a JWT', answer(aGrant().opaque()), 3_600_000],
+    ['0 for a response without expiry', answer(aGrant(), 'never'), 0],
   ])('returns %s', (_, answered, ms) => {
     expect(grantedLifetimeMs(answered, NOON)).toBe(ms);
   });
