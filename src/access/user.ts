@@ -1,6 +1,6 @@
 // Users as the hub's authorizers see them.
 
-import { sha256 } from '../std/digest.ts';
+import { digestOf } from '../std/digest.ts';
 
 /** A user with the attributes that a TokenReview returned. */
 export interface User {
@@ -24,7 +24,7 @@ export function serviceAccountUser(namespace: string, name: string): User {
 export function userKey(user: User): string {
   const known = KEYS.get(user);
   if (known !== undefined) return known;
-  const key = sha256(encodeUser(user));
+  const key = digestOf(encodeUser(user));
   KEYS.set(user, key);
   return key;
 }

@@ -4,7 +4,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { Result } from '../runtime/controller.ts';
 import type { Clock } from '../std/clock.ts';
 import { nextTurnAt } from '../std/spread.ts';
-import { asIssueError } from '../targets/issue-error.ts';
+import { toIssueError } from '../targets/issue-error.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
 import { isSameRegistration, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
 import type { ClusterDeps, ProbeSettings } from './deps.ts';
@@ -73,7 +73,7 @@ async function probeCluster(
       return { ...result, activeServer: result.fault === undefined ? target.activeServer : undefined };
     });
   } catch (error) {
-    return { fault: toFault(asIssueError(error, signal)) };
+    return { fault: toFault(toIssueError(error, signal)) };
   }
 }
 

@@ -1,8 +1,8 @@
-// Digests of texts that serve as keys.
+// Digests of texts that differ for any two texts, secrets included.
 
 import { hash } from 'node:crypto';
 
-/** Returns the SHA-256 of a text in base64url. */
-export function sha256(text: string): string {
-  return hash('sha256', text, 'base64url');
+/** Returns `sha256:` and the hexadecimal digest of a text. */
+export function digestOf(text: string): string {
+  return `sha256:${hash('sha256', text)}`;
 }

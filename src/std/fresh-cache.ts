@@ -1,21 +1,21 @@
-// A cache of results with an expiry. The oldest entries are evicted first; failures are never cached.
+// A cache of review results with a time to live. When it is full, the oldest entries are evicted. Failures are not cached.
 
 import type { Clock } from './clock.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface FreshCacheOptions {
   readonly clock: Clock;
-  /** Lifetime of an entry from the start of its request, in milliseconds. */
+  /** Time for which a result is valid after its request was sent, in milliseconds. */
   readonly ttlMs: number;
   readonly maxEntries: number;
 }
 
-/** Caches results by key. Concurrent callers with the same key share one request. */
+/** Concurrent lookups of a missing key share one request. */
 export class FreshCache<V> {
   readonly #options: FreshCacheOptions;
-  /** Entries in the order in which they were set, which is about the order of their expiry. */
-  readonly #entries = new Map<string, { readonly value: V; readonly askedAt: number }>();
-  readonly #asked = new SingleFlight<V>();
+  /** In the order of `set`, which is about the order of expiry. */
+  readonly #entries = new Map<string, { readonly value: V; readonly requestedAt: number }>();
+  readonly #pending = new SingleFlight<V>();
 
   constructor(options: FreshCacheOptions) {
     this.#options = options;
@@ -26,17 +26,17 @@ export class FreshCache<V> {
     return this.#entries.size;
   }
 
-  /** Returns an entry that is younger than `ttlMs`. */
+  /** Returns the result if it is younger than `ttlMs`. */
   get(key: string, ttlMs = this.#options.ttlMs): V | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && this.#ageMs(entry) < ttlMs ? entry.value : undefined;
   }
 
-  /** Stores the result of a request that started at `askedAt` on the monotonic clock. Evicts expired entries. */
-  set(key: string, value: V, askedAt: number): void {
+  /** Stores the result of a request that was sent at `requestedAt`, on the monotonic clock, and evicts expired entries. */
+  set(key: string, value: V, requestedAt: number): void {
     const { ttlMs, maxEntries } = this.#options;
     this.#entries.delete(key);
-    this.#entries.set(key, { value, askedAt });
+    this.#entries.set(key, { value, requestedAt });
     for (const [oldest, entry] of this.#entries) {
       if (this.#entries.size <= maxEntries && this.#ageMs(entry) < ttlMs) return;
       this.#entries.delete(oldest);
@@ -47,19 +47,19 @@ export class FreshCache<V> {
     this.#entries.delete(key);
   }
 
-  /** Returns a fresh entry, the result of a request in progress, or else the result of `ask`. */
-  async find(key: string, ask: () => Promise<V>): Promise<V> {
-    return this.get(key) ?? (await this.#asked.do(key, () => this.#ask(key, ask)));
+  /** Returns the cached result, or that of a request in progress, or else that of `request`. */
+  async find(key: string, request: () => Promise<V>): Promise<V> {
+    return this.get(key) ?? (await this.#pending.do(key, () => this.#request(key, request)));
   }
 
-  async #ask(key: string, ask: () => Promise<V>): Promise<V> {
-    const askedAt = this.#options.clock.monotonic();
-    const value = await ask();
-    this.set(key, value, askedAt);
+  async #request(key: string, request: () => Promise<V>): Promise<V> {
+    const requestedAt = this.#options.clock.monotonic();
+    const value = await request();
+    this.set(key, value, requestedAt);
     return value;
   }
 
-  #ageMs({ askedAt }: { readonly askedAt: number }): number {
-    return this.#options.clock.monotonic() - askedAt;
+  #ageMs({ requestedAt }: { readonly requestedAt: number }): number {
+    return this.#options.clock.monotonic() - requestedAt;
   }
 }

@@ -66,7 +66,7 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
 }
 
 /** Returns an error that is an IssueError. Throws the reason of `signal` if it aborted, and any other error as it is. */
-export function asIssueError(error: unknown, signal: AbortSignal): IssueError {
+export function toIssueError(error: unknown, signal: AbortSignal): IssueError {
   signal.throwIfAborted();
   if (!(error instanceof IssueError)) throw error;
   return error;

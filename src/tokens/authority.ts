@@ -7,14 +7,14 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
-import type { HubView } from './hub-view.ts';
-import type { TokenMemory } from './memory.ts';
-import { forbiddenMessage, requesterMissingMessage } from './policy/tenant-messages.ts';
+import type { HubView } from './informers.ts';
+import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
+import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<HubView, 'hasRequester' | 'permissions'>;
-  readonly memory: TokenMemory;
+  readonly memory: TrackedTokens;
   /** Namespaces whose service accounts a rule must name. */
   readonly protectedNamespaces: readonly string[];
 }
@@ -31,15 +31,15 @@ export class Authority {
 
   /** Requests reviews until one name is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
   async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
-    const recollection = this.#options.memory.of(token.metadata.uid ?? '');
-    const { doubts } = recollection;
+    const tracked = this.#options.memory.of(token.metadata.uid ?? '');
+    const { doubts } = tracked;
     if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: requesterMissingMessage(token) };
     const requester = requesterOf(token);
     const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
       orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     if (name === undefined) return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))) };
-    recollection.allowed(name, questionOf(token), doubts);
+    tracked.allow(name, questionOf(token), doubts);
     return { allowed: true };
   }
 

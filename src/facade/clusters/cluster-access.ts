@@ -1,15 +1,14 @@
-// Which clusters each caller may see: one answer for lists, pages, single clusters and watches.
-// Watches are told when theirs changes.
+// The Clusters that each caller may see, for lists, pages, single Clusters and watches. Watches are notified of changes.
 
 import type { Subscription } from 'rxjs';
 import { RbacIndex, SeeClusters, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKey } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
-import type { ClusterRole, ClusterRoleBinding } from '../../api/resources.ts';
-import type { Informer } from '../../kube/informer.ts';
+import { RegistryGroup } from '../../api/names.ts';
+import { type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
 import type { Clock } from '../../std/clock.ts';
-import { ListReviews, type ListReviewsOptions } from './list-reviews.ts';
-import { type OnVisibility, Viewer } from './viewer.ts';
+import type { Access, Followed, OnVisibility } from '../listwatch/kind.ts';
+import { ListReviews, type ListReviewsOptions, Viewer } from '../listwatch/viewer.ts';
 
 export interface AccessOptions extends ListReviewsOptions {
   readonly roles: Followed<ClusterRole>;
@@ -18,10 +17,9 @@ export interface AccessOptions extends ListReviewsOptions {
   readonly random: () => number;
 }
 
-/** What is needed of an informer to follow its collection. */
-export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
+const LIST_CLUSTERS = { resourceAttributes: { group: RegistryGroup, resource: Clusters.plural, verb: 'list' } };
 
-export class ClusterAccess {
+export class ClusterAccess implements Access {
   readonly #options: AccessOptions;
   readonly #index = new RbacIndex(SeeClusters);
   readonly #reviews: ListReviews;
@@ -30,7 +28,7 @@ export class ClusterAccess {
 
   constructor(options: AccessOptions) {
     this.#options = options;
-    this.#reviews = new ListReviews(options);
+    this.#reviews = new ListReviews(options, LIST_CLUSTERS);
   }
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
@@ -38,20 +36,20 @@ export class ClusterAccess {
     return this.#index.follow(this.#options).subscribe((subjects) => this.#changed(subjects));
   }
 
-  /** What a caller may see now. Throws when the hub does not say. */
+  /** Returns the Clusters that a caller may see now. Throws 503 if the review fails. */
   async visibleTo(user: User): Promise<Visibility> {
     if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return Visibility.everything;
     return this.#byRules(user);
   }
 
-  /** The same without asking, for a caller who has been told a moment ago. */
+  /** Returns the same without a review, from a cached decision. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;
-    return this.#reviews.remembered(user) === true ? Visibility.everything : this.#byRules(user);
+    return this.#reviews.cached(user) === true ? Visibility.everything : this.#byRules(user);
   }
 
-  /** Calls back whenever what a caller may see has changed, until the returned function is called. */
+  /** Calls back on every change of the visible Clusters until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void {
     const viewer = this.#viewers.get(userKey(user)) ?? this.#add(user);
     return viewer.follow(onVisibility);
@@ -89,8 +87,8 @@ export class ClusterAccess {
 
   #changed(subjects: ReadonlySet<string>): void {
     if (subjects.size === 0) return;
-    this.#reviews.unsettle();
+    this.#reviews.invalidate();
     const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
-    for (const viewer of concerned) viewer.reconsider();
+    for (const viewer of concerned) viewer.update();
   }
 }
