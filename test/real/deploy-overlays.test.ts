@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { newFolder } from '../support/folders.ts';
 import type { Program } from '../support/processes.ts';
 import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { type AccountUse, grantsOf, unused, useOf } from './granted.ts';
+import { grantsOf, type PermissionUse, unused, useOf } from './granted.ts';
 
 jest.setTimeout(240_000);
 
@@ -104,10 +104,10 @@ describe('overlays', () => {
       ['controller', 'facade'].map((name) => useOf(world.hub.auditLog, account(`purser-${name}`))),
     );
 
-    expect([controller?.refused, facade?.refused]).toEqual([[], []]);
+    expect([controller?.rejected, facade?.rejected]).toEqual([[], []]);
     const objects = await kustomized('overlays/apart');
-    expect(unused(grantsOf(objects, 'purser-facade'), facade as AccountUse)).toEqual([]);
-    expect(unused(grantsOf(objects, 'purser-controller'), controller as AccountUse)).toEqual(notUsed('(purser-controller-tokens)'));
+    expect(unused(grantsOf(objects, 'purser-facade'), facade as PermissionUse)).toEqual([]);
+    expect(unused(grantsOf(objects, 'purser-controller'), controller as PermissionUse)).toEqual(notUsed('(purser-controller-tokens)'));
   });
 
   it('runs separate parts for named namespaces, with credentials in another namespace, without rejected requests', async () => {
@@ -123,9 +123,9 @@ describe('overlays', () => {
     await eventually(async () => (await issue().catch(() => 0)) === 201);
     const uses = await Promise.all(['controller', 'facade'].map((name) => useOf(world.hub.auditLog, account(`purser-${name}`))));
 
-    expect(uses.map(({ refused }) => refused)).toEqual([[], []]);
+    expect(uses.map(({ rejected }) => rejected)).toEqual([[], []]);
     const objects = await kustomized(path);
-    expect(unused(grantsOf(objects, 'purser-facade'), uses[1] as AccountUse)).toEqual([]);
+    expect(unused(grantsOf(objects, 'purser-facade'), uses[1] as PermissionUse)).toEqual([]);
     expect(grantsOf(objects, 'purser')).toEqual([]);
   });
 
@@ -136,7 +136,7 @@ describe('overlays', () => {
     await scraped('purser');
     const use = await useOf(world.hub.auditLog, account('purser'));
 
-    expect(use.refused).toEqual([]);
+    expect(use.rejected).toEqual([]);
     expect(unused(grantsOf(await kustomized('overlays/namespaces'), 'purser'), use)).toEqual(
       notUsed('in default (purser-controller-events)', 'in team-a (purser-controller-tokens)'),
     );
@@ -182,9 +182,9 @@ describe('Purser on a hub without the custom resources', () => {
       await eventually(async () => await serves(program));
       expect(await complaints(program)).toEqual([]);
     }
-    const { refused, used } = await useOf(world.hub.auditLog, account('purser'));
+    const { rejected, used } = await useOf(world.hub.auditLog, account('purser'));
 
-    expect(refused).toEqual([]);
+    expect(rejected).toEqual([]);
     const uses = used.filter(({ resource }) => resource === 'customresourcedefinitions').map(({ verb, name }) => `${verb} ${name}`);
     const names = ['clusters.registry.purser.dev', 'managedtokens.tokens.purser.dev'];
     expect(new Set(uses)).toEqual(new Set(names.map((name) => `patch ${name}`)));

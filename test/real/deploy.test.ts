@@ -126,14 +126,14 @@ describe('Purser with the permissions of the manifests and the admission policie
 
   it('has no rejected requests and no unused permissions on the hub', async () => {
     const use = await useOf(world.hub.auditLog, ACCOUNT);
-    expect(use.refused).toEqual([]);
+    expect(use.rejected).toEqual([]);
     expect(unused(grantsOf(await kustomized('base'), 'purser'), use)).toEqual(HUB_UNUSED);
   });
 
   it('has no rejected requests and no unused permissions on the target', async () => {
     const use = await useOf(world.target.auditLog, ACCOUNT);
     const objects = parseAllDocuments(readText('deploy/target/access.yaml')).map((document) => document.toJS() as DeployedObject);
-    expect(use.refused).toEqual([]);
+    expect(use.rejected).toEqual([]);
     expect(unused(grantsOf(objects, 'purser'), use)).toEqual([]);
   });
 });

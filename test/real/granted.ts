@@ -13,10 +13,10 @@ export interface Grant {
   readonly name: string | undefined;
 }
 
-export interface AccountUse {
+export interface PermissionUse {
   readonly used: readonly Use[];
   /** Requests that were rejected with 403. */
-  readonly refused: readonly string[];
+  readonly rejected: readonly string[];
 }
 
 type Use = Omit<Grant, 'role'>;
@@ -62,7 +62,7 @@ function grantsIn({ metadata, rules }: Role, namespace: string | undefined): rea
 }
 
 /** Describes granted permissions that were not used. A used watch includes list, because not every hub supports WatchList. */
-export function unused(grants: readonly Grant[], { used }: AccountUse): readonly string[] {
+export function unused(grants: readonly Grant[], { used }: PermissionUse): readonly string[] {
   const needed = new Set(used.flatMap((use) => narrowest(grants.filter((grant) => covers(grant, use)))));
   const isWatched = (grant: Grant) => [...needed].some((other) => wordsOf(other) === wordsOf({ ...grant, verb: 'watch' }));
   return grants
@@ -99,14 +99,14 @@ interface AuditEvent {
 }
 
 /** Reads the requests of a service account from an audit log. */
-export async function useOf(auditLog: string, account: string): Promise<AccountUse> {
+export async function useOf(auditLog: string, account: string): Promise<PermissionUse> {
   const lines = (await readFile(auditLog, 'utf8')).split('\n').filter((line) => line !== '');
   const events = lines.map((line) => JSON.parse(line) as AuditEvent).filter(({ user }) => user.username === account);
   // An open watch has no ResponseComplete stage yet.
-  const answered = events.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'ResponseStarted');
+  const completed = events.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'ResponseStarted');
   return {
-    used: answered.flatMap((event) => (event.objectRef === undefined ? [] : [useIn(event.verb, event.objectRef)])),
-    refused: answered.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`),
+    used: completed.flatMap((event) => (event.objectRef === undefined ? [] : [useIn(event.verb, event.objectRef)])),
+    rejected: completed.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`),
   };
 }
 

@@ -44,5 +44,5 @@ it('reports the number of namespaces in the Authorized condition', async () => {
 });
 
 it('sends no request that the target rejects with 403', async () => {
-  expect((await useOf(world.target.auditLog, ACCOUNT)).refused).toEqual([]);
+  expect((await useOf(world.target.auditLog, ACCOUNT)).rejected).toEqual([]);
 });
