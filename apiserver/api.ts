@@ -3,8 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
 import { type Clock, sleep } from '../src/std/clock.ts';
-import { createEscalationCheck } from './access/escalation.ts';
-import { storedPolicy } from './access/policy.ts';
+import { type ObjectSource, storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/review.ts';
@@ -13,7 +12,6 @@ import { customResourceDefinitionKind } from './kinds/definition/definition.ts';
 import { Registry } from './kinds/registry.ts';
 import { resourceOf } from './storage/kind-store.ts';
 import { EVERY, type ObjectStore } from './storage/object-store.ts';
-import { storedObjects } from './storage/stored-objects.ts';
 
 export interface ApiOptions {
   readonly issuer: string;
@@ -53,9 +51,8 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     policy,
     authenticators: {
       staticTokens: tokens,
-      serviceAccounts: { issuers: [issuer], keys: [signingKey], audiences, objects },
+      serviceAccounts: { issuer, key: signingKey, audiences, objects },
       audiences,
-      anonymous: true,
     },
     issuance: { issuer, key: signingKey, audiences, objects },
     random: Math.random,
@@ -66,7 +63,14 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
       registry.set(group, plural, kinds);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
-    checkEscalation: createEscalationCheck(policy),
+  };
+}
+
+/** Returns the object store as access control reads it. */
+function storedObjects(store: ObjectStore): ObjectSource {
+  return {
+    get: (group, plural, namespace, name) => store.get(resourceOf({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),
+    list: (group, plural, namespace) => store.list(resourceOf({ group, plural }), namespace),
   };
 }
 

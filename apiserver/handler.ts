@@ -9,15 +9,14 @@ import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
 import { requestTimeoutMs } from '../src/kubernetes/wire/options.ts';
 import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
-import { authorize } from './access/authorize.ts';
-import type { Impersonation } from './access/impersonate.ts';
+import { impersonate } from './access/impersonate.ts';
+import { authorize } from './access/policy.ts';
 import type { ApiRequest, Incoming } from './request.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
   readonly policy: Policy;
-  readonly impersonate: Impersonation;
   now(): number;
   /** Resolves when everything that an answer may show is on disk. */
   durable(): Promise<void>;
@@ -51,7 +50,7 @@ type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
 async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
-    return await durableAnswer(deps, () => deps.endpoint(admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
+    return await durableAnswer(deps, async () => deps.endpoint(await admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
   } catch (error) {
     if (error instanceof StatusError) return errorReply(error, caller.preferences);
     // Whatever breaks when the caller leaves, nobody is there to be told, and nothing is to be mended.
@@ -84,16 +83,15 @@ function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean
 }
 
 /** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
-function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): ApiRequest {
+async function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
   const info = requestInfo(incoming.method, path, query);
   if (info.verb !== 'watch') requestTimeoutMs(query);
-  const credentials = { authorization: headerOf(incoming, 'authorization'), certificate: incoming.certificate };
   const { authenticators, policy } = deps;
-  const authentication = authenticate(credentials, authenticators.audiences, authenticators, deps.now());
+  const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());
   authentication.warnings.forEach(caller.warn);
-  if (authentication.type === 'refused') throw unauthorized();
+  if (authentication.type === 'rejected') throw unauthorized();
   const attributes = attributesOf(info);
-  const user = deps.impersonate(authentication.user, incoming.headers, attributes);
+  const user = impersonate(authentication.user, incoming.headers, attributes, policy);
   authorize(user, attributes, policy);
   return {
     ...caller,

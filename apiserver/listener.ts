@@ -3,7 +3,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { isStream, type Reply } from '../src/kubernetes/reply.ts';
@@ -11,14 +10,13 @@ import { acceptsGzip } from '../src/kubernetes/wire/accept-gzip.ts';
 import { readBody } from '../src/kubernetes/wire/read-body.ts';
 import type { Clock } from '../src/std/clock.ts';
 import { type Listening, listen } from '../src/std/listening.ts';
-import { clientCertificateOf } from './access/client-certificate.ts';
 import type { Incoming } from './request.ts';
 
 export interface ListenerOptions {
   readonly port: number;
   readonly host: string;
   readonly clock: Clock;
-  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
+  readonly tls: { readonly cert: string; readonly key: string };
   readonly handle: (request: Incoming) => Promise<Reply>;
   /** Told of errors that nobody expected. */
   readonly report: (error: unknown) => void;
@@ -38,7 +36,7 @@ const CLOSE_MS = 1_000;
 export async function listenForRequests(options: ListenerOptions): Promise<Listener> {
   const { handle, tls, report } = options;
   const underWay = new Set<AbortController>();
-  const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' }, (message, response) => {
+  const server = createServer({ ...tls, minVersion: 'TLSv1.2' }, (message, response) => {
     const gone = new AbortController();
     underWay.add(gone);
     response.on('close', () => {
@@ -78,12 +76,10 @@ async function serve(
 }
 
 function incoming(message: IncomingMessage, signal: AbortSignal): Incoming {
-  const certificate = clientCertificateOf(message.socket as TLSSocket);
   return {
     method: message.method ?? '',
     url: message.url ?? '/',
     headers: message.headersDistinct,
-    ...(certificate && { certificate }),
     body: () => readBody(message),
     signal,
   };

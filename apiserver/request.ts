@@ -1,7 +1,6 @@
 // A request as handlers see it: parsed once, its body read on demand.
 
 import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
-import type { ClientCertificate } from './access/client-certificate.ts';
 import type { User } from './access/user.ts';
 import type { RequestInfo } from './request-info.ts';
 
@@ -11,7 +10,6 @@ export interface Incoming {
   /** Path and query as they came. */
   readonly url: string;
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
-  readonly certificate?: ClientCertificate;
   /** Reads the whole body; 413 when it is too large. */
   readonly body: () => Promise<Buffer>;
   /** Aborted when the caller goes away or the server stops. */

@@ -4,7 +4,6 @@ import { internalError } from '../src/kubernetes/status.ts';
 import { systemClock } from '../src/std/clock.ts';
 import { type Certificate, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
 import { bootstrapPolicy } from './access/bootstrap-policy.ts';
-import { createImpersonation } from './access/impersonate.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
 import { pathEndpoint } from './endpoints/path.ts';
@@ -64,13 +63,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     };
     const deps = {
       ...api,
-      impersonate: createImpersonation(api.policy),
       endpoint,
       report: options.report,
       durable: () => store.durable().catch(unavailable),
     };
     const { serving, authority } = identity;
-    const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
+    const tls = { cert: serving.certificate, key: serving.key };
     // Upkeep tries again what a full disk does not take now.
     await store.durable().catch(() => {});
     const where = { ...options, host: HOST, clock: systemClock };

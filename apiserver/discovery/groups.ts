@@ -72,7 +72,6 @@ function storageVersionHash({ group, version, kind, conversion, storageVersion }
 /** Kubernetes' own groups come in a fixed order, before all others. */
 const ORDER = [
   '',
-  'events.k8s.io',
   'authentication.k8s.io',
   'authorization.k8s.io',
   'rbac.authorization.k8s.io',

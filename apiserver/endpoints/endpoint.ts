@@ -26,9 +26,9 @@ export function representationOf({ preferences, kind, info }: KindRequest): Repr
 }
 
 export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOptions): Writer {
-  const { user, userAgent, warn } = request;
+  const { userAgent, warn } = request;
   const manager = fieldManagerName(fieldManager, userAgent);
-  return { user, dryRun, warn, manager, checkMayCreate: () => request.authorize('create') };
+  return { dryRun, warn, manager, checkMayCreate: () => request.authorize('create') };
 }
 
 /** How the answer shows objects; 400. */

@@ -38,6 +38,6 @@ export async function reviewEndpoint(
   const object = decodeBody(api, request, { body, mediaType, kind: { ...kind, builtIn: true }, fieldValidation: options.fieldValidation });
   const manager = fieldManagerName(options.fieldManager, request.userAgent);
   const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
-  const answered = answerReview(kind, { object, namespace, manager }, context);
+  const answered = await answerReview(kind, { object, namespace, manager }, context);
   return textReply(201, showAnswer(answered, { ...kind, builtIn: true }, representation.as), representation);
 }

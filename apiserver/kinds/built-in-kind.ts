@@ -44,7 +44,6 @@ type SelfContained =
   | 'hasGeneration'
   | 'terminating'
   | 'ownFinalizers'
-  | 'gracePeriodSeconds'
   | 'finalize';
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];

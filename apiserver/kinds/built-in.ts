@@ -3,10 +3,8 @@
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { configMapKind } from './core/config-map.ts';
 import { coreEventKind } from './core/event.ts';
-import { eventsEventKind } from './core/events-event.ts';
+import { nodeKind, podKind } from './core/inert.ts';
 import { namespaceKind } from './core/namespace.ts';
-import { nodeKind } from './core/node.ts';
-import { podKind } from './core/pod.ts';
 import { secretKind } from './core/secret.ts';
 import { serviceAccountKind } from './core/service-account.ts';
 import type { Kind } from './kind.ts';
@@ -22,7 +20,6 @@ export const builtInKinds: readonly Kind[] = [
   podKind,
   secretKind,
   serviceAccountKind,
-  eventsEventKind,
   leaseKind,
   clusterRoleBindingKind,
   clusterRoleKind,

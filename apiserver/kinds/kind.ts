@@ -48,8 +48,6 @@ export interface Rules {
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   /** For kinds whose deletion is a process of its own (namespaces, CRDs): the object once it has begun. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
-  /** For kinds that are given time to end (pods): how many seconds; `asked` is what the client wants. */
-  gracePeriodSeconds?(object: KubeObject, asked?: number): number;
   /** Finalizers that a kind keeps outside its metadata (namespaces). */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** Warnings for the writer. */

@@ -1,13 +1,13 @@
 // SubjectAccessReview and its kin: may somebody do this? They differ in who is asked about and where.
 
-import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
+import { type FieldError, forbiddenValue, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type AccessAttributes, decide, type Policy } from '../../src/kubernetes/rbac.ts';
 import { SUBJECT_ACCESS_REVIEW } from '../../src/kubernetes/reviews.ts';
 import { invalid } from '../../src/kubernetes/status.ts';
 import { structText } from '../../src/kubernetes/wire/struct-text.ts';
 import type { User } from '../access/user.ts';
-import { type SelectorAttributes, selectorErrors, selectorWarnings } from './selector-attributes.ts';
+import { notServed } from '../refusal.ts';
 
 export interface AccessReviewContext {
   /** Who asks. */
@@ -18,12 +18,7 @@ export interface AccessReviewContext {
 /** Answers about any user. Throws Invalid. */
 export function reviewSubjectAccess(object: KubeObject, { policy }: AccessReviewContext): KubeObject {
   const review: AccessReview = object;
-  check([
-    ...specErrors(review),
-    ...subjectErrors(review),
-    ...selectorErrors(review.spec?.resourceAttributes),
-    ...metadataErrors(review, []),
-  ]);
+  check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review), ...metadataErrors(review, [])]);
   return answered(review, subjectOf(review), policy);
 }
 
@@ -33,7 +28,7 @@ export function reviewLocalSubjectAccess(object: KubeObject, { policy }: AccessR
   check([
     ...specErrors(review),
     ...subjectErrors(review),
-    ...selectorErrors(review.spec?.resourceAttributes),
+    ...selectorErrors(review),
     ...metadataErrors(review, ['namespace']),
     ...localErrors(review),
   ]);
@@ -43,11 +38,13 @@ export function reviewLocalSubjectAccess(object: KubeObject, { policy }: AccessR
 /** Answers about the user who asks. Throws Invalid. */
 export function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: AccessReviewContext): KubeObject {
   const review: AccessReview = object;
-  check([...specErrors(review), ...selectorErrors(review.spec?.resourceAttributes), ...metadataErrors(review, [])]);
+  check([...specErrors(review), ...selectorErrors(review), ...metadataErrors(review, [])]);
   return answered(review, user, policy);
 }
 
-interface ResourceAttributes extends SelectorAttributes {
+interface ResourceAttributes {
+  readonly fieldSelector?: object;
+  readonly labelSelector?: object;
   readonly namespace?: string;
   readonly verb?: string;
   readonly group?: string;
@@ -84,6 +81,11 @@ function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }
   return [invalidValue('spec.resourceAttributes', null, why)];
 }
 
+function selectorErrors({ spec: { resourceAttributes = {} } = {} }: AccessReview): readonly FieldError[] {
+  const names = (['fieldSelector', 'labelSelector'] as const).filter((name) => resourceAttributes[name] !== undefined);
+  return names.map((name) => forbiddenValue(`spec.resourceAttributes.${name}`, notServed('selectors in access reviews')));
+}
+
 function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview): readonly FieldError[] {
   return user === '' && groups.length === 0 ? [invalidValue('spec.user', '', 'at least one of user or group must be specified')] : [];
 }
@@ -116,8 +118,7 @@ function subjectOf({ spec: { user = '', groups = [] } = {} }: AccessReview): Use
 
 function answered(review: AccessReview, user: User, policy: Policy): KubeObject {
   const { allowed, reason } = decide(user, attributesOf(review), policy);
-  const evaluationError = selectorWarnings(review.spec?.resourceAttributes).join('; ');
-  return { ...review, status: { allowed, ...(reason !== '' && { reason }), ...(evaluationError !== '' && { evaluationError }) } };
+  return { ...review, status: { allowed, ...(reason !== '' && { reason }) } };
 }
 
 function attributesOf({ spec: { resourceAttributes, nonResourceAttributes } = {} }: AccessReview): AccessAttributes {

@@ -3,8 +3,8 @@
 import { checkBoundKind, checkBoundObject } from '../../src/kubernetes/bound-object.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { BoundObjectReference } from '../../src/kubernetes/token-request.ts';
-import type { ObjectSource } from '../access/object-source.ts';
-import { type BoundClaims, type ClaimedObject, claimedObject } from '../access/service-account-claims.ts';
+import type { ObjectSource } from '../access/policy.ts';
+import { type BoundClaims, type ClaimedObject, claimedObject } from '../access/service-account-tokens.ts';
 import { storedObject } from './stored-object.ts';
 
 /** What a token of `account` is bound to by a reference. Throws a StatusError if there can be none. */

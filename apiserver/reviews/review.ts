@@ -32,13 +32,13 @@ export interface PostedReview {
 }
 
 /** Answers a review of any kind. Throws a StatusError if it is not valid. */
-export function answerReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): KubeObject {
+export async function answerReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): Promise<KubeObject> {
   const answer = ANSWERS[kind.kind];
   if (answer === undefined) throw new Error(`no answer to ${kind.kind}`);
   return answer(received(kind, posted, context.now), context);
 }
 
-type Answer = (object: KubeObject, context: ReviewContext) => KubeObject;
+type Answer = (object: KubeObject, context: ReviewContext) => KubeObject | Promise<KubeObject>;
 
 const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   LocalSubjectAccessReview: reviewLocalSubjectAccess,

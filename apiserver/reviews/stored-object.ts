@@ -3,7 +3,7 @@
 import { checkObjectName } from '../../src/kubernetes/bound-object.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { notFound } from '../../src/kubernetes/status.ts';
-import type { ObjectSource } from '../access/object-source.ts';
+import type { ObjectSource } from '../access/policy.ts';
 
 /** A stored object of the core group. Throws 404 if there is none, and 400 for a name that no object can have. */
 export function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {

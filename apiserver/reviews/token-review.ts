@@ -6,16 +6,16 @@ import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import { userInfo } from './user-status.ts';
 
 /** Answers as if a request with this token had come for the audiences of the review. Throws BadRequest when there is no token. */
-export function reviewToken(
+export async function reviewToken(
   review: KubeObject,
   { authenticators, now }: { readonly authenticators: Authenticators; readonly now: number },
-): KubeObject {
+): Promise<KubeObject> {
   const { spec: { token = '', audiences: wanted = [] } = {}, status = {} }: TokenReview = review;
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
   const audiences = wanted.length > 0 ? wanted : authenticators.audiences;
-  const result = authenticate({ authorization: `Bearer ${token}` }, audiences, authenticators, now);
+  const result = await authenticate(`Bearer ${token}`, audiences, authenticators, now);
   // Kubernetes leaves in the status what the client put there and the outcome does not replace.
-  if (result.type === 'refused') return { ...review, status: { user: {}, ...status, authenticated: false, error: result.reason } };
+  if (result.type === 'rejected') return { ...review, status: { user: {}, ...status, authenticated: false, error: result.reason } };
   return { ...review, status: { ...status, authenticated: true, user: userInfo(result.user), audiences: result.audiences } };
 }
 

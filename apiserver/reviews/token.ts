@@ -14,10 +14,9 @@ import {
   type TokenRequest,
 } from '../../src/kubernetes/token-request.ts';
 import { rfc3339 } from '../../src/std/timestamp.ts';
-import { signToken } from '../access/json-web-token.ts';
-import type { ObjectSource } from '../access/object-source.ts';
-import { claimsFor, type TokenGrant } from '../access/service-account-claims.ts';
-import type { SigningKey } from '../access/signing-key.ts';
+import type { ObjectSource } from '../access/policy.ts';
+import { claimsFor, type TokenGrant } from '../access/service-account-tokens.ts';
+import { type SigningKey, signToken } from '../access/signing-key.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
 import { boundObject } from './bound-object.ts';
 import { storedObject } from './stored-object.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { internalError, notFound } from '../../src/kubernetes/status.ts';
 import { ApiWorld } from '../../test/support/api-world.ts';
-import { createImpersonation } from '../access/impersonate.ts';
 import { type HandlerDeps, handle } from '../handler.ts';
 import type { Incoming } from '../request.ts';
 
@@ -17,7 +16,6 @@ describe('handle', () => {
     order = [];
     deps = {
       ...api,
-      impersonate: createImpersonation(api.policy),
       durable: async () => void order.push('durable'),
       endpoint: async () => OK,
       report: (error) => void faults.push(error),

@@ -33,7 +33,7 @@ describe('a listener', () => {
       port: 0,
       host: '127.0.0.1',
       clock: systemClock,
-      tls: { cert: serving.certificate, key: serving.key, ca: authority.certificate },
+      tls: { cert: serving.certificate, key: serving.key },
       handle: (incoming) => handle(incoming),
       report: (error) => void faults.push(error),
     });

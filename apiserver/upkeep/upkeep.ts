@@ -12,7 +12,6 @@ export type Stop = () => void;
 /** The server's own writes, under the name that Kubernetes' component would use. */
 export function systemWriter(manager: string): Writer {
   return {
-    user: { name: `system:${manager}`, groups: ['system:masters'] },
     manager,
     dryRun: false,
     warn: () => {},

@@ -4,7 +4,6 @@ import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { invalid } from '../../src/kubernetes/status.ts';
 import type { Clock } from '../../src/std/clock.ts';
-import type { User } from '../access/user.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../kinds/registry.ts';
 import { KindStore } from '../storage/kind-store.ts';
@@ -25,8 +24,6 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   serve(group: string, plural: string, kinds: readonly Kind[]): void;
   /** The revision since when changes of a kind are remembered: watches cannot go back further. */
   watchableSince(kind: Kind): number;
-  /** Refuses, by throwing, what the caller may not grant to others. */
-  checkEscalation(user: User, kind: Kind, next: KubeObject, old?: KubeObject): void;
 }
 
 /** The object, or the place for one, that a request names. */
@@ -40,7 +37,6 @@ export interface Target {
 
 /** Who writes, and how. */
 export interface Writer {
-  readonly user: User;
   /** The name under which fields are owned. */
   readonly manager: string;
   readonly dryRun: boolean;
@@ -64,10 +60,10 @@ export function kindName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.kind };
 }
 
-/** Refuses an object that breaks its kind's rules. Events are called by their core name, whichever API they come through. */
+/** Rejects an object that breaks its kind's rules. */
 export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  const group = kind.builtIn ? (kind.conversion?.storedAs.group ?? kind.group) : groupOf(object);
+  const group = kind.builtIn ? kind.group : groupOf(object);
   throw invalid({ group, name: object.kind }, object.metadata.name ?? '', errors);
 }
 

@@ -26,22 +26,11 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
   const live = store.get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkPreconditions(target, live, options);
-  if (isGivenTime(kind, live, options)) return { object: live, gone: false };
   const next = markForDeletion(api, target, live, options);
   if (!isFinished(kind, next)) {
     return { object: next === live || options.dryRun ? next : store.put(next), gone: false };
   }
-  const isSeenToGo = kind.rules.gracePeriodSeconds !== undefined;
-  if (options.dryRun) return { object: isSeenToGo ? next : live, gone: true };
-  const last = isSeenToGo ? store.put(next) : live;
-  return { object: store.remove(last) ?? last, gone: true };
-}
-
-/** Whether the object has been given time to end, and is not told to hurry. */
-function isGivenTime({ rules }: Kind, { metadata }: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): boolean {
-  const { deletionTimestamp, deletionGracePeriodSeconds: given } = metadata;
-  if (rules.gracePeriodSeconds === undefined || deletionTimestamp === undefined || given === undefined) return false;
-  return asked === undefined || asked >= given;
+  return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
 }
 
 /** The object with its deletion time and the finalizers of the asked-for propagation; itself if it has both already. */
@@ -49,37 +38,21 @@ function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: 
   const { deletionTimestamp, finalizers: present = [] } = live.metadata;
   const finalizers = propagationFinalizers(present, options);
   const next = { ...live, metadata: withFinalizersOf(live, finalizers) };
-  if (deletionTimestamp === undefined) return marked(next, kind, api.now(), options);
-  if (kind.rules.gracePeriodSeconds !== undefined) return hurried(next, options.gracePeriodSeconds ?? 0);
+  if (deletionTimestamp === undefined) return marked(next, kind, api.now());
   return finalizers === present ? live : next;
 }
 
-function marked(object: KubeObject, { rules }: Kind, now: number, options: DeleteOptions): KubeObject {
+function marked(object: KubeObject, { rules }: Kind, now: number): KubeObject {
   if (rules.terminating !== undefined) return rules.terminating(object, rfc3339(now));
-  const graceSeconds = rules.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
   const { generation = 0 } = object.metadata;
   return {
     ...object,
     metadata: {
       ...object.metadata,
-      deletionTimestamp: rfc3339(now + graceSeconds * 1000),
-      deletionGracePeriodSeconds: graceSeconds,
+      deletionTimestamp: rfc3339(now),
+      deletionGracePeriodSeconds: 0,
       // Controllers that look at the generation notice the deletion, too.
       ...(generation > 0 && { generation: generation + 1 }),
-    },
-  };
-}
-
-/** The object with less time than it was given. */
-function hurried(object: KubeObject, graceSeconds: number): KubeObject {
-  const { deletionTimestamp = '', deletionGracePeriodSeconds = 0 } = object.metadata;
-  const sinceAt = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
-  return {
-    ...object,
-    metadata: {
-      ...object.metadata,
-      deletionTimestamp: rfc3339(sinceAt + graceSeconds * 1000),
-      deletionGracePeriodSeconds: graceSeconds,
     },
   };
 }

@@ -201,14 +201,6 @@ describe('a SubjectAccessReview', () => {
       { user: 'x', resourceAttributes: {}, nonResourceAttributes: path },
       'spec.nonResourceAttributes: Invalid value: {"Path":"/","Verb":"get"}: cannot be specified in combination with resourceAttributes',
     ],
-    [
-      'two selectors',
-      {
-        user: 'x',
-        resourceAttributes: { fieldSelector: { rawSelector: 'a=b', requirements: [{ key: 'a', operator: 'In', values: ['b'] }] } },
-      },
-      'spec.resourceAttributes.fieldSelector.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
-    ],
   ])('is invalid when it asks about %s', async (_, spec, problem) => {
     const { status, body } = await access(spec);
     expect(status).toBe(422);
@@ -226,14 +218,6 @@ describe('a SubjectAccessReview', () => {
         /^SubjectAccessReview\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: \{"name":"x".*\}: must be empty$|^\.authorization.*must be empty$/,
       ),
     ]);
-  });
-
-  it('ignores a selector that it cannot read, and says so', async () => {
-    const resourceAttributes = { ...reading, verb: 'list', fieldSelector: { rawSelector: 'a in b' } };
-    expect(statusOf(await access({ user: 'alice', resourceAttributes }))).toEqual({
-      allowed: false,
-      evaluationError: 'spec.resourceAttributes.fieldSelector ignored due to parse error',
-    });
   });
 
   it('is about the caller when it is a SelfSubjectAccessReview', async () => {

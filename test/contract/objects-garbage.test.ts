@@ -28,13 +28,6 @@ async function isGone(path: string): Promise<void> {
   await eventually(async () => expect((await objects.get(path)).status).toBe(404));
 }
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
 const release = (path: string) => objects.merge(path, { metadata: { finalizers: null } });
 
 describe('dependents', () => {
@@ -117,12 +110,6 @@ describe('dependents', () => {
 describe('a namespace', () => {
   const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
-  /** `NamespaceContentRemaining=False ContentRemoved: All content successfully removed`. */
-  async function conditionsOf(name: string): Promise<readonly string[]> {
-    const { conditions = [] } = (await objects.get(`${NAMESPACES}/${name}`)).body['status'] as { conditions?: readonly Condition[] };
-    return conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
-  }
-
   it('gets a service account', async () => {
     await objects.make(NAMESPACES, namespace('staffed'));
     await eventually(async () => expect((await objects.get(`${NAMESPACES}/staffed/serviceaccounts/default`)).status).toBe(200));
@@ -143,7 +130,7 @@ describe('a namespace', () => {
     expect((await objects.post(NAMESPACES, namespace('full'))).status).toBe(201);
   }, 60_000);
 
-  it('waits for content that waits for its finalizers, and says so', async () => {
+  it('waits for content that waits for its finalizers', async () => {
     await objects.make(NAMESPACES, namespace('waiting'));
     await objects.make(`${NAMESPACES}/waiting/configmaps`, configMap('held', {}, HELD));
     await objects.make(`${NAMESPACES}/waiting/secrets`, { metadata: { name: 'held', finalizers: ['a.test/b', ...HELD.finalizers] } });
@@ -156,15 +143,6 @@ describe('a namespace', () => {
     });
     expect(outcome(await objects.post(`${NAMESPACES}/waiting/configmaps`, configMap('late')))).toMatch(
       /^403 Forbidden: .* because it is being terminated$/,
-    );
-    await eventually(async () =>
-      expect(await conditionsOf('waiting')).toEqual([
-        'NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered',
-        'NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed',
-        'NamespaceDeletionContentFailure=False ContentDeleted: All content successfully deleted, may be waiting on finalization',
-        'NamespaceContentRemaining=True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances, leases.coordination.k8s.io has 1 resource instances, secrets. has 1 resource instances',
-        'NamespaceFinalizersRemaining=True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: a.test/b in 1 resource instances, hold.on/please in 3 resource instances',
-      ]),
     );
     for (const path of [`${NAMESPACES}/waiting/configmaps`, `${NAMESPACES}/waiting/secrets`, leases]) await release(`${path}/held`);
     await isGone(`${NAMESPACES}/waiting`);

@@ -53,31 +53,6 @@ describe('a namespace', () => {
     ]);
   });
 
-  it.each([
-    ['enforce', 'zzz', 'must be one of privileged, baseline, restricted'],
-    ['audit', '', 'must be one of privileged, baseline, restricted'],
-    ['enforce-version', 'v1.025', 'must be "latest" or "v1.x"'],
-    ['warn-version', 'v1.9999999999999999999', 'must be "latest" or "v1.x"'],
-  ])('may not have the pod security label %s=%s', async (label, value, problem) => {
-    const name = `pod-security.kubernetes.io/${label}`;
-    expect(outcome(await objects.post(NAMESPACES, namespace('secure', {}, { labels: { [name]: value } })))).toBe(
-      `422 Invalid: Namespace "secure" is invalid: metadata.labels[${name}]: Invalid value: "${value}": ${problem}`,
-    );
-    expect(outcome(await objects.post(NAMESPACES, namespace('Secure', {}, { labels: { [name]: value } })))).not.toContain(problem);
-  });
-
-  it('may keep pod security labels, however wrong', async () => {
-    const labels = (warn: string, audit = 'restricted') => ({
-      metadata: { labels: { 'pod-security.kubernetes.io/warn': warn, 'pod-security.kubernetes.io/audit-version': 'v1.30', audit } },
-    });
-    await objects.make(NAMESPACES, namespace('insecure'));
-    expect(outcome(await objects.merge(`${NAMESPACES}/insecure`, labels('zzz')))).toContain('must be one of privileged');
-    expect(outcome(await objects.merge(`${NAMESPACES}/insecure/status`, labels('zzz')))).toBe('200');
-    expect(outcome(await objects.merge(`${NAMESPACES}/insecure`, labels('zzz', 'other')))).toBe('200');
-    expect(outcome(await objects.merge(`${NAMESPACES}/insecure`, labels('zz')))).toContain('must be one of privileged');
-    expect(outcome(await objects.merge(`${NAMESPACES}/insecure`, labels('baseline')))).toBe('200');
-  });
-
   it.each(['a.b', 'A', '-a', 'a'.repeat(64)])('may not be called %s', async (name) => {
     expect(outcome(await objects.post(NAMESPACES, namespace(name)))).toMatch(
       /^422 Invalid: Namespace ".*" is invalid: \[?metadata\.name: Invalid value: /,

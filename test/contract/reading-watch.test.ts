@@ -270,14 +270,9 @@ describe('bookmarks', () => {
     [`/api/v1${NS}/secrets`, '"kind":"Secret","apiVersion":"v1",METADATA'],
     [MAPS, '"kind":"ConfigMap","apiVersion":"v1",METADATA'],
     [`/api/v1${NS}/serviceaccounts`, '"kind":"ServiceAccount","apiVersion":"v1",METADATA'],
-    [`/api/v1${NS}/pods`, '"kind":"Pod","apiVersion":"v1",METADATA,"spec":{"containers":null},"status":{}'],
     [
       `/api/v1${NS}/events`,
       '"kind":"Event","apiVersion":"v1",METADATA,"involvedObject":{},"source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""',
-    ],
-    [
-      `/apis/events.k8s.io/v1${NS}/events`,
-      '"kind":"Event","apiVersion":"events.k8s.io/v1",METADATA,"eventTime":null,"regarding":{},"deprecatedSource":{},"deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null',
     ],
     [`/apis/coordination.k8s.io/v1${NS}/leases`, '"kind":"Lease","apiVersion":"coordination.k8s.io/v1",METADATA,"spec":{}'],
     [`/apis/rbac.authorization.k8s.io/v1${NS}/roles`, '"kind":"Role","apiVersion":"rbac.authorization.k8s.io/v1",METADATA,"rules":null'],

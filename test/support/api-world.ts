@@ -36,7 +36,7 @@ export class ApiWorld {
 
   /** A world that has been here before if something is `stored` in it. */
   static async start(stored: readonly Required<JournalEntry>[] = []): Promise<ApiWorld> {
-    const world = new ApiWorld(parseSigningKey(await generateSigningKey('ES256')), stored);
+    const world = new ApiWorld(parseSigningKey(await generateSigningKey()), stored);
     await world.settled();
     return world;
   }

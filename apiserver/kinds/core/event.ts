@@ -1,20 +1,37 @@
-// Events of the core API, which is also the form in which all events are stored.
+// Events of the core API.
 
+import { type FieldError, invalidValue, requiredValue } from '../../../src/kubernetes/field-error.ts';
 import type { Table } from '../../../src/kubernetes/kind.ts';
+import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../../src/kubernetes/names.ts';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { always, int32, microTime, objectStruct, pointer, struct, text, time } from '../../../src/kubernetes/schema/go-struct.ts';
 import { column, NAME_COLUMN, since } from '../../../src/kubernetes/table.ts';
 import { builtInKind } from '../built-in-kind.ts';
 import type { Kind } from '../kind.ts';
-import { type Event, validateAnyEvent } from './event-rules.ts';
 import { OBJECT_REFERENCE, type ObjectReference } from './object-reference.ts';
 
-export const EVENT_SOURCE = struct('v1.EventSource', { component: text(), host: text() });
+interface Event extends KubeObject {
+  readonly involvedObject?: ObjectReference;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly source?: { readonly component?: string; readonly host?: string };
+  readonly firstTimestamp?: string | null;
+  readonly lastTimestamp?: string | null;
+  readonly count?: number;
+  readonly type?: string;
+  readonly eventTime?: string | null;
+  readonly series?: { readonly count?: number; readonly lastObservedTime?: string | null };
+  readonly action?: string;
+  readonly related?: ObjectReference;
+  readonly reportingComponent?: string;
+  readonly reportingInstance?: string;
+}
 
 const SCHEMA = objectStruct('v1.Event', {
   involvedObject: OBJECT_REFERENCE,
   reason: text(),
   message: text(),
-  source: EVENT_SOURCE,
+  source: struct('v1.EventSource', { component: text(), host: text() }),
   firstTimestamp: time(),
   lastTimestamp: time(),
   count: int32(),
@@ -27,8 +44,7 @@ const SCHEMA = objectStruct('v1.Event', {
   reportingInstance: always(text(), ''),
 });
 
-/** The table of events in both APIs, from the stored form. */
-export const EVENT_TABLE: Table = {
+const EVENT_TABLE: Table = {
   columns: [
     column('Last Seen', 'The time at which the most recent occurrence of this event was recorded.'),
     column('Type', 'Type of this event (Normal, Warning), new types could be added in the future'),
@@ -82,23 +98,73 @@ function sourceOf({ source, reportingComponent = '', reportingInstance = '' }: E
   return instance === '' ? component : `${component}, ${instance}`;
 }
 
-const involved = (field: 'kind' | 'namespace' | 'name' | 'uid' | 'apiVersion' | 'resourceVersion' | 'fieldPath') => (event: Event) =>
+const involvedField = (field: 'kind' | 'namespace' | 'name' | 'uid' | 'apiVersion' | 'resourceVersion' | 'fieldPath') => (event: Event) =>
   event.involvedObject?.[field] ?? '';
 
-/** Fields that events can be selected by, under their names in the core API. */
-export const EVENT_FIELDS = {
-  'involvedObject.kind': involved('kind'),
-  'involvedObject.namespace': involved('namespace'),
-  'involvedObject.name': involved('name'),
-  'involvedObject.uid': involved('uid'),
-  'involvedObject.apiVersion': involved('apiVersion'),
-  'involvedObject.resourceVersion': involved('resourceVersion'),
-  'involvedObject.fieldPath': involved('fieldPath'),
+const EVENT_FIELDS = {
+  'involvedObject.kind': involvedField('kind'),
+  'involvedObject.namespace': involvedField('namespace'),
+  'involvedObject.name': involvedField('name'),
+  'involvedObject.uid': involvedField('uid'),
+  'involvedObject.apiVersion': involvedField('apiVersion'),
+  'involvedObject.resourceVersion': involvedField('resourceVersion'),
+  'involvedObject.fieldPath': involvedField('fieldPath'),
   reason: ({ reason }: Event) => reason ?? '',
   reportingComponent: ({ reportingComponent }: Event) => reportingComponent ?? '',
   source: ({ source, reportingComponent }: Event) => source?.component || (reportingComponent ?? ''),
   type: ({ type }: Event) => type ?? '',
 };
+
+const MAX_TEXT_BYTES = 128;
+const MAX_MESSAGE_BYTES = 1024;
+const REPORTING = 'reportingComponent';
+
+/** Events with an eventTime are checked strictly, others only for their namespace. */
+function validate(event: Event): readonly FieldError[] {
+  const { namespace = '' } = event.metadata;
+  return [
+    ...(isUnset(event.eventTime) ? namespaceErrors(event) : newStyleErrors(event)),
+    ...dns1123SubdomainProblems(namespace).map((problem) => invalidValue('namespace', namespace, problem)),
+  ];
+}
+
+function namespaceErrors({ metadata, involvedObject }: Event): readonly FieldError[] {
+  const { namespace: own = '' } = metadata;
+  const { namespace: involved = '' } = involvedObject ?? {};
+  const agrees = involved === '' ? own === '' || own === 'default' : own === involved;
+  return agrees ? [] : [namespaceMismatch(involved)];
+}
+
+function newStyleErrors(event: Event): readonly FieldError[] {
+  const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event;
+  const involved = event.involvedObject?.namespace ?? '';
+  const clusterScoped = involved === '' && event.metadata.namespace !== 'default' && event.metadata.namespace !== 'kube-system';
+  return [
+    ...(clusterScoped ? [namespaceMismatch(involved)] : []),
+    ...(reportingComponent === '' ? [requiredValue(REPORTING)] : []),
+    ...qualifiedNameProblems(reportingComponent).map((problem) => invalidValue(REPORTING, reportingComponent, problem)),
+    ...requiredText('reportingInstance', reportingInstance),
+    ...requiredText('action', action),
+    ...requiredText('reason', reason),
+    ...longerThan(MAX_MESSAGE_BYTES, 'message', message),
+  ];
+}
+
+function requiredText(field: string, value: string): readonly FieldError[] {
+  return value === '' ? [requiredValue(field)] : longerThan(MAX_TEXT_BYTES, field, value);
+}
+
+function longerThan(max: number, field: string, value: string): readonly FieldError[] {
+  return Buffer.byteLength(value) > max ? [invalidValue(field, '', `can have at most ${max} characters`)] : [];
+}
+
+function namespaceMismatch(namespace: string): FieldError {
+  return invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace');
+}
+
+function isUnset(value: string | null | undefined): boolean {
+  return value === undefined || value === null;
+}
 
 export const coreEventKind: Kind = builtInKind({
   kind: 'Event',
@@ -109,7 +175,7 @@ export const coreEventKind: Kind = builtInKind({
   table: EVENT_TABLE,
   strategy: {
     createOnUpdate: true,
-    validate: (event) => validateAnyEvent(event, 'reportingComponent'),
-    validateUpdate: (next) => validateAnyEvent(next, 'reportingComponent'),
+    validate,
+    validateUpdate: validate,
   },
 });

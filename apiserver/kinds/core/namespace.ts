@@ -11,7 +11,6 @@ import { keepSystemMetadata } from '../lifecycle.ts';
 import { validateAnyMetadataUpdate } from '../metadata.ts';
 import { labelName } from '../name-rules.ts';
 import { unqualifiedFinalizer, validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
-import { podSecurityErrors } from './pod-security-labels.ts';
 
 interface Namespace extends KubeObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -51,8 +50,8 @@ const strategy: Strategy = {
   },
   prepareForUpdate: (next: Namespace, old: Namespace) => ({ ...next, spec: old.spec ?? {}, status: old.status ?? {} }),
   prepareForStatusUpdate: (next, old: Namespace) => ({ ...next, spec: old.spec ?? {} }),
-  validate: (namespace) => orElse(validate(namespace), () => podSecurityErrors(namespace)),
-  validateUpdate: (next, old) => orElse([...validate(next), ...validateCoreMetadataUpdate(next, old)], () => podSecurityErrors(next, old)),
+  validate,
+  validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old)],
   validateStatusUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...phaseErrors(next)],
   terminating: (namespace: Namespace, deletionTimestamp) => ({
     ...namespace,
@@ -72,11 +71,6 @@ const strategy: Strategy = {
 
 function validate(namespace: KubeObject): readonly FieldError[] {
   return [...validateCoreMetadata(namespace, METADATA), ...finalizerErrors(namespace, () => 'spec.finalizers')];
-}
-
-/** An admission plugin's errors, which looks only at what is valid. */
-function orElse(errors: readonly FieldError[], admissionErrors: () => readonly FieldError[]): readonly FieldError[] {
-  return errors.length > 0 ? errors : admissionErrors();
 }
 
 function finalizerErrors({ spec }: Namespace, field: (index: number) => string): readonly FieldError[] {

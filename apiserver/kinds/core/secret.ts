@@ -11,7 +11,6 @@ import type { Kind } from '../kind.ts';
 import { subdomainName } from '../name-rules.ts';
 import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-key.ts';
 import { validateCoreMetadata, validateCoreMetadataUpdate } from './core-metadata.ts';
-import { keyPairProblem } from './secret-tls.ts';
 
 interface Secret extends KubeObject {
   readonly immutable?: boolean;
@@ -104,13 +103,6 @@ function changeErrors(next: Secret, old: Secret): readonly FieldError[] {
   ];
 }
 
-function warnings({ type, data = {} }: Secret): readonly string[] {
-  if (type !== 'kubernetes.io/tls') return [];
-  const [certificate = '', key = ''] = ['tls.crt', 'tls.key'].map((name) => Buffer.from(data[name] ?? '', 'base64').toString());
-  const problem = keyPairProblem(certificate, key);
-  return problem === undefined ? [] : [problem];
-}
-
 export const secretKind: Kind = builtInKind({
   kind: 'Secret',
   namespaced: true,
@@ -133,7 +125,6 @@ export const secretKind: Kind = builtInKind({
   },
   strategy: {
     defaulted,
-    warnings,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...changeErrors(next, old), ...validate(next)],
   },

@@ -1,8 +1,8 @@
 // OpenAPI v3 of the served kinds: enough for kubectl to explain them and to leave validation to the server.
 
+import { OBJECT_META } from '../../../src/kubernetes/schema/go-struct.ts';
 import { compareUtf8 } from '../../../src/std/go-text.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { describedMetadata } from './metadata.ts';
 import { pathsOf } from './paths.ts';
 import { publishedSchema } from './schema.ts';
 
@@ -30,7 +30,7 @@ export function openApiOf(kind: Kind): OpenApi {
   const prefix = `${(group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.')}.${version}`;
   const schemas = new Map<string, object>();
   const metadata = `${META}.ObjectMeta`;
-  schemas.set(metadata, describedMetadata({ prefix: META, metadata, schemas }));
+  schemas.set(metadata, publishedSchema(OBJECT_META, { prefix: META, metadata, schemas }));
   const published = publishedSchema(kind.schema, { prefix, metadata, schemas });
   schemas.set(`${prefix}.${name}`, { ...published, 'x-kubernetes-group-version-kind': [{ group, version, kind: name }] });
   return { paths: pathsOf(kind, `#/components/schemas/${prefix}.${name}`), schemas: Object.fromEntries(schemas) };

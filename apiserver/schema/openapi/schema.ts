@@ -1,7 +1,6 @@
 // Schemas as they are published: without what only the server needs, Go structs as components of their own.
 
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
-import { descriptionOf } from './descriptions.ts';
 
 /** The components that published schemas refer to, as far as they are known. */
 export interface Components {
@@ -17,19 +16,15 @@ export function publishedSchema({ go, ...schema }: Schema, components: Component
   const { properties, items, additionalProperties: values, ...rest } = schema;
   if (go?.codec !== undefined) return { ...CODECS[go.codec], ...described(schema) };
   return {
-    ...described({ description: go?.struct && descriptionOf(go.struct) }),
     ...rest,
-    ...(properties !== undefined && publishedFields(properties, go?.struct ?? '', components)),
+    ...(properties !== undefined && publishedFields(properties, components)),
     ...(items !== undefined && { items: referred(items, components) }),
     ...(values !== undefined && { additionalProperties: typeof values === 'object' ? referred(values, components) : values }),
   };
 }
 
-function publishedFields(properties: NonNullable<Schema['properties']>, struct: string, components: Components): object {
-  const fields = Object.entries(properties).map(([key, property]) => {
-    const description = property.description ?? descriptionOf(struct, key);
-    return [key, referred(description === undefined ? property : { ...property, description }, components)] as const;
-  });
+function publishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
+  const fields = Object.entries(properties).map(([key, property]) => [key, referred(property, components)] as const);
   // Names that are written even when they are empty are not to be left out.
   const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
   return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
@@ -60,7 +55,5 @@ function referred(schema: Schema, components: Components): object {
     const { description: _, ...own } = schema;
     components.schemas.set(name, publishedSchema(own, components));
   }
-  const description =
-    schema.description ?? (struct === 'ObjectMeta' ? 'Name, labels and all else that objects of every kind have.' : undefined);
-  return { ...(description !== undefined && { description }), allOf: [{ $ref: `#/components/schemas/${name}` }] };
+  return { ...described(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
 }

@@ -13,7 +13,6 @@ describe('OpenAPI v3', () => {
     expect(Object.keys(paths as object)).toEqual([
       'api/v1',
       'apis/coordination.k8s.io/v1',
-      'apis/events.k8s.io/v1',
       'apis/example.dev/v1alpha1',
       'apis/rbac.authorization.k8s.io/v1',
     ]);

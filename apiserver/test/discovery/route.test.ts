@@ -41,7 +41,7 @@ describe('discovery, one document at a time', () => {
   });
 
   it('lists named groups only', () => {
-    expect(document('/apis')['groups']).toHaveLength(6);
+    expect(document('/apis')['groups']).toHaveLength(5);
   });
 
   it('is indented for browsers and command lines, and YAML on request', () => {

@@ -20,7 +20,7 @@ describe('the registry', () => {
     expect(registry.find('', 'v1', 'secrets')).toBe(secretKind);
     expect(registry.findKind('', 'v1', 'Secret')).toBe(secretKind);
     expect(registry.isRegistered('', 'v2', 'Secret')).toBe(false);
-    expect(registry.groups()).toEqual(['', 'events.k8s.io', 'coordination.k8s.io', 'rbac.authorization.k8s.io']);
+    expect(registry.groups()).toEqual(['', 'coordination.k8s.io', 'rbac.authorization.k8s.io']);
     expect(registry.kindsOf('coordination.k8s.io', 'v1').map(({ kind }) => kind)).toEqual(['Lease']);
   });
 

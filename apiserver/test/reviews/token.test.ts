@@ -25,7 +25,7 @@ let trust: ServiceAccountTrust;
 beforeAll(async () => {
   const key = parseSigningKey(await generateSigningKey());
   issuance = { issuer: hub, key, audiences: [hub], objects };
-  trust = { issuers: [hub], keys: [key], audiences: [hub], objects };
+  trust = { issuer: hub, key, audiences: [hub], objects };
 });
 
 function posted(body: unknown, options: Partial<PostedTokenRequest> = {}): PostedTokenRequest {
@@ -56,7 +56,7 @@ describe('createToken', () => {
 
   it('issues tokens that verify', async () => {
     const { status } = await issued({ spec: { audiences: ['x', 'y'] } });
-    expect(verifyServiceAccountToken(status.token, ['y', 'z'], trust, now)).toMatchObject({ type: 'accepted', audiences: ['y'] });
+    expect(await verifyServiceAccountToken(status.token, ['y', 'z'], trust, now)).toMatchObject({ type: 'accepted', audiences: ['y'] });
   });
 
   it.each([

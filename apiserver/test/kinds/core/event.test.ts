@@ -1,18 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { coreEventKind } from '../../../kinds/core/event.ts';
-import { eventsEventKind } from '../../../kinds/core/events-event.ts';
 import { created, createdText, createErrors, type Fields, objectOf, updateErrors } from '../write.ts';
-
-const NEW_STYLE = {
-  eventTime: '2026-01-01T00:00:00.000000Z',
-  reportingController: 'example.dev/controller',
-  reportingInstance: 'one',
-  action: 'Issue',
-  reason: 'Issued',
-  regarding: { namespace: 'team-a', name: 'w' },
-  type: 'Normal',
-  note: 'done',
-};
 
 describe('a core event', () => {
   it('always has a time and a reporter, if empty ones', () => {
@@ -89,72 +77,5 @@ describe('a core event', () => {
     const source = coreEventKind.selectableFields['source'];
     expect(source?.(objectOf(coreEventKind, { source: { component: 'a' }, reportingComponent: 'b' }))).toBe('a');
     expect(source?.(objectOf(coreEventKind, { reportingComponent: 'b' }))).toBe('b');
-  });
-});
-
-describe('an event of events.k8s.io', () => {
-  it('is stored as a core event and served under its own names', () => {
-    const event = objectOf(eventsEventKind, NEW_STYLE);
-    const stored = eventsEventKind.conversion?.toStored(event);
-    expect(stored).toMatchObject({
-      apiVersion: 'v1',
-      involvedObject: { name: 'w' },
-      message: 'done',
-      reportingComponent: 'example.dev/controller',
-    });
-    expect(stored && eventsEventKind.conversion?.fromStored(stored)).toEqual(event);
-  });
-
-  it.each<[string, Fields, readonly string[]]>([
-    ['is fine in the new style', NEW_STYLE, []],
-    [
-      'needs time and type',
-      { regarding: { namespace: 'team-a' } },
-      ['eventTime: Required value', 'type: Invalid value: "": has invalid value: '],
-    ],
-    [
-      'takes no deprecated fields',
-      { ...NEW_STYLE, deprecatedCount: 1, deprecatedSource: { host: 'h' }, deprecatedFirstTimestamp: '2026-01-01T00:00:00Z' },
-      [
-        'firstTimestamp: Invalid value: "": needs to be unset',
-        'count: Invalid value: "": needs to be unset',
-        'source: Invalid value: "": needs to be unset',
-      ],
-    ],
-    [
-      'repeats at least twice in a series',
-      { ...NEW_STYLE, series: { count: 1 } },
-      ['series.count: Invalid value: "": should be at least 2', 'series.lastObservedTime: Required value'],
-    ],
-  ])('%s', (_, fields, expected) => {
-    expect(createErrors(eventsEventKind, fields)).toEqual(expected);
-  });
-
-  it('changes in its series alone', () => {
-    const series = { count: 3, lastObservedTime: '2026-01-02T00:00:00.000000Z' };
-    expect(updateErrors(eventsEventKind, { ...NEW_STYLE, series }, NEW_STYLE)).toEqual([]);
-    expect(
-      updateErrors(eventsEventKind, { ...NEW_STYLE, regarding: { namespace: 'team-a', name: 'v' }, reason: 'Other' }, NEW_STYLE),
-    ).toEqual([
-      'involvedObject: Invalid value: {"Kind":"","Namespace":"team-a","Name":"v","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}: field is immutable',
-      'reason: Invalid value: "Other": field is immutable',
-      'reason: Invalid value: "Other": field is immutable',
-    ]);
-  });
-
-  it('is selected by its own names', () => {
-    expect(Object.keys(eventsEventKind.selectableFields)).toEqual([
-      'regarding.kind',
-      'regarding.namespace',
-      'regarding.name',
-      'regarding.uid',
-      'regarding.apiVersion',
-      'regarding.resourceVersion',
-      'regarding.fieldPath',
-      'reason',
-      'reportingController',
-      'type',
-    ]);
-    expect(eventsEventKind.selectableFields['regarding.name']?.(objectOf(eventsEventKind, NEW_STYLE))).toBe('w');
   });
 });
