@@ -7,9 +7,8 @@ import { type ObjectSource, storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/review.ts';
-import { builtInKinds } from './kinds/built-in.ts';
-import { customResourceDefinitionKind } from './kinds/definition/definition.ts';
-import { Registry } from './kinds/registry.ts';
+import { customResourceDefinitionKind } from './kinds/definition.ts';
+import { builtInKinds, Registry } from './kinds/registry.ts';
 import { resourceOf } from './storage/kind-store.ts';
 import { EVERY, type ObjectStore } from './storage/object-store.ts';
 

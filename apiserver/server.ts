@@ -10,7 +10,7 @@ import { pathEndpoint } from './endpoints/path.ts';
 import { resourceEndpoint } from './endpoints/resource.ts';
 import { handle } from './handler.ts';
 import { identityOf } from './identity.ts';
-import { bootstrapNamespaces } from './kinds/built-in.ts';
+import { bootstrapNamespaces } from './kinds/registry.ts';
 import { listenForRequests } from './listener.ts';
 import type { ApiRequest } from './request.ts';
 import { openJournal } from './storage/journal.ts';

@@ -61,10 +61,9 @@ function unstored({ plural, singular, namespaced, kind }: ReviewKind): Resource 
 }
 
 /** What tells clients that objects are stored in another version than before. */
-function storageVersionHash({ group, version, kind, conversion, storageVersion }: Kind): string {
-  const storedGroup = conversion?.storedAs.group ?? group;
+function storageVersionHash({ group, version, kind, storageVersion }: Kind): string {
   const digest = createHash('sha256')
-    .update(`${storedGroup}/${storageVersion ?? version}/${kind}`)
+    .update(`${group}/${storageVersion ?? version}/${kind}`)
     .digest();
   return digest.subarray(0, 8).toString('base64');
 }

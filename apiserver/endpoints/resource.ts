@@ -69,7 +69,6 @@ async function custom(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info } = request;
   const { verb, name, subresource } = info;
   if (isElsewhere(kind, info)) return pageNotFound();
-  if (kind.deprecationWarning !== undefined) request.warn(kind.deprecationWarning);
   if (subresource !== '' && !kind.subresources.some((each) => each.name === subresource)) throw notFound(resourceName(kind), name);
   const endpoint = subresource === '' ? (COLLECTION[verb] ?? OBJECT[verb]) : SUBRESOURCES[subresource]?.[verb];
   if (endpoint === undefined) throw verbNotSupported(kind, verb);

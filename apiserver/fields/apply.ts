@@ -4,7 +4,7 @@ import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, unclassified } from '../../src/kubernetes/status.ts';
 import { sameValue } from '../same-value.ts';
 import { withoutAbandoned } from './abandoned-fields.ts';
-import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
+import { changeOwners, ownersIn, withoutUntracked } from './change-owners.ts';
 import { applyConflict } from './conflict.ts';
 import { difference, type FieldSet, NO_FIELDS, outside } from './field-set.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
@@ -80,12 +80,12 @@ function merged(
     subresource: patch.subresource ?? '',
   };
   const self = ownerKey(owner);
-  const before = reconciledOwners(live, recordedOwnerships(patch, live), patch);
+  const before = ownersIn(patch.apiVersion, recordedOwnerships(patch, live));
   const last = before.get(self);
   const mine: Ownership = { ...last, ...owner, fields: outside(ownedFields(applied.type, applied.value), resetFields(patch)) };
   const claimed = new Map(before).set(self, mine);
   const union = { ...live, value: mergeValues(live.type, live.value, applied.value) };
-  const next = withoutAbandoned(union, { ownerships: claimed, last, typing: patch });
+  const next = withoutAbandoned(union, claimed, last);
   const { ownerships, taken } = changeOwners(live, next, { ownerships: claimed, self, typing: patch });
   if (!patch.force) refuseConflicts(patch, taken, claimed);
   const isSame = patch.live !== undefined && sameValue(live.value, next.value);

@@ -3,7 +3,7 @@
 import type { KubeObject, ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
-import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
+import { changeOwners, ownersIn, withoutUntracked } from './change-owners.ts';
 import { union } from './field-set.ts';
 import { decodeManagedFields, encodeManagedFields, isReset, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
@@ -64,7 +64,7 @@ export function updatedOwnerships(
     apiVersion: update.apiVersion,
     subresource: update.subresource ?? '',
   };
-  const before = reconciledOwners(live, update.ownerships, update);
+  const before = ownersIn(update.apiVersion, update.ownerships);
   const { ownerships, comparison } = changeOwners(live, next, { ownerships: before, self: '', typing: update });
   const changed = withoutUntracked(union(comparison.modified, comparison.added));
   if (changed.size === 0) return capped(ownerships);

@@ -55,7 +55,6 @@ export function fieldType(map: MapType, name: string): MergeType | undefined {
 const OBJECTS = new WeakMap<Schema, MergeType>();
 const STRICT = new WeakMap<Schema, MergeType>();
 const PRESERVING = new WeakMap<Schema, MergeType>();
-const EMBEDDED = new WeakMap<Schema, Schema>();
 
 const UNTYPED: MergeType = {
   scalar: 'untyped',
@@ -69,11 +68,10 @@ const DEDUCED: MergeType = {
   map: { atomic: false, field: () => undefined, values: () => DEDUCED, deduced: true },
 };
 
-function mergeType(declared: Schema, inherited: boolean): MergeType {
-  const preserving = inherited || declared['x-kubernetes-preserve-unknown-fields'] === true;
-  return remembered(preserving ? PRESERVING : STRICT, declared, () => {
-    if (declared.go?.codec === 'raw') return UNTYPED;
-    const schema = declared['x-kubernetes-embedded-resource'] ? remembered(EMBEDDED, declared, () => withObjectMeta(declared)) : declared;
+function mergeType(schema: Schema, inherited: boolean): MergeType {
+  const preserving = inherited || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return remembered(preserving ? PRESERVING : STRICT, schema, () => {
+    if (schema.go?.codec === 'raw') return UNTYPED;
     switch (schema.type) {
       case 'object':
         return { map: mapType(schema, preserving) };

@@ -14,8 +14,6 @@ export interface Typing {
   readonly apiVersion: string;
   /** Fields that the endpoint does not write, such as `['status']`: nobody comes to own them through it. */
   readonly resetPaths?: readonly (readonly string[])[];
-  /** An object of this kind in another version; undefined if there is no such version (any more). */
-  readonly inVersion?: (object: KubeObject, apiVersion: string) => { readonly object: KubeObject; readonly schema: Schema } | undefined;
 }
 
 export interface TypedObject {
@@ -36,16 +34,6 @@ export function kubeObject({ value }: TypedObject): KubeObject {
   const object = isFields(value) ? { ...value, metadata: value['metadata'] ?? {} } : value;
   if (!isKubeObject(object)) throw new TypeError('An object without apiVersion, kind or metadata was merged.');
   return object;
-}
-
-/** What an object that does not exist yet lacks. */
-const EMPTY = { apiVersion: '', kind: '' };
-
-/** The same object in another version, or undefined if there is none. */
-export function converted(object: TypedObject, apiVersion: string, { inVersion }: Typing): TypedObject | undefined {
-  if (object.apiVersion === apiVersion) return object;
-  const other = inVersion?.(kubeObject({ ...object, value: isFields(object.value) ? { ...EMPTY, ...object.value } : EMPTY }), apiVersion);
-  return other && typedObject(other.object, { schema: other.schema, apiVersion });
 }
 
 /** How `next` differs from `old`, apart from fields that the endpoint does not write. */

@@ -1,6 +1,6 @@
 // Field sets seen together with the type of their object.
 
-import { type FieldNode, type FieldSet, fieldSet, LEAF } from './field-set.ts';
+import { type FieldNode, type FieldSet, fieldSet } from './field-set.ts';
 import { fieldType, type MergeType } from './merge-type.ts';
 import { fieldNameOf, type PathElement } from './path-element.ts';
 
@@ -10,16 +10,6 @@ export function withNamedFields(type: MergeType, set: FieldSet): FieldSet {
     const name = fieldNameOf(element);
     const isNamed = name !== undefined && type.map?.field(name) !== undefined;
     return { member: node.member || isNamed, children: withNamedFields(below ?? {}, node.children) };
-  });
-}
-
-/** The set after a change of schema: what has become atomic has one owner, of the whole. */
-export function reconciledFields(type: MergeType, set: FieldSet): FieldSet {
-  if (type.map?.deduced) return set;
-  return mapChildren(type, set, (node, _, below) => {
-    if (below === undefined) return node;
-    const isAtomic = below.map ? below.map.atomic : below.scalar === undefined && below.list?.atomic;
-    return isAtomic ? LEAF : { ...node, children: reconciledFields(below, node.children) };
   });
 }
 

@@ -2,10 +2,37 @@
 // That an update names a resourceVersion is left to the verbs, which know when it may be missing.
 
 import { type FieldError, forbiddenValue, invalidStruct, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../../src/kubernetes/names.ts';
+import {
+  dns1123LabelProblems,
+  dns1123SubdomainProblems,
+  labelValueProblems,
+  pathSegmentPrefixProblems,
+  pathSegmentProblems,
+  qualifiedNameProblems,
+} from '../../src/kubernetes/names.ts';
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goQuote, isGoPrintable } from '../../src/std/go-text.ts';
-import { labelName, type NameProblems, pathSegmentName } from './name-rules.ts';
+import { isQualifiedFinalizer } from './lifecycle.ts';
+
+/** Returns why `name` is not valid, in kube-apiserver's words; `prefix` is true for a generateName. */
+export type NameProblems = (name: string, prefix: boolean) => readonly string[];
+
+/** Names of most kinds: DNS-1123 subdomains. */
+export const subdomainName: NameProblems = (name, prefix) => dns1123SubdomainProblems(prefix ? withMaskedDash(name) : name);
+
+/** Names of namespaces: DNS-1123 labels. */
+export const labelName: NameProblems = (name, prefix) => dns1123LabelProblems(prefix ? withMaskedDash(name) : name);
+
+/** Names of any kind: one segment of a path. */
+export const pathSegmentName: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
+
+/** Names of roles and bindings: one segment of a path, prefixes included. */
+export const rbacName: NameProblems = (name) => pathSegmentProblems(name);
+
+/** Masks the dash at the end of a prefix. kube-apiserver also masks the character before it, and so accepts some bad prefixes. */
+function withMaskedDash(name: string): string {
+  return name.replace(/[\p{ASCII}]-$/u, 'a');
+}
 
 export interface MetadataRules {
   readonly namespaced: boolean;
@@ -56,6 +83,26 @@ export function validateAnyMetadata(object: KubeObject, namespaced: boolean): re
 /** The checks of every update, reported before those of the kind itself: an error that both find is told twice. */
 export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
   return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
+}
+
+/** `validateMetadata`, and finalizers must be Kubernetes' own or name their owner's domain. */
+export function validateCoreMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
+  return [...validateMetadata(object, rules), ...coreFinalizerErrors(object)];
+}
+
+/** `validateMetadataUpdate` with the same demand. */
+export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
+  return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
+}
+
+/** What is wrong with a finalizer that is not qualified. */
+export function unqualifiedFinalizer(name: string, field: string): readonly FieldError[] {
+  if (isQualifiedFinalizer(name)) return [];
+  return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
+}
+
+function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
+  return (metadata.finalizers ?? []).flatMap((name, index) => unqualifiedFinalizer(name, `metadata.finalizers[${index}]`));
 }
 
 /** What is wrong with a set of labels, wherever it stands. */

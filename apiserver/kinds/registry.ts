@@ -1,6 +1,15 @@
-// Which kinds exist now: the built-in ones, and those of CustomResourceDefinitions as they come and go.
+// The registry of served kinds: the built-in ones, and those of CustomResourceDefinitions.
 
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { configMapKind } from './config-map.ts';
+import { coreEventKind } from './event.ts';
 import type { Kind } from './kind.ts';
+import { leaseKind } from './lease.ts';
+import { namespaceKind } from './namespace.ts';
+import { nodeKind, podKind } from './pod.ts';
+import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from './rbac.ts';
+import { secretKind } from './secret.ts';
+import { serviceAccountKind } from './service-account.ts';
 
 export class Registry {
   /** By group and plural; one entry per served version. */
@@ -56,3 +65,24 @@ export class Registry {
 function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return `${group}/${plural}`;
 }
+
+/** All built-in kinds but CustomResourceDefinition. */
+export const builtInKinds: readonly Kind[] = [
+  configMapKind,
+  coreEventKind,
+  namespaceKind,
+  nodeKind,
+  podKind,
+  secretKind,
+  serviceAccountKind,
+  leaseKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
+];
+
+/** The namespaces of a fresh server, to be created as any client would create them. */
+export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
+  namespaceKind.rules.defaulted({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+);

@@ -5,7 +5,6 @@ import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/
 import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
 import { goJson } from '../../src/std/go-text.ts';
-import { fieldOf } from './correlation.ts';
 
 /** The items that stand a second time in a list of type set or map. */
 export function validateListTypes(value: Value, schema: Schema | undefined, path = ''): readonly FieldError[] {
@@ -31,7 +30,7 @@ function validateList(items: readonly Value[], schema: Schema, path: string): re
 }
 
 function keysOf(item: Value, names: readonly string[]): Fields {
-  const keys = names.map((name) => [name, fieldOf(item, name)] as const);
+  const keys = names.map((name) => [name, isFields(item) && Object.hasOwn(item, name) ? item[name] : undefined] as const);
   return Object.fromEntries(keys.filter(([, value]) => value !== undefined));
 }
 

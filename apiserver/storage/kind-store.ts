@@ -1,15 +1,14 @@
-// The object store as one kind sees it: keys from names, and stored objects in the version that was asked for.
+// The object store as one kind sees it: keys from names, and stored objects as the schema of today reads them.
 
 import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
-import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { goQuote } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change, ObjectStore } from './object-store.ts';
 
 /** Where the objects of a kind are kept: `secrets`, or `coordination.k8s.io/leases`. */
-export function resourceOf(kind: Pick<Kind, 'group' | 'plural' | 'conversion'>): string {
-  const { group, plural } = kind.conversion?.storedAs ?? kind;
+export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return group === '' ? plural : `${group}/${plural}`;
 }
 
@@ -51,12 +50,12 @@ export class KindStore {
   }
 
   put(object: KubeObject): KubeObject {
-    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), this.#toStored(object)));
+    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
   }
 
   /** The object as it would be read if it were put. */
   preview(object: KubeObject): KubeObject {
-    return this.#served(this.#toStored(object));
+    return this.#served(object);
   }
 
   remove(object: KubeObject): KubeObject | undefined {
@@ -81,14 +80,7 @@ export class KindStore {
     };
   }
 
-  #toStored(object: KubeObject): KubeObject {
-    return this.kind.conversion?.toStored(object) ?? object;
-  }
-
-  /** Versions of a custom resource differ in nothing but their name: there is no conversion webhook here. */
   #served(stored: KubeObject): KubeObject {
-    if (this.kind.conversion !== undefined) return this.kind.conversion.fromStored(stored);
-    const apiVersion = apiVersionOf(this.kind);
-    return stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
+    return this.kind.fromStored?.(stored) ?? stored;
   }
 }

@@ -24,7 +24,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
   const { applied, checkRepeated } = readApplied(body);
   const { object } = applyPatch({
-    ...typingOf(api, target),
+    ...typingOf(target),
     live,
     applied,
     manager: writer.manager,

@@ -217,27 +217,6 @@ describe('an update', () => {
     const live = ledger({ data: { a: '1' } }, { uid: 'u', managedFields });
     expect(fieldsOf(updated(live, { data: { a: '2' } }))).toEqual({ b: { 'f:data': { 'f:a': {} } } });
   });
-
-  it('compares in the version of the owner', () => {
-    const managedFields: ManagedFieldsEntry[] = [
-      { manager: 'x', operation: 'Update', apiVersion: 'v2', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } } },
-    ];
-    const live = ledger({ data: { a: '1', b: '1' } }, { uid: 'u', managedFields });
-    const next = updated(
-      live,
-      { data: { a: '2', b: '1' } },
-      { inVersion: (object, apiVersion) => ({ object: { ...object, apiVersion }, schema: LEDGER }) },
-    );
-    expect(fieldsOf(next)).toEqual({ x: { 'f:data': { 'f:b': {} } }, b: { 'f:data': { 'f:a': {} } } });
-  });
-
-  it('collapses what a new schema has made atomic', () => {
-    const managedFields: ManagedFieldsEntry[] = [
-      { manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:rules': { '.': {}, 'v:"x"': {} } } },
-    ];
-    const live = ledger({ rules: ['x'] }, { uid: 'u', managedFields });
-    expect(fieldsOf(updated(live, {}))).toEqual({ x: { 'f:rules': {} } });
-  });
 });
 
 describe('managedFields that a client sends', () => {

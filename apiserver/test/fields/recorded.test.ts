@@ -6,9 +6,9 @@ import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { applyPatch } from '../../fields/apply.ts';
 import { trackUpdate } from '../../fields/managed-fields.ts';
-import { coreEventKind } from '../../kinds/core/event.ts';
-import { secretKind } from '../../kinds/core/secret.ts';
+import { coreEventKind } from '../../kinds/event.ts';
 import { leaseKind } from '../../kinds/lease.ts';
+import { secretKind } from '../../kinds/secret.ts';
 
 interface Exchange {
   readonly name: string;

@@ -1,8 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
-import { validateAnyMetadata, validateAnyMetadataUpdate, validateMetadata, validateMetadataUpdate } from '../../kinds/metadata.ts';
-import { labelName, rbacName, subdomainName } from '../../kinds/name-rules.ts';
+import {
+  labelName,
+  rbacName,
+  subdomainName,
+  validateAnyMetadata,
+  validateAnyMetadataUpdate,
+  validateMetadata,
+  validateMetadataUpdate,
+} from '../../kinds/metadata.ts';
 
 const SUBDOMAIN =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";

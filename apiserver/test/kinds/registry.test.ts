@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { builtInKinds } from '../../kinds/built-in.ts';
-import { secretKind } from '../../kinds/core/secret.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { Registry } from '../../kinds/registry.ts';
+import { builtInKinds, Registry } from '../../kinds/registry.ts';
+import { secretKind } from '../../kinds/secret.ts';
 
 const widget = (version: string): Kind => ({
   ...secretKind,

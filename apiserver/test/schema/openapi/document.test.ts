@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { builtInKinds } from '../../../kinds/built-in.ts';
-import { customKinds } from '../../../kinds/custom/custom.ts';
-import { customResourceDefinitionKind } from '../../../kinds/definition/definition.ts';
-import type { CustomResourceDefinition } from '../../../kinds/definition/types.ts';
+import { customKinds } from '../../../kinds/custom.ts';
+import { type CustomResourceDefinition, customResourceDefinitionKind } from '../../../kinds/definition.ts';
 import type { Kind } from '../../../kinds/kind.ts';
+import { builtInKinds } from '../../../kinds/registry.ts';
 import { openApiDocument, openApiOf } from '../../../schema/openapi/document.ts';
 
 const spec = { type: 'object', description: 'What is wanted.', properties: { size: { type: 'integer' } } } as const;
