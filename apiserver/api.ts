@@ -17,13 +17,13 @@ export interface ApiOptions {
   readonly signingKey: SigningKey;
   readonly tokens: ReadonlyMap<string, User>;
   readonly clock: Clock;
-  /** Told of errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 
 /** Characters of generated names: no vowels and nothing that looks like another, so that no words come out. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
-/** How long a list or watch waits for a revision that has not happened yet. */
+/** Time that a list or watch waits for a future revision. */
 const REVISION_WAIT_MS = 3_000;
 
 export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock, report }: ApiOptions): AccessApi {
@@ -42,7 +42,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
   };
   return {
     now: () => clock.now(),
-    // What a timer throws would end the process.
+    // An error thrown in a timer would end the process.
     wakeAt: (at, wake) => clock.wakeAt(at, () => attempt(wake)),
     attempt,
     store,

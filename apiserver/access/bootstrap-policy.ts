@@ -49,10 +49,7 @@ export function bootstrapPolicy(): readonly KubeObject[] {
   ];
 }
 
-const ADMIN_RULES: readonly PolicyRule[] = [
-  { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['localsubjectaccessreviews'] },
-  { verbs: READ_AND_WRITE, apiGroups: [RBAC_GROUP], resources: ['rolebindings', 'roles'] },
-];
+const ADMIN_RULES: readonly PolicyRule[] = [{ verbs: READ_AND_WRITE, apiGroups: [RBAC_GROUP], resources: ['rolebindings', 'roles'] }];
 
 const EDIT_RULES: readonly PolicyRule[] = [
   { verbs: READ, apiGroups: [''], resources: ['secrets'] },

@@ -36,7 +36,7 @@ function impersonation(what: { readonly resource: string; readonly name: string;
   return { type: 'resource', verb: 'impersonate', group: '', subresource: '', namespace: '', ...what };
 }
 
-/** kube-apiserver tries its constrained modes first and reports the refusal of the first one. */
+/** kube-apiserver tries its constrained modes first and reports the rejection of the first one. */
 function rejection(requestor: User, mode: string, attributes: AccessAttributes): Error {
   return accessForbidden(requestor, { ...attributes, verb: `impersonate-on:${mode}:${attributes.verb}` }, '');
 }

@@ -1,13 +1,12 @@
-// Files that lead people to a server. A kubeconfig that still leads to its server is left as it is: kubectl keeps choices of its user there.
+// Access files of a server: kubeconfig and certificate authority. A kubeconfig that still works is not overwritten: kubectl keeps the user's choices in it.
 
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
 import type { DataFolder } from './data-folder.ts';
-import type { LocalServer } from './servers.ts';
-import { HUB, type Tokens } from './users.ts';
+import { HUB, type LocalServer, type Tokens } from './servers.ts';
 
-/** A server as people reach it: with the paths of its kubeconfig and of its certificate authority. */
+/** A server with the paths of its kubeconfig and of its certificate authority. */
 export interface Place {
   readonly name: string;
   readonly url: string;
@@ -16,7 +15,7 @@ export interface Place {
   readonly ca: string;
 }
 
-/** Writes the kubeconfig and the certificate authority of a server, where they are not there yet. */
+/** Writes the kubeconfig and the certificate authority of a server if they are missing or outdated. */
 export async function writeAccessFiles(folder: DataFolder, server: ReachedServer): Promise<Place> {
   const prefix = server.name === HUB ? '' : `${server.name}.`;
   const names = { kubeconfig: `${prefix}kubeconfig`, ca: `${prefix}ca.crt` };
@@ -41,7 +40,7 @@ interface KubeConfigFile {
 
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** The hub has a context for each user. A target has one, of its own name, so that its file can stand beside the hub's in KUBECONFIG. */
+/** Returns a kubeconfig. The hub has one context per user; a target has one with its name, so that KUBECONFIG can list both files. */
 export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));
   const contextOf = (user: string) => (name === HUB ? user : name);
@@ -56,7 +55,7 @@ export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConf
   };
 }
 
-/** Whether a file, whatever else it says, names the same server and the same users. */
+/** Reports if a kubeconfig contains the wanted clusters and users, whatever else it contains. */
 function isStillGood(text: string, wanted: KubeConfigFile): boolean {
   try {
     const present = parse(text) as Partial<KubeConfigFile> | null;

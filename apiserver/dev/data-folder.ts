@@ -1,5 +1,5 @@
-// The folder of a local run: what one run leaves for the next, and files for people.
-// Each API server keeps what it stores in a folder of its own inside.
+// The data folder of a local run: state for the next run, and files for the user.
+// Each API server has its own folder inside.
 
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -7,13 +7,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../src/config/start-error.ts';
 import { isDraft, writePrivate } from '../../src/std/private-file.ts';
 
-/** What a run leaves for the next one. */
+/** State that a run keeps for the next one. */
 export interface Memory {
   /** Bearer tokens by server and user; made once. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The last port of each target cluster. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Servers that have got their samples: what a person deletes of them stays deleted. */
+  /** Servers that have received their samples; deleted samples are not created again. */
   readonly sampled: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export class DataFolder {
     this.#memory = memory;
   }
 
-  /** Whether nobody has marked the folder as ours yet. */
+  /** True until the folder is marked as a data folder of Purser. */
   get isNew(): boolean {
     return this.#memory === undefined;
   }

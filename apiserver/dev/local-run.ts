@@ -13,21 +13,20 @@ import { retried } from '../../src/std/retried.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
 import { type Place, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './furnish.ts';
-import { adminClient, type LocalServer, startServers } from './servers.ts';
-import { HUB, tokensFor } from './users.ts';
+import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './seed.ts';
+import { adminClient, HUB, type LocalServer, startServers, tokensFor } from './servers.ts';
 import { welcomeText } from './welcome.ts';
 
 export interface LocalRunOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Where the person is. */
+  /** Working directory of the user. */
   readonly cwd: string;
   readonly print: (text: string) => unknown;
   readonly stopped: AbortSignal;
 }
 
-/** Starts everything, says when it serves, and returns how to stop it. When something fails, nothing is left running. */
+/** Starts everything, prints when it is ready, and returns how to stop it. After a failure, nothing is left running. */
 export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
   await using closing = new AsyncDisposableStack();
   await checkCertificateFiles(config);
@@ -38,12 +37,12 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   stopped.throwIfAborted();
   const hub = await writeAccessFiles(folder, servers.hub);
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
-  const furnished = () => furnish(servers, folder, config, stopped);
-  await furnished().catch((error: unknown) => {
-    // A full disk refuses what this start would change; the last run left everything else.
+  const seeded = () => seed(servers, folder, config, stopped);
+  await seeded().catch((error: unknown) => {
+    // A full disk rejects changes of this start; the state of the last run is complete.
     if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
     log.warn({ error }, 'local clusters not updated, retrying');
-    retried(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+    retried(async () => (await seeded(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
   });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
@@ -80,14 +79,14 @@ const ALL: Config['components'] = ['controller', 'facade'];
 const DRAIN_MS = 800;
 /** Owns the fields that a local run sets for itself. */
 const LOCAL_RUN = 'purser-local-run';
-/** Owns the fields of the samples, so that a person can go on with them as if they had been applied by hand. */
+/** Field manager of the samples: the user can change them as if they had been applied by hand. */
 const KUBECTL = 'kubectl';
 
 /** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
 async function startRememberedServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
   const tokens = tokensFor([HUB, ...targetNames], folder.memory.tokens, () => randomBytes(32).toString('base64url'));
-  // Marks a new folder as ours. One that is there may be in use by another run: that is known once our servers hold it.
+  // Marks a new folder. An existing folder may be in use by another run until our servers hold its lock.
   if (folder.isNew) await folder.remember({ tokens });
   const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
@@ -95,7 +94,7 @@ async function startRememberedServers(folder: DataFolder, config: Config, log: L
   return servers;
 }
 
-async function furnish({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
+async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
   await using closing = new AsyncDisposableStack();
   const hubClient = adminClient(hub, LOCAL_RUN, closing);
   await installOnHub(hubClient, stopped);

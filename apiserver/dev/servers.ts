@@ -7,10 +7,10 @@ import { fixed, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
+import type { User } from '../access/user.ts';
 import { type ApiServer, startApiServer } from '../server.ts';
 import { DataFolderError } from '../storage/journal.ts';
 import type { DataFolder } from './data-folder.ts';
-import { HUB, type Tokens, usersByToken } from './users.ts';
 
 /** An API server that serves, and how its administrator reaches it. */
 export interface LocalServer {
@@ -74,7 +74,7 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
   return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 
-/** A target keeps its port from run to run, as long as nobody else takes it. */
+/** Reuses the port of the last run unless another process has taken it. */
 async function listenAgain(name: string, options: ServersOptions): Promise<ApiServer> {
   try {
     return await listenOn(options.folder.memory.ports[name] ?? 0, name, options);
@@ -89,8 +89,36 @@ function listenOn(port: number, name: string, { folder, tokens, log }: ServersOp
   return startApiServer({ folder: folder.file(name), port, issuer: ISSUER, tokens: usersByToken(tokens[name] ?? {}), report });
 }
 
-/** What a person can put right, said so; anything else as it is. */
+/** Returns a StartError for errors that the user can correct, and any other error unchanged. */
 function explained(error: unknown, apiPort: number): unknown {
   if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
   return explainedPort(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }
+
+/** Tokens by user. */
+export type Tokens = Readonly<Record<string, string>>;
+
+/** The name of the server that Purser works on. */
+export const HUB = 'hub';
+
+/** The tokens of every server, the known ones unchanged and missing ones made by `newToken`. */
+export function tokensFor(
+  servers: readonly string[],
+  known: Readonly<Record<string, Tokens>>,
+  newToken: () => string,
+): Readonly<Record<string, Tokens>> {
+  const made = servers.map((server) => {
+    const users = Object.keys(server === HUB ? HUB_USERS : TARGET_USERS);
+    return [server, Object.fromEntries(users.map((user) => [user, known[server]?.[user] ?? newToken()]))] as const;
+  });
+  return { ...known, ...Object.fromEntries(made) };
+}
+
+/** Users by their tokens, as an API server wants them. */
+export function usersByToken(tokens: Tokens): ReadonlyMap<string, User> {
+  return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
+}
+
+/** Groups by user. alice and bob have no permissions until the administrator grants some. */
+const HUB_USERS: Readonly<Record<string, readonly string[]>> = { admin: ['system:masters'], alice: [], bob: [] };
+const TARGET_USERS = { admin: HUB_USERS['admin'] };

@@ -1,4 +1,4 @@
-// What a person sees when the local run is up: what runs where, and what to try.
+// The text that `npm start` prints when the local run is ready.
 
 import { relative } from 'node:path';
 import type { Place } from './access-files.ts';
@@ -12,7 +12,7 @@ export interface WelcomeOptions {
   readonly facade: string;
   readonly folder: string;
   readonly samples: boolean;
-  /** Where the person is: paths below it are shown as relative ones. */
+  /** Working directory; paths below it are printed as relative paths. */
   readonly cwd: string;
 }
 

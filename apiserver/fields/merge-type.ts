@@ -1,9 +1,9 @@
-// How server-side apply sees a schema: which values are leaves, which are maps and lists whose parts have owners of their own.
+// Merge types of server-side apply: leaves, and maps and lists whose parts have separate owners.
 
 import { OBJECT_META, text } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
-/** What a value may be. A schema without a type allows all three. */
+/** Forms that a value may have. A schema without a type allows all three. */
 export interface MergeType {
   readonly scalar?: 'numeric' | 'string' | 'boolean' | 'untyped';
   readonly list?: ListType;
@@ -13,7 +13,7 @@ export interface MergeType {
 export interface ListType {
   /** An atomic list has one owner; otherwise each entry has its own. */
   readonly atomic: boolean;
-  /** The fields that tell entries apart; none for a set. */
+  /** Key fields of the entries; none for a set. */
   readonly keys: readonly string[];
   readonly items: () => MergeType;
   readonly keyDefault: (key: string) => unknown;
@@ -25,7 +25,7 @@ export interface MapType {
   readonly field: (name: string) => MergeType | undefined;
   /** The type of any other field; absent if there may be none. */
   readonly values?: () => MergeType;
-  /** Whether nothing at all is known of the fields. */
+  /** True if the schema declares no fields. */
   readonly deduced: boolean;
 }
 
@@ -34,7 +34,7 @@ export function objectType(schema: Schema): MergeType {
   return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema, false) : mergeType(withObjectMeta(schema), false)));
 }
 
-/** Which part of a type a value is taken for. */
+/** Returns the part of a type that applies to a value. */
 export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'map' {
   if (Array.isArray(value)) {
     if (type.list) return 'list';

@@ -77,12 +77,12 @@ const MAX_KEY_BYTES = 253;
 const KEY = '[-._a-zA-Z0-9]+';
 const KEY_PATTERN = new RegExp(`^${KEY}$`);
 
-/** What is wrong with a key of `field`. */
+/** Returns the errors of a key of `field`. */
 export function keyErrors(key: string, field: string): readonly FieldError[] {
   return configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
 }
 
-/** What a change of an object that has been frozen may not do. */
+/** Returns the error of a change to an immutable object. */
 export function frozenError(field: string): FieldError {
   return forbiddenValue(field, 'field is immutable when `immutable` is set');
 }

@@ -9,13 +9,12 @@ import { prune } from '../../src/kubernetes/schema/prune.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { goNumber } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
-import { withDefaults } from '../schema/default.ts';
-import { validateListTypes } from '../schema/list-types.ts';
+import { validateListTypes, withDefaults } from '../schema/list-types.ts';
 import { hasRules, validateRules } from '../schema/rules.ts';
 import { newErrors, validateSchema } from '../schema/validate.ts';
 import { type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion, hasCondition } from './definition.ts';
 import type { Kind, Rules, Verb } from './kind.ts';
-import { finalizerWarnings, keepSystemMetadata, withCountedGeneration } from './lifecycle.ts';
+import { keepSystemMetadata, withCountedGeneration } from './lifecycle.ts';
 import { subdomainName, validateAnyMetadata, validateAnyMetadataUpdate, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
@@ -121,9 +120,7 @@ function customRules(version: CustomVersion): Rules {
       const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...statusErrors], old);
       return [...validateAnyMetadataUpdate(next, old, namespaced), ...errors];
     },
-    warnings: finalizerWarnings,
     unconditionalUpdate: false,
-    createOnUpdate: false,
     deleteReturnsObject: false,
     hasGeneration: true,
   };

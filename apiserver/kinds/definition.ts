@@ -12,7 +12,7 @@ import { sameValue } from '../same-value.ts';
 import { patternProblem } from '../schema/pattern.ts';
 import { ruleProblem } from '../schema/rules.ts';
 import { FORMATS } from '../schema/validate.ts';
-import { canonicalSchema, DEFINITION_SCHEMA } from './definition-schema.ts';
+import { canonicalSchema, DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
@@ -262,21 +262,12 @@ function versionErrors({ name, schema, subresources, ...rest }: DefinitionVersio
   ];
 }
 
-/** Keywords of schemas that the server enforces or publishes. */
-const KEYWORDS: ReadonlySet<string> = new Set(
-  [
-    'type format title description default nullable enum minimum maximum minLength maxLength pattern minItems maxItems minProperties',
-    'maxProperties required properties additionalProperties items x-kubernetes-preserve-unknown-fields x-kubernetes-int-or-string',
-    'x-kubernetes-list-type x-kubernetes-list-map-keys x-kubernetes-map-type x-kubernetes-validations',
-  ].flatMap((line) => line.split(' ')),
-);
-
 function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
   const { format, pattern = '', items, properties = {}, additionalProperties: values, 'x-kubernetes-validations': rules = [] } = schema;
   const problem = pattern === '' ? undefined : patternProblem(pattern);
   return [
     ...Object.keys(schema).flatMap((name) =>
-      KEYWORDS.has(name) ? [] : [forbiddenValue(`${path}.${name}`, notServed(`${name} in schemas`))],
+      KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notServed(`${name} in schemas`))],
     ),
     ...(format === undefined || FORMATS.has(format) ? [] : [forbiddenValue(`${path}.format`, notServed(`the format ${format}`))]),
     ...(problem === undefined

@@ -191,7 +191,6 @@ export const coreEventKind: Kind = builtInKind({
   selectableFields: EVENT_FIELDS,
   table: EVENT_TABLE,
   strategy: {
-    createOnUpdate: true,
     validate,
     validateUpdate: validate,
   },

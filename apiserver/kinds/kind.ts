@@ -28,8 +28,6 @@ export interface Subresource {
   readonly name: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly verbs: readonly string[];
-  /** Paths of the fields that it does not write, where they are not those that its like does not write. */
-  readonly resets?: readonly (readonly string[])[];
 }
 
 /** The rules of an object's life; every function is pure. The validations are complete, metadata included. */
@@ -45,22 +43,16 @@ export interface Rules {
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
-  /** For kinds whose deletion is a process of its own (namespaces, CRDs): the object once it has begun. */
+  /** For kinds with a two-step deletion (Namespaces, CustomResourceDefinitions): the object after the first step. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
   /** Finalizers that a kind keeps outside its metadata (namespaces). */
   ownFinalizers?(object: KubeObject): readonly string[];
-  /** Warnings for the writer. */
-  warnings(next: KubeObject, old?: KubeObject): readonly string[];
-  /** Whether a PUT without resourceVersion is taken. */
+  /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;
-  /** Whether a PUT creates a missing object. */
-  readonly createOnUpdate: boolean;
-  /** Whether DELETE answers with the object instead of a Status. */
+  /** True if DELETE returns the object instead of a Status. */
   readonly deleteReturnsObject: boolean;
-  /** Whether objects of this kind count a generation. */
+  /** True if objects of this kind have a generation. */
   readonly hasGeneration: boolean;
-  /** Namespaces alone: updates of the finalize subresource, which may drop `spec.finalizers`. */
-  readonly finalize?: Pick<Rules, 'prepareForUpdate' | 'validateUpdate'>;
 }
 
 /** A kind as its file declares it. */
@@ -87,18 +79,10 @@ export interface Strategy extends Partial<Pick<Rules, SelfContained>> {
   readonly validate: (object: KubeObject) => readonly FieldError[];
   readonly validateUpdate: UpdateCheck;
   readonly validateStatusUpdate?: UpdateCheck;
-  readonly warnings?: (next: KubeObject, old?: KubeObject) => readonly string[];
 }
 
 /** Rules that a kind may state as they are. */
-type SelfContained =
-  | 'unconditionalUpdate'
-  | 'createOnUpdate'
-  | 'deleteReturnsObject'
-  | 'hasGeneration'
-  | 'terminating'
-  | 'ownFinalizers'
-  | 'finalize';
+type SelfContained = 'unconditionalUpdate' | 'deleteReturnsObject' | 'hasGeneration' | 'terminating' | 'ownFinalizers';
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -130,7 +114,6 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
   const validateStatusUpdate = strategy.validateStatusUpdate ?? strategy.validateUpdate;
   return {
     unconditionalUpdate: true,
-    createOnUpdate: false,
     deleteReturnsObject: false,
     hasGeneration: false,
     ...strategy,
@@ -141,7 +124,6 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
     validate: (object) => firstFound(strategy.validate(object), () => validateAnyMetadata(object, namespaced)),
     validateUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...strategy.validateUpdate(next, old)],
     validateStatusUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...validateStatusUpdate(next, old)],
-    warnings: strategy.warnings ?? (() => []),
   };
 }
 

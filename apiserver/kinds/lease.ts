@@ -63,7 +63,6 @@ export const leaseKind: Kind = builtInKind({
   },
   strategy: {
     unconditionalUpdate: false,
-    createOnUpdate: true,
     prepareForCreate: withoutCoordination,
     prepareForUpdate: withoutCoordination,
     validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainName }), ...specErrors(lease)],

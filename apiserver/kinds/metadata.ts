@@ -10,8 +10,8 @@ import {
   pathSegmentProblems,
   qualifiedNameProblems,
 } from '../../src/kubernetes/names.ts';
-import type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
-import { compareUtf8, goQuote, isGoPrintable } from '../../src/std/go-text.ts';
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
+import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
 import { isQualifiedFinalizer } from './lifecycle.ts';
 
 /** Returns why `name` is not valid, in kube-apiserver's words; `prefix` is true for a generateName. */
@@ -40,11 +40,9 @@ export interface MetadataRules {
 }
 
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
-const MAX_MANAGER_BYTES = 128;
-const MAX_SUBRESOURCE_BYTES = 256;
 const IMMUTABLE = 'field is immutable';
 
-/** What is wrong with the metadata of an object that is complete: its name has been generated. */
+/** Returns the errors of an object's metadata; its name must have been generated. */
 export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   const meta = object.metadata;
   return [
@@ -55,11 +53,10 @@ export function validateMetadata(object: KubeObject, rules: MetadataRules): read
     ...annotationErrors(meta.annotations),
     ...ownerErrors(meta.ownerReferences ?? []),
     ...finalizerErrors(meta.finalizers ?? []),
-    ...managedFieldsErrors(meta.managedFields ?? []),
   ];
 }
 
-/** What is wrong with a change of metadata. */
+/** Returns the errors of a change of metadata. */
 export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = next.metadata;
   return [
@@ -71,7 +68,6 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
     ...labelErrors(meta.labels, 'metadata.labels'),
     ...annotationErrors(meta.annotations),
     ...ownerErrors(meta.ownerReferences ?? []),
-    ...managedFieldsErrors(meta.managedFields ?? []),
   ];
 }
 
@@ -80,7 +76,7 @@ export function validateAnyMetadata(object: KubeObject, namespaced: boolean): re
   return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
 }
 
-/** The checks of every update, reported before those of the kind itself: an error that both find is told twice. */
+/** Returns the errors of every update, reported before those of the kind: an error of both is reported twice. */
 export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
   return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }
@@ -95,7 +91,7 @@ export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): r
   return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
 }
 
-/** What is wrong with a finalizer that is not qualified. */
+/** Returns the error of a finalizer that is not qualified. */
 export function unqualifiedFinalizer(name: string, field: string): readonly FieldError[] {
   if (isQualifiedFinalizer(name)) return [];
   return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
@@ -105,7 +101,7 @@ function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
   return (metadata.finalizers ?? []).flatMap((name, index) => unqualifiedFinalizer(name, `metadata.finalizers[${index}]`));
 }
 
-/** What is wrong with a set of labels, wherever it stands. */
+/** Returns the errors of a set of labels at `field`. */
 export function labelErrors(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([key, value]) => [
     ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
@@ -213,33 +209,4 @@ function immutableErrors(next: ObjectMeta, old: ObjectMeta): readonly FieldError
     ...changed('deletionTimestamp', null),
     ...changed('deletionGracePeriodSeconds', null),
   ];
-}
-
-function managedFieldsErrors(entries: readonly ManagedFieldsEntry[]): readonly FieldError[] {
-  return entries.flatMap(({ operation = '', fieldsType = '', manager = '', subresource = '' }, index) => {
-    const field = `metadata.managedFields[${index}]`;
-    return [
-      ...(operation === 'Apply' || operation === 'Update'
-        ? []
-        : [invalidValue(`${field}.operation`, operation, 'must be `Apply` or `Update`')]),
-      ...(fieldsType === '' || fieldsType === 'FieldsV1' ? [] : [invalidValue(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`')]),
-      ...managerErrors(manager, `${field}.manager`),
-      ...(Buffer.byteLength(subresource) > MAX_SUBRESOURCE_BYTES ? [tooLong(`${field}.subresource`, MAX_SUBRESOURCE_BYTES)] : []),
-    ];
-  });
-}
-
-function managerErrors(manager: string, field: string): readonly FieldError[] {
-  const errors = Buffer.byteLength(manager) > MAX_MANAGER_BYTES ? [tooLong(field, MAX_MANAGER_BYTES)] : [];
-  let position = 0;
-  for (const char of manager) {
-    if (!isGoPrintable(char)) errors.push(invalidValue(field, manager, `invalid character ${codePoint(char)} (at position ${position})`));
-    position += Buffer.byteLength(char);
-  }
-  return errors;
-}
-
-/** Go's %#U of a character that does not print. */
-function codePoint(char: string): string {
-  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

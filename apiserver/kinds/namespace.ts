@@ -1,4 +1,4 @@
-// Namespaces: cluster-scoped, with a life of two phases and a finalizer of their own in spec.
+// Namespaces: cluster-scoped, with two phases and a finalizer in their spec.
 
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { qualifiedNameProblems } from '../../src/kubernetes/names.ts';
@@ -6,14 +6,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { always, list, listByKey, named, objectStruct, struct, text, time } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
-import { keepSystemMetadata } from './lifecycle.ts';
-import {
-  labelName,
-  unqualifiedFinalizer,
-  validateAnyMetadataUpdate,
-  validateCoreMetadata,
-  validateCoreMetadataUpdate,
-} from './metadata.ts';
+import { labelName, unqualifiedFinalizer, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface Namespace extends KubeObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -55,42 +48,24 @@ const strategy: Strategy = {
   prepareForStatusUpdate: (next, old: Namespace) => ({ ...next, spec: old.spec ?? {} }),
   validate,
   validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old)],
-  validateStatusUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...phaseErrors(next)],
+  validateStatusUpdate: validateCoreMetadataUpdate,
   terminating: (namespace: Namespace, deletionTimestamp) => ({
     ...namespace,
     metadata: { ...namespace.metadata, deletionTimestamp },
     status: { ...namespace.status, phase: 'Terminating' },
   }),
   ownFinalizers: ({ spec }: Namespace) => spec?.finalizers ?? [],
-  finalize: {
-    prepareForUpdate: (next, old: Namespace) => ({ ...keepSystemMetadata(next, old), status: old.status ?? {} }),
-    validateUpdate: (next, old) => [
-      ...validateAnyMetadataUpdate(next, old, false),
-      ...validateCoreMetadataUpdate(next, old),
-      ...finalizerErrors(next, (index) => `spec.finalizers[${index}]`),
-    ],
-  },
 };
 
 function validate(namespace: KubeObject): readonly FieldError[] {
-  return [...validateCoreMetadata(namespace, METADATA), ...finalizerErrors(namespace, () => 'spec.finalizers')];
+  return [...validateCoreMetadata(namespace, METADATA), ...finalizerErrors(namespace)];
 }
 
-function finalizerErrors({ spec }: Namespace, field: (index: number) => string): readonly FieldError[] {
-  return (spec?.finalizers ?? []).flatMap((name, index) => [
-    ...qualifiedNameProblems(name).map((problem) => invalidValue(field(index), name, problem)),
-    ...unqualifiedFinalizer(name, field(index)),
+function finalizerErrors({ spec }: Namespace): readonly FieldError[] {
+  return (spec?.finalizers ?? []).flatMap((name) => [
+    ...qualifiedNameProblems(name).map((problem) => invalidValue('spec.finalizers', name, problem)),
+    ...unqualifiedFinalizer(name, 'spec.finalizers'),
   ]);
-}
-
-function phaseErrors({ metadata, status }: Namespace): readonly FieldError[] {
-  const phase = status?.phase ?? '';
-  const isDeleted = metadata.deletionTimestamp !== undefined;
-  if (phase === (isDeleted ? 'Terminating' : 'Active')) return [];
-  const rule = isDeleted
-    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
-    : "may only be 'Active' if `deletionTimestamp` is empty";
-  return [invalidValue('status.Phase', phase, rule)];
 }
 
 /** A namespace carries its name as a label, once it has one. */
@@ -100,18 +75,13 @@ function labelled(namespace: KubeObject): KubeObject {
   return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, 'kubernetes.io/metadata.name': name } } };
 }
 
-const self = { group: '', version: 'v1', kind: 'Namespace' };
-
 export const namespaceKind: Kind = builtInKind({
   kind: 'Namespace',
   namespaced: false,
   shortNames: ['ns'],
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   schema: SCHEMA,
-  subresources: [
-    { name: 'finalize', kind: self, verbs: ['update'] },
-    { name: 'status', kind: self, verbs: ['get', 'patch', 'update'] },
-  ],
+  subresources: [{ name: 'status', kind: { group: '', version: 'v1', kind: 'Namespace' }, verbs: ['get', 'patch', 'update'] }],
   selectableFields: { 'status.phase': ({ status }: Namespace) => status?.phase ?? '' },
   table: {
     columns: [NAME_COLUMN, column('Status', 'The status of the namespace'), AGE_COLUMN],

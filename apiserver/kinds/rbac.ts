@@ -1,23 +1,14 @@
 // Roles, ClusterRoles and their bindings.
 
-import {
-  type FieldError,
-  forbiddenValue,
-  invalidStruct,
-  invalidValue,
-  requiredValue,
-  unsupportedValue,
-} from '../../src/kubernetes/field-error.ts';
+import { type FieldError, invalidStruct, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import type { Table } from '../../src/kubernetes/kind.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { RBAC_GROUP } from '../access/policy.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { labelErrors, rbacName, subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
-
-export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
 interface PolicyRule {
   readonly verbs?: readonly string[];
@@ -57,7 +48,7 @@ export interface Binding extends KubeObject {
   readonly roleRef?: RoleRef;
 }
 
-/** What is wrong with the rules of a role. */
+/** Returns the errors of a role's rules. */
 export function ruleErrors({ rules }: Role, namespaced: boolean): readonly FieldError[] {
   return (rules ?? []).flatMap((rule, index) => oneRuleErrors(rule, namespaced, `rules[${index}]`));
 }
@@ -78,61 +69,25 @@ function oneRuleErrors(rule: PolicyRule, namespaced: boolean, field: string): re
   return errors;
 }
 
-/** What is wrong with an aggregation rule; values that were already bad are let pass on updates. */
-export function aggregationErrors({ aggregationRule }: Role, old?: Role): readonly FieldError[] {
+/** Returns the errors of an aggregation rule. */
+function aggregationErrors({ aggregationRule }: Role): readonly FieldError[] {
   if (aggregationRule === undefined) return [];
   const field = 'aggregationRule.clusterRoleSelectors';
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
-  if (selectors.length === 0) {
-    return [requiredValue(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
-  }
-  const allowBadValues = (old?.aggregationRule?.clusterRoleSelectors ?? []).some((each) => selectorErrors(each, '', false).length > 0);
-  return selectors.flatMap((selector, index) => {
-    const place = `${field}[${index}]`;
-    const isUnusable = selectorErrors(selector, place, false).length > 0;
-    return [
-      ...selectorErrors(selector, place, allowBadValues),
-      ...(isUnusable ? [invalidValue(place, null, 'invalid label selector.')] : []),
-    ];
-  });
-}
-
-function selectorErrors(
-  { matchLabels, matchExpressions = [] }: LabelSelectorFields,
-  field: string,
-  allowBadValues: boolean,
-): readonly FieldError[] {
-  return [
-    ...labelErrors(matchLabels, `${field}.matchLabels`),
-    ...matchExpressions.flatMap(({ key = '', operator = '', values = [] }, index) => {
-      const place = `${field}.matchExpressions[${index}]`;
-      return [
-        ...operatorErrors(operator, values, place),
-        ...qualifiedNameProblems(key).map((problem) => invalidValue(`${place}.key`, key, problem)),
-        ...(allowBadValues ? [] : values).flatMap((value, position) =>
-          labelValueProblems(value).map((problem) => invalidValue(`${place}.values[${position}]`, value, problem)),
-        ),
-      ];
-    }),
-  ];
-}
-
-function operatorErrors(operator: string, values: readonly string[], field: string): readonly FieldError[] {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      return values.length > 0 ? [] : [requiredValue(`${field}.values`, "must be specified when `operator` is 'In' or 'NotIn'")];
-    case 'Exists':
-    case 'DoesNotExist':
-      return values.length === 0
+  if (selectors.length === 0) return [requiredValue(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  return selectors.flatMap(({ matchLabels, matchExpressions = [] }, index) => [
+    ...labelErrors(matchLabels, `${field}[${index}].matchLabels`),
+    ...matchExpressions.flatMap(({ operator = '' }, position) =>
+      OPERATORS.has(operator)
         ? []
-        : [forbiddenValue(`${field}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
-    default:
-      return [invalidValue(`${field}.operator`, operator, 'not a valid selector operator')];
-  }
+        : [invalidValue(`${field}[${index}].matchExpressions[${position}].operator`, operator, 'not a valid selector operator')],
+    ),
+  ]);
 }
 
-/** What is wrong with the role and the subjects of a binding. */
+const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
+
+/** Returns the errors of a binding's role and subjects. */
 export function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
   const { apiGroup = '', kind = '', name = '' } = roleRef ?? {};
   const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
@@ -208,17 +163,16 @@ const BINDING_FIELDS = {
 };
 
 function roleStrategy(namespaced: boolean): Strategy {
-  const validate = (role: Role, old?: Role): readonly FieldError[] => [
+  const validate = (role: Role): readonly FieldError[] => [
     ...validateCoreMetadata(role, { namespaced, nameProblems: rbacName }),
     ...ruleErrors(role, namespaced),
-    ...(namespaced ? [] : aggregationErrors(role, old)),
+    ...(namespaced ? [] : aggregationErrors(role)),
   ];
   return {
-    createOnUpdate: true,
     prepareForCreate: withoutEmptyRules,
     prepareForUpdate: withoutEmptyRules,
-    validate: (role) => validate(role),
-    validateUpdate: (next, old) => [...validate(next, old), ...validateCoreMetadataUpdate(next, old)],
+    validate,
+    validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old)],
   };
 }
 
@@ -234,14 +188,13 @@ function bindingStrategy(namespaced: boolean): Strategy {
     ...bindingErrors(binding, namespaced),
   ];
   return {
-    createOnUpdate: true,
     defaulted: withGroups,
     validate,
     validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...roleRefChangeErrors(next, old)],
   };
 }
 
-/** Users and groups belong to the RBAC group unless they say otherwise, and so does the role. */
+/** Fills in the RBAC group for users, groups and the role. */
 function withGroups({ subjects, roleRef, ...binding }: Binding): KubeObject {
   return {
     ...binding,

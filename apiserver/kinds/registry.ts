@@ -48,15 +48,6 @@ export class Registry {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
   }
 
-  kindsOf(group: string, version: string): readonly Kind[] {
-    return this.#all.filter((kind) => kind.group === group && kind.version === version);
-  }
-
-  /** Groups with at least one kind, the core group (`''`) included. */
-  groups(): readonly string[] {
-    return [...new Set(this.#all.map((kind) => kind.group))];
-  }
-
   isRegistered(group: string, version: string, kind: string): boolean {
     return this.findKind(group, version, kind) !== undefined;
   }

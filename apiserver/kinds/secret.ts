@@ -4,7 +4,6 @@ import { type FieldError, invalidValue, requiredValue, tooLong } from '../../src
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, bytes, map, named, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { parseJson } from '../../src/kubernetes/wire/json-parse.ts';
 import { sameValue } from '../same-value.ts';
 import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-map.ts';
 import { builtInKind, type Kind } from './kind.ts';
@@ -48,48 +47,19 @@ function validate(object: KubeObject): readonly FieldError[] {
 
 const SERVICE_ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 
-/** What each type of Secret must hold; other types may hold anything. */
+/** Required keys by type of Secret; other types have none. */
 const TYPE_RULES: ReadonlyMap<string, (secret: Secret) => readonly FieldError[]> = new Map([
   [
     'kubernetes.io/service-account-token',
     ({ metadata }) =>
       metadata.annotations?.[SERVICE_ACCOUNT_NAME] ? [] : [requiredValue(`metadata.annotations[${SERVICE_ACCOUNT_NAME}]`)],
   ],
-  ['kubernetes.io/dockercfg', ({ data }) => jsonObjectErrors(data, '.dockercfg')],
-  ['kubernetes.io/dockerconfigjson', ({ data }) => jsonObjectErrors(data, '.dockerconfigjson')],
-  ['kubernetes.io/basic-auth', ({ data }) => basicAuthErrors(data)],
-  ['kubernetes.io/ssh-auth', ({ data }) => (data?.['ssh-privatekey'] ? [] : missing({}, 'ssh-privatekey'))],
+  ['kubernetes.io/basic-auth', ({ data }) => (data?.['username'] === undefined ? missing(data, 'username', 'password') : [])],
   ['kubernetes.io/tls', ({ data }) => missing(data, 'tls.crt', 'tls.key')],
 ]);
 
-/** One of the two is enough. */
-function basicAuthErrors(data: Secret['data']): readonly FieldError[] {
-  const errors = missing(data, 'username', 'password');
-  return errors.length === 2 ? errors : [];
-}
-
 function missing(data: Secret['data'] = {}, ...keys: readonly string[]): readonly FieldError[] {
   return keys.filter((key) => !Object.hasOwn(data, key)).map((key) => requiredValue(`data[${key}]`));
-}
-
-function jsonObjectErrors(data: Secret['data'] = {}, key: string): readonly FieldError[] {
-  const content = data[key];
-  if (content === undefined) return [requiredValue(`data[${key}]`)];
-  const problem = jsonObjectProblem(Buffer.from(content, 'base64'));
-  return problem === undefined ? [] : [invalidValue(`data[${key}]`, '<secret contents redacted>', problem)];
-}
-
-const GO_NAMES: Readonly<Record<string, string>> = { boolean: 'bool' };
-
-/** Why Go would not read a JSON object from `content`. */
-function jsonObjectProblem(content: Buffer): string | undefined {
-  try {
-    const { type } = parseJson(content);
-    if (type === 'object' || type === 'null') return undefined;
-    return `json: cannot unmarshal ${GO_NAMES[type] ?? type} into Go value of type map[string]interface {}`;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }
 
 function changeErrors(next: Secret, old: Secret): readonly FieldError[] {

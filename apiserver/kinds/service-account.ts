@@ -28,16 +28,6 @@ function validate(object: KubeObject): readonly FieldError[] {
   return validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName });
 }
 
-const ENFORCE_MOUNTABLE_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
-
-function warnings(next: KubeObject, old?: KubeObject): readonly string[] {
-  const isSet = (object?: KubeObject) => object?.metadata.annotations?.[ENFORCE_MOUNTABLE_SECRETS] !== undefined;
-  if (!isSet(next) || isSet(old)) return [];
-  return [
-    `metadata.annotations[${ENFORCE_MOUNTABLE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
-  ];
-}
-
 export const serviceAccountKind: Kind = builtInKind({
   kind: 'ServiceAccount',
   namespaced: true,
@@ -51,6 +41,5 @@ export const serviceAccountKind: Kind = builtInKind({
     prepareForUpdate: withSecretNames,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...validate(next)],
-    warnings,
   },
 });

@@ -34,7 +34,7 @@ function keysOf(item: Value, names: readonly string[]): Fields {
   return Object.fromEntries(keys.filter(([, value]) => value !== undefined));
 }
 
-/** Where a value occurs for the second time; later repetitions are not told. */
+/** Returns the index of the second occurrence of each repeated value. */
 function repeated(values: readonly Value[]): readonly number[] {
   const times = new Map<string, number>();
   return values.flatMap((value, index) => {
@@ -43,4 +43,29 @@ function repeated(values: readonly Value[]): readonly number[] {
     times.set(text, seen + 1);
     return seen === 1 ? [index] : [];
   });
+}
+
+/** The object with every default of its schema filled in; defaults inside an absent object do not conjure it up. */
+export function withDefaults<T extends object>(object: T, schema: Schema): T;
+export function withDefaults(object: Fields, schema: Schema): Fields {
+  const fields: [string, Value][] = [];
+  for (const [key, value] of Object.entries(object)) {
+    if (value !== undefined) fields.push([key, defaultedChild(value, schemaOfField(schema, key))]);
+  }
+  for (const [key, property] of Object.entries(schema.properties ?? {})) {
+    const missing = property.default ?? null;
+    if (missing !== null && !Object.hasOwn(object, key)) fields.push([key, defaultedValue(missing, property)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+function defaultedChild(value: Value, schema: Schema | undefined): Value {
+  const isMissing = value === null && schema !== undefined && !schema.nullable;
+  return defaultedValue(isMissing ? (schema.default ?? null) : value, schema);
+}
+
+function defaultedValue(value: Value, schema: Schema | undefined): Value {
+  if (schema === undefined) return value;
+  if (isList(value)) return value.map((item) => defaultedChild(item, schema.items));
+  return isFields(value) ? withDefaults(value, schema) : value;
 }

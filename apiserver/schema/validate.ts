@@ -59,11 +59,15 @@ function typeErrors({ value, schema, path }: Node): readonly FieldError[] {
   const wanted = types.join(',');
   if (value === null) return types.length === 0 || schema.nullable ? [] : [wrongType(path, wanted, 'null')];
   const type = typeOf(value);
-  if (types.length === 0 || types.includes(type) || (type === 'integer' && types.includes('number'))) return [];
+  if (types.length === 0 || fits(type, types)) return [];
   // kube-apiserver names the format instead of the type for a number where a formatted text is wanted.
   if (schema.format === undefined) return [wrongType(path, wanted, type)];
   if (type !== 'string' && type !== 'array') return [wrongType(path, schema.format, GO_FORMATS[type] ?? '')];
   return types.includes('string') ? [] : [wrongType(path, wanted, type)];
+}
+
+function fits(type: SchemaType, types: readonly SchemaType[]): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'));
 }
 
 /** Returns the types that a schema allows; none stands for any. */

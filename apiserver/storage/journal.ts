@@ -7,7 +7,7 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goJson } from '../../src/std/go-text.ts';
 
-/** A data folder that cannot be used, with a message for the person who chose it. */
+/** An unusable data folder, with a message for the user who chose it. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
@@ -40,7 +40,7 @@ const FORMAT = 1;
 /** Follows the name of a file that is not finished. */
 const DRAFT = '.draft';
 
-/** Opens the folder's journal, making both if the folder is missing or empty. A folder of somebody else is left untouched. */
+/** Opens the journal of a folder; creates both if the folder is missing or empty. Leaves other folders untouched. */
 export function openJournal(folder: string): Journal {
   const file = join(folder, FILE);
   const isPresent = prepareFolder(folder);
@@ -53,7 +53,7 @@ export function openJournal(folder: string): Journal {
   }
 }
 
-/** Makes the file under another name first: whoever finds it finds it whole, mark and all. */
+/** Creates the file under another name first, so that it never exists incomplete. */
 function create(file: string): void {
   const draft = `${file}${DRAFT}`;
   rmSync(draft, { force: true });
@@ -150,7 +150,7 @@ function inspect(file: string): void {
   }
 }
 
-/** SQLite's primary codes for a write that the disk refused: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+/** SQLite's primary codes for a write that the disk rejected: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const LACK_OF_SPACE: ReadonlySet<number> = new Set([10, 13, 14]);
 
 function isLackOfSpace(error: unknown): boolean {

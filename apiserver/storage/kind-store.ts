@@ -7,7 +7,7 @@ import { goQuote } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change, ObjectStore } from './object-store.ts';
 
-/** Where the objects of a kind are kept: `secrets`, or `coordination.k8s.io/leases`. */
+/** Returns the name under which objects of a kind are stored: `secrets`, or `coordination.k8s.io/leases`. */
 export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return group === '' ? plural : `${group}/${plural}`;
 }

@@ -1,8 +1,7 @@
 // All objects with one revision counter, their recent history, and the news of every change.
-// Reads and writes are synchronous; an answer that shows them must wait for `durable`.
+// Reads and writes are synchronous; a response that shows them must wait for `durable`.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { Collection } from './collection.ts';
 import { EventLog } from './event-log.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
@@ -24,9 +23,9 @@ type Report = (error: unknown) => void;
 /** Stands for all resources at once. */
 export const EVERY = '*';
 
-/** How many changes old lists and resumed watches can look back. */
+/** Number of changes that old lists and resumed watches can go back. */
 const HISTORY = 20_000;
-/** How much text, at most, those changes hold: large objects are not remembered as long. */
+/** Maximum length of those changes as text; large objects shorten the history. */
 const HISTORY_LENGTH = 64 * 1024 * 1024;
 
 export class ObjectStore {
@@ -39,11 +38,11 @@ export class ObjectStore {
   #durableRevision: number;
   /** Writes of this turn that are not on disk yet. */
   #batch: Change[] = [];
-  /** How much text has been written since the revision of the mark. */
+  /** Length of the text written since the revision of the mark. */
   #written = 0;
   #mark: number;
   #commit: Promise<void> | undefined;
-  /** Whether the last commit failed. */
+  /** True if the last commit failed. */
   #isFailing = false;
   readonly #undoListeners = new Set<() => void>();
 
@@ -63,7 +62,7 @@ export class ObjectStore {
     return this.#revision;
   }
 
-  /** The revision of the last write that is on disk and that listeners have been told of. */
+  /** Revision of the last write that is on disk and that listeners have received. */
   get durableRevision(): number {
     return this.#durableRevision;
   }
@@ -134,7 +133,7 @@ export class ObjectStore {
     return last;
   }
 
-  /** Whether everything that can be read is on disk. */
+  /** True if all readable state is on disk. */
   get isDurable(): boolean {
     return this.#commit === undefined;
   }
@@ -188,7 +187,7 @@ export class ObjectStore {
         }
       });
     });
-    // Whoever needs to know awaits `durable`; a failed commit must not count as unhandled besides.
+    // Callers await `durable`; a failed commit must not be an unhandled rejection as well.
     this.#commit.catch(() => {});
   }
 
@@ -213,7 +212,7 @@ export class ObjectStore {
     if (this.#written > HISTORY_LENGTH / 2) this.#forget();
   }
 
-  /** Takes back what is not on disk. No answer and no event has shown it. */
+  /** Undoes writes that are not on disk. No response and no event has shown them. */
   #undo(batch: readonly Change[]): void {
     for (const { resource, key, previous } of batch.toReversed()) {
       if (previous === undefined) this.#collection(resource).delete(key);
@@ -231,7 +230,7 @@ export class ObjectStore {
     this.#written = 0;
   }
 
-  /** One listener's mistake must keep the news neither from the others nor from whoever waits for the commit. */
+  /** An error of one listener must not affect other listeners or the commit. */
   #tell(resource: string, change: Change): void {
     for (const listener of this.#listeners.get(resource) ?? []) {
       try {
@@ -245,4 +244,60 @@ export class ObjectStore {
 
 function journalEntry({ resource, key, type, object }: Change): JournalEntry {
   return type === 'DELETED' ? { resource, key } : { resource, key, object };
+}
+
+/** Keys are `namespace/name`, or `name` for cluster-scoped kinds; their byte order is the order of lists, as in etcd. */
+export class Collection {
+  readonly #objects = new Map<string, KubeObject>();
+  /** The keys of #objects in order; undefined while they must be sorted again. */
+  #sorted: string[] | undefined = [];
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  set(key: string, object: KubeObject): void {
+    if (!this.#objects.has(key)) this.#insert(key);
+    this.#objects.set(key, object);
+  }
+
+  delete(key: string): void {
+    if (this.#objects.delete(key)) this.#sorted = undefined;
+  }
+
+  entries(): IterableIterator<[string, KubeObject]> {
+    return this.#objects.entries();
+  }
+
+  /** Keys in order, all of them or those of one namespace. */
+  keys(namespace?: string): readonly string[] {
+    this.#sorted ??= [...this.#objects.keys()].sort(byteOrder);
+    if (namespace === undefined) return this.#sorted;
+    const prefix = `${namespace}/`;
+    const from = lowerBound(this.#sorted, prefix);
+    // '0' is the character after '/': the first key that is no longer below the prefix.
+    return this.#sorted.slice(from, lowerBound(this.#sorted, `${namespace}0`));
+  }
+
+  #insert(key: string): void {
+    if (this.#sorted === undefined) return;
+    this.#sorted.splice(lowerBound(this.#sorted, key), 0, key);
+  }
+}
+
+/** Index of the first element that is not below `key`. */
+function lowerBound(sorted: readonly string[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (byteOrder(sorted[middle] as string, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Names are ASCII, so comparing code units compares bytes. */
+function byteOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

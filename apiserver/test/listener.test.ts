@@ -57,15 +57,6 @@ describe('a listener', () => {
     expect([head.headers['content-length'], await text(head)]).toEqual(['2', '']);
   });
 
-  it('compresses what is long, for those who can read it', async () => {
-    handle = async () => ({ ...OK, body: 'x'.repeat(LIMIT) });
-    const zipped = await answered(open({ headers: { 'accept-encoding': 'br, gzip' } }).end());
-    expect([zipped.headers['content-encoding'], Number(zipped.headers['content-length']) < 50_000]).toEqual(['gzip', true]);
-    zipped.resume();
-    const plain = await answered(open().end());
-    expect([plain.headers['content-encoding'], (await text(plain)).length]).toEqual([undefined, LIMIT]);
-  });
-
   it('refuses a body that is too long, and lets the caller read the refusal', async () => {
     handle = async ({ body }) => {
       const message = await body().then(

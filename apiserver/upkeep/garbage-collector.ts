@@ -1,12 +1,87 @@
-// Objects go when all their owners are gone; owners that are deleted in the foreground wait for them.
+// Garbage collection: objects are deleted with their last owner; owners deleted in the foreground wait for their dependents.
 
 import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts';
+import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
+import type { Registry } from '../kinds/registry.ts';
+import { resourceOf } from '../storage/kind-store.ts';
 import { type Change, EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject, FOREGROUND, ORPHAN } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { OwnerGraph, type Place } from './owner-graph.ts';
 import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
+
+/** Storage location of an object. */
+export interface Place {
+  readonly resource: string;
+  readonly key: string;
+}
+
+interface Node extends Place {
+  readonly owners: readonly OwnerReference[];
+}
+
+export class OwnerGraph {
+  /** Every stored object by uid. */
+  readonly #nodes = new Map<string, Node>();
+  /** By the uid of the owner, whether that exists or not: the uids of its dependents. */
+  readonly #dependents = new Map<string, Set<string>>();
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  set(place: Place, { metadata }: KubeObject): void {
+    const { uid = '', ownerReferences: owners = [] } = metadata;
+    this.#unlink(uid);
+    this.#nodes.set(uid, { ...place, owners });
+    for (const owner of owners) {
+      const dependents = this.#dependents.get(owner.uid) ?? new Set();
+      this.#dependents.set(owner.uid, dependents.add(uid));
+    }
+  }
+
+  delete({ metadata: { uid = '' } }: KubeObject): void {
+    this.#unlink(uid);
+    this.#nodes.delete(uid);
+  }
+
+  place(uid: string): Place | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  dependentsOf(uid: string): readonly Place[] {
+    return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
+  }
+
+  /** Returns the owners of an object that do not exist; none if that is unknown for one of them. */
+  lostOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
+    const lost: OwnerReference[] = [];
+    for (const owner of ownerReferences) {
+      const expected = this.#placeOf(owner, namespace);
+      if (expected === undefined) return [];
+      const found = this.#nodes.get(owner.uid);
+      if (found?.resource !== expected.resource || found.key !== expected.key) lost.push(owner);
+    }
+    return lost;
+  }
+
+  /** Returns the location of an owner: the namespace of its dependent, or the cluster scope. Undefined if its kind is unknown. */
+  #placeOf({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Place | undefined {
+    const { group, version } = parseGroupVersion(apiVersion);
+    const kind = this.#registry.findKind(group, version, named);
+    if (kind === undefined || (kind.namespaced && namespace === '')) return undefined;
+    return { resource: resourceOf(kind), key: kind.namespaced ? `${namespace}/${name}` : name };
+  }
+
+  #unlink(uid: string): void {
+    for (const owner of this.#nodes.get(uid)?.owners ?? []) {
+      const dependents = this.#dependents.get(owner.uid);
+      dependents?.delete(uid);
+      if (dependents?.size === 0) this.#dependents.delete(owner.uid);
+    }
+  }
+}
 
 const WRITER = systemWriter('kube-controller-manager');
 /** An owner that was never seen may still be on its way, as when a backup is restored in any order. */
@@ -27,7 +102,7 @@ export function collectGarbage(api: Api): Stop {
 class GarbageCollector {
   readonly #api: Api;
   readonly #graph: OwnerGraph;
-  /** By uid: how to call off the second look at an object whose owner is not there. */
+  /** Cancels the second check of an object without its owner, by uid. */
   readonly #suspects = new Map<string, Stop>();
 
   constructor(api: Api) {
@@ -49,7 +124,7 @@ class GarbageCollector {
     if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#release(uid));
     const lost = this.#graph.lostOwners(object);
     if (lost.length === 0) return this.#acquit(object);
-    // Who is there under another name will not appear under this one.
+    // An owner that exists under another name will not appear under this one.
     if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#judge(place));
     if (this.#suspects.has(uid)) return;
     this.#suspects.set(

@@ -4,10 +4,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
-import { updateObject } from '../verbs/update.ts';
-import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
-
-const WRITER = systemWriter('kube-controller-manager');
+import { kindOfResource, type Stop, targetOf } from './upkeep.ts';
 
 export function terminateNamespaces(api: Api): Stop {
   const step = (name = '') => {
@@ -27,15 +24,15 @@ function terminate(api: Api, namespace: string): void {
     if (kind === undefined || object.metadata.deletionTimestamp !== undefined) continue;
     deleteObject(api, targetOf(kind, object), { dryRun: false, propagationPolicy: 'Background' });
   }
-  const kind = api.registry.find('', 'v1', 'namespaces');
   const going = api.store.get('namespaces', namespace);
-  if (kind === undefined || going === undefined) return;
+  if (going === undefined) return;
   if (contentOf(api, namespace).length > 0) return;
   const { finalizers = [] } = (going['spec'] ?? {}) as { finalizers?: readonly string[] };
-  // Others may have finalizers of their own there; the namespace waits for them.
+  // The namespace waits for finalizers of other owners.
   const others = finalizers.filter((name) => name !== 'kubernetes');
   if (others.length === finalizers.length) return;
-  updateObject(api, targetOf(kind, going, 'finalize'), { ...going, spec: { finalizers: others } }, WRITER);
+  if (others.length === 0) api.store.remove('namespaces', namespace);
+  else api.store.put('namespaces', namespace, { ...going, spec: { finalizers: others } });
 }
 
 interface Content {

@@ -1,5 +1,5 @@
-// What a control plane does by itself: it reacts to changes that are on disk, through the verbs that requests use.
-// By the time of the news other writes may have followed, so it looks at what is stored now, not at what the news was about.
+// Controllers of the embedded server: they react to durable changes, through the verbs that requests use.
+// Later writes may have followed a change, so controllers read the stored state, not the change.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';

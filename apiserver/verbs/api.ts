@@ -1,4 +1,4 @@
-// What the verbs work with: the world, the target of a request, and who writes.
+// The context of all verbs: the API, the target of a request, and the writer.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -35,14 +35,14 @@ export interface Target {
   readonly subresource: string;
 }
 
-/** Who writes, and how. */
+/** The writer of a request and its options. */
 export interface Writer {
   /** The name under which fields are owned. */
   readonly manager: string;
   readonly dryRun: boolean;
   /** Refuses, by throwing, writers who may change what exists but not create what does not. */
   readonly checkMayCreate: () => void;
-  /** Tells the caller something without refusing. */
+  /** Adds a warning to the response. */
   readonly warn: (text: string) => void;
 }
 

@@ -5,8 +5,8 @@ import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
 import { rfc3339 } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { admitDelete } from './admission.ts';
 import { type Api, kindName, resourceName, storeOf, type Target } from './api.ts';
+import { admitDelete } from './create.ts';
 import { isFinished } from './update.ts';
 
 export interface Deletion {
@@ -33,7 +33,7 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
   return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
 }
 
-/** The object with its deletion time and the finalizers of the asked-for propagation; itself if it has both already. */
+/** Returns the object with its deletion time and the finalizers of the requested propagation; the same object if it has both. */
 function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: DeleteOptions): KubeObject {
   const { deletionTimestamp, finalizers: present = [] } = live.metadata;
   const finalizers = propagationFinalizers(present, options);
@@ -51,7 +51,7 @@ function marked(object: KubeObject, { rules }: Kind, now: number): KubeObject {
       ...object.metadata,
       deletionTimestamp: rfc3339(now),
       deletionGracePeriodSeconds: 0,
-      // Controllers that look at the generation notice the deletion, too.
+      // Controllers that compare generations notice the deletion, too.
       ...(generation > 0 && { generation: generation + 1 }),
     },
   };
@@ -71,7 +71,7 @@ function propagationFinalizers(finalizers: readonly string[], options: DeleteOpt
   return next.length === finalizers.length && next.every((name, index) => name === finalizers[index]) ? finalizers : next;
 }
 
-/** The finalizer that the options ask for; empty for none; undefined to leave things as they are. */
+/** Returns the finalizer that the options request; empty for none, undefined for no change. */
 function wantedFinalizer({ propagationPolicy, orphanDependents }: DeleteOptions): string | undefined {
   if (orphanDependents !== undefined) return orphanDependents ? ORPHAN : '';
   if (propagationPolicy === undefined) return undefined;

@@ -1,11 +1,11 @@
-// Who owns which field after an ordinary write (create, PUT, JSON, merge and strategic patch).
+// Field ownership after an ordinary write: create, PUT, and JSON, merge and strategic patches.
 
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
 import { rfc3339 } from '../../src/std/timestamp.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
 import type { Typing } from '../fields/typed-object.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { Api, Target, Writer } from './api.ts';
-import { resetPathsOf } from './reset-paths.ts';
 
 export interface Write {
   readonly live?: KubeObject | undefined;
@@ -19,11 +19,23 @@ export function tracked(api: Api, target: Target, { live, next, writer }: Write)
   return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: rfc3339(api.now()), subresource });
 }
 
-/** How the fields of a kind are owned at one of its endpoints. */
+/** Returns how fields of a kind are owned at one of its endpoints. */
 export function typingOf({ kind, subresource }: Pick<Target, 'kind' | 'subresource'>): Typing {
   return {
     schema: kind.schema,
     apiVersion: apiVersionOf(kind),
     resetPaths: resetPathsOf(kind, subresource),
   };
+}
+
+/** Status is written at its own endpoint only, and that writes little else. `subresource` is empty for the object itself. */
+export function resetPathsOf(
+  { subresources, builtIn }: Pick<Kind, 'subresources' | 'builtIn'>,
+  subresource: string,
+): readonly (readonly string[])[] {
+  const status = subresources.find(({ name }) => name === 'status');
+  if (status === undefined) return [];
+  if (subresource !== 'status') return [['status']];
+  // The status endpoints of built-in kinds take changes of metadata, those of custom resources do not.
+  return builtIn ? [['spec']] : [['metadata'], ['spec']];
 }

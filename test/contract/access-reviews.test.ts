@@ -225,15 +225,6 @@ describe('a SubjectAccessReview', () => {
     const answers = await Promise.all([mine(server.tokens.alice), mine(server.tokens.bob)]);
     expect(answers.map(statusOf)).toMatchObject([{ allowed: true }, { allowed: false }]);
   });
-
-  it('is about its namespace when it is a LocalSubjectAccessReview', async () => {
-    const local = (namespace: string) =>
-      ask(`${AUTHORIZATION}/namespaces/reviews/localsubjectaccessreviews`, {
-        body: { spec: { user: 'alice', resourceAttributes: { ...reading, namespace } } },
-      });
-    expect(statusOf(await local('reviews'))).toMatchObject({ allowed: true });
-    expect(outcome(await local('default'))).toContain('must match metadata.namespace');
-  });
 });
 
 describe('a SelfSubjectRulesReview', () => {

@@ -255,16 +255,3 @@ describe('what an apply says', () => {
     );
   });
 });
-
-describe('owners', () => {
-  it('that only update are no more than ten: the oldest become one', async () => {
-    await objects.make(`${CONFIG_MAPS}?fieldManager=m00`, configMap('many', { data: { k0: 'x' } }));
-    for (let n = 1; n <= 12; n += 1) {
-      await objects.merge(`${CONFIG_MAPS}/many?fieldManager=m${String(n).padStart(2, '0')}`, { data: { [`k${n}`]: 'x' } });
-    }
-    const { body } = await objects.get(`${CONFIG_MAPS}/many`);
-    expect(owners(body)).toHaveLength(10);
-    expect(Object.keys(body['data'] as object)).toHaveLength(13);
-    expect(owners(body).some((owner) => owner.startsWith('ancient-changes Update '))).toBe(true);
-  });
-});

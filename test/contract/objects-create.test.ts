@@ -301,35 +301,6 @@ describe('metadata', () => {
     const answer = await objects.post(CONFIG_MAPS, configMap('checked', {}, metadata));
     expect(outcome(answer)).toBe(`422 Invalid: ConfigMap "checked" is invalid: ${error}`);
   });
-
-  it.each([
-    [
-      'x',
-      ['metadata.finalizers: "x": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers'],
-    ],
-    [
-      'a.b',
-      [
-        'metadata.finalizers: "a.b": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers',
-      ],
-    ],
-    ['a.b/c', []],
-    ['orphan', []],
-  ])('of a custom resource may hold the finalizer %s', async (finalizer, warnings) => {
-    const answer = await objects.post(`${WIDGETS}?dryRun=All`, widget('finalized', {}, { finalizers: [finalizer] }));
-    expect([answer.status, answer.warnings]).toEqual([201, warnings]);
-  });
-
-  it('names an owner once, whether it exists or not', async () => {
-    const { body, warnings } = await objects.post(
-      CONFIG_MAPS,
-      configMap('owned', {}, { ownerReferences: [owner('a'), owner('b'), owner('a')] }),
-    );
-    expect(body.metadata['ownerReferences']).toEqual([owner('a'), owner('b')]);
-    expect(warnings).toEqual([
-      '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: a',
-    ]);
-  });
 });
 
 describe('options', () => {

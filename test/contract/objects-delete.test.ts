@@ -155,8 +155,6 @@ describe('an object with finalizers', () => {
     ['propagationPolicy=Foreground', ['keep.me/x', 'foregroundDeletion'], 200],
     ['propagationPolicy=Orphan', ['keep.me/x', 'orphan'], 200],
     ['propagationPolicy=Background', ['keep.me/x'], 200],
-    ['orphanDependents=true', ['keep.me/x', 'orphan'], 200],
-    ['orphanDependents=false', ['keep.me/x'], 202],
   ])('gets the finalizer of its propagation: %s', async (query, finalizers, expected) => {
     const name = query.replace(/^.*=/, 'propagated-').toLowerCase();
     await objects.make(CONFIG_MAPS, configMap(name, {}, { finalizers: ['keep.me/x'] }));

@@ -92,8 +92,6 @@ describe('a Secret', () => {
       { type: 'kubernetes.io/tls' },
       /^422 Invalid: Secret "checked" is invalid: \[data\[tls\.crt\]: Required value, data\[tls\.key\]: Required value\]$/,
     ],
-    [{ type: 'kubernetes.io/dockerconfigjson' }, /^422 Invalid: Secret "checked" is invalid: data\[\.dockerconfigjson\]: Required value$/],
-    [{ type: 'kubernetes.io/ssh-auth' }, /^422 Invalid: Secret "checked" is invalid: data\[ssh-privatekey\]: Required value$/],
     [{ type: 'kubernetes.io/service-account-token' }, /metadata\.annotations\[kubernetes\.io\/service-account\.name\]: Required value$/],
     [
       { data: { a: Buffer.alloc(1024 * 1024 + 1).toString('base64') } },

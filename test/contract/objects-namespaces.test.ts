@@ -38,11 +38,8 @@ describe('a namespace', () => {
     }
   });
 
-  it('has a phase that follows from its deletion', async () => {
+  it('keeps its spec when its status is written', async () => {
     await objects.make(NAMESPACES, namespace('phase'));
-    expect(outcome(await objects.merge(`${NAMESPACES}/phase/status`, { status: { phase: 'Terminating' } }))).toBe(
-      '422 Invalid: Namespace "phase" is invalid: status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
-    );
     const { body } = await objects.merge(`${NAMESPACES}/phase/status`, {
       status: { conditions: [{ type: 'X', status: 'True' }] },
       spec: { finalizers: [] },
@@ -66,52 +63,17 @@ describe('a namespace', () => {
   });
 });
 
-describe('the finalize subresource', () => {
-  it('writes the finalizers and has owners of its own', async () => {
-    await objects.make(NAMESPACES, namespace('finalize'));
-    const { status, body } = await objects.put(
-      `${NAMESPACES}/finalize/finalize?fieldManager=f`,
-      namespace('finalize', { spec: { finalizers: ['a.b/c'] } }),
-    );
-    expect([status, body['spec'], body['status']]).toEqual([200, { finalizers: ['a.b/c'] }, { phase: 'Active' }]);
-    expect(owners(body)).toContain('f Update finalize {"f:spec":{"f:finalizers":{}}}');
-  });
-
-  it.each([
-    ['another name', namespace('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (judged)'],
-    [
-      'an old version',
-      namespace('judged', {}, { resourceVersion: '1' }),
-      '409 Conflict: Operation cannot be fulfilled on namespaces "judged": the object has been modified; please apply your changes to the latest version and try again',
-    ],
-    [
-      'a finalizer without a domain',
-      namespace('judged', { spec: { finalizers: ['kubernetes', 'bad'] } }),
-      '422 Invalid: Namespace "judged" is invalid: spec.finalizers[1]: Invalid value: "bad": name is neither a standard finalizer name nor is it fully qualified',
-    ],
-  ])('refuses %s', async (_, object, expected) => {
-    await objects.post(NAMESPACES, namespace('judged'));
-    expect(outcome(await objects.put(`${NAMESPACES}/judged/finalize`, object))).toBe(expected);
-  });
-
-  it('is only written, and only by PUT', async () => {
-    const noMethod = '405 MethodNotAllowed: the server does not allow this method on the requested resource';
-    expect(outcome(await objects.get(`${NAMESPACES}/default/finalize`))).toBe(noMethod);
-    expect(outcome(await objects.merge(`${NAMESPACES}/default/finalize`, {}))).toBe(noMethod);
-    expect(outcome(await objects.put(`${NAMESPACES}/absent/finalize`, namespace('absent')))).toBe(
-      '404 NotFound: namespaces "absent" not found',
-    );
-  });
-});
-
 describe('a namespace that ends', () => {
-  const HELD = { spec: { finalizers: ['hold.on/please'] } };
-
-  it('waits for every finalizer, lets nobody in, and goes with the last', async () => {
+  it('waits for its content and rejects new content', async () => {
     await objects.make(NAMESPACES, namespace('ending'));
-    await objects.put(`${NAMESPACES}/ending/finalize`, namespace('ending', HELD));
+    await objects.make(`${NAMESPACES}/ending/configmaps`, configMap('held', {}, { finalizers: ['hold.on/please'] }));
     const { status, body } = await objects.delete(`${NAMESPACES}/ending`);
-    expect([status, body.kind, body['status'], body['spec']]).toEqual([200, 'Namespace', { phase: 'Terminating' }, HELD.spec]);
+    expect([status, body.kind, body['status'], body['spec']]).toEqual([
+      200,
+      'Namespace',
+      { phase: 'Terminating' },
+      { finalizers: ['kubernetes'] },
+    ]);
     expect(body.metadata['deletionTimestamp']).toMatch(/^20\d\d-/);
     expect((await objects.delete(`${NAMESPACES}/ending`)).status).toBe(200);
     const refused = await objects.post(`${NAMESPACES}/ending/configmaps`, configMap('late'));
@@ -127,8 +89,6 @@ describe('a namespace that ends', () => {
     expect(outcome(await objects.post(NAMESPACES, namespace('ending')))).toBe(
       '409 AlreadyExists: object is being deleted: namespaces "ending" already exists',
     );
-    expect((await objects.put(`${NAMESPACES}/ending/finalize`, namespace('ending'))).status).toBe(200);
-    expect((await objects.get(`${NAMESPACES}/ending`)).status).toBe(404);
   });
 
   it('is only shown by a dry run', async () => {

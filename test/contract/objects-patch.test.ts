@@ -212,20 +212,15 @@ describe('a strategic merge patch', () => {
     expect([body['secrets'], body.metadata['labels']]).toEqual([[{ name: 'b' }], { b: '2' }]);
   });
 
-  it.each([
-    [{ data: { a: 1 } }, 'map[data:map[a:1]]', 'cannot convert int64 to string'],
-    [{ data: { a: true } }, 'map[data:map[a:true]]', 'unrecognized type: string'],
-    [{ data: 'x' }, 'map[data:x]', 'cannot restore map from string'],
-    [{ metadata: 'x' }, 'map[metadata:x]', 'cannot restore struct from: string'],
-    [{ metadata: { finalizers: 'x' } }, 'map[metadata:map[finalizers:x]]', 'cannot restore slice from string'],
-    [{ binaryData: { a: '*' } }, 'map[binaryData:map[a:*]]', 'error decoding from json: illegal base64 data at input byte 0'],
-    [{ immutable: 'x' }, 'map[immutable:x]', 'unrecognized type: bool'],
-  ])('is refused for values of the wrong type: %j', async (patch, shown, why) => {
-    await objects.post(CONFIG_MAPS, configMap('typed'));
-    expect(outcome(await objects.strategic(`${CONFIG_MAPS}/typed`, patch))).toBe(
-      `422 Invalid:  "" is invalid: patch: Invalid value: "${shown}": ${why}`,
-    );
-  });
+  it.each([[{ binaryData: { a: '*' } }, 'map[binaryData:map[a:*]]', 'error decoding from json: illegal base64 data at input byte 0']])(
+    'is refused for values of the wrong type: %j',
+    async (patch, shown, why) => {
+      await objects.post(CONFIG_MAPS, configMap('typed'));
+      expect(outcome(await objects.strategic(`${CONFIG_MAPS}/typed`, patch))).toBe(
+        `422 Invalid:  "" is invalid: patch: Invalid value: "${shown}": ${why}`,
+      );
+    },
+  );
 
   it('does not care what type it says it is for', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('any-type'));
@@ -245,16 +240,8 @@ describe('unknown and repeated fields', () => {
   const widgetText = (name: string) =>
     `{"kind":"Widget","apiVersion":"${GROUP}/v1","metadata":{"name":"${name}","bogus":1},"zzz":1,"spec":{"size":1,"size":2,"q":1}}`;
   const patchText = '{"metadata":{"bogus":1},"zzz":1,"data":{"a":"1","a":"2"}}';
-  const jsonText =
-    '[{"op":"add","path":"/zzz","value":1,"extra":1},{"op":"add","path":"/metadata/bogus","path":"/metadata/bogus","value":1}]';
   const inDocument = ['unknown field "metadata.bogus"', 'unknown field "zzz"', 'duplicate field "data.a"'];
   const inPatch = ['duplicate field "data.a"', 'unknown field "metadata.bogus"', 'unknown field "zzz"'];
-  const inJson = [
-    'json patch unknown field "[0].extra"',
-    'json patch duplicate field "[1].path"',
-    'unknown field "metadata.bogus"',
-    'unknown field "zzz"',
-  ];
   const inWidget = ['duplicate field "spec.size"', 'unknown field "metadata.bogus"', 'unknown field "spec.q"', 'unknown field "zzz"'];
   const inYaml = ['line 5: key "a" already set in map'];
 
@@ -281,12 +268,6 @@ describe('unknown and repeated fields', () => {
       'strategic merge patch',
       (name, query) => objects.strategic(`${CONFIG_MAPS}/${name}?dryRun=All${query}`, patchText),
       inPatch,
-      '422 Invalid:  "" is invalid: patch: Invalid value: …: ',
-    ],
-    [
-      'JSON patch',
-      (name, query) => objects.json(`${CONFIG_MAPS}/${name}?dryRun=All${query}`, jsonText),
-      inJson,
       '422 Invalid:  "" is invalid: patch: Invalid value: …: ',
     ],
     [

@@ -7,7 +7,6 @@ import { contractServer } from './server.ts';
 const objects = prepareWorld(contractServer());
 const FOREIGN_UID = '00000000-0000-4000-8000-000000000000';
 const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
-const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/roles`;
 
 function withMetadata(object: Body, metadata: object): object {
   return { ...object, metadata: { ...object.metadata, ...metadata } };
@@ -118,24 +117,6 @@ describe('an update of what is not there', () => {
     const object = { apiVersion, kind, metadata: { name: 'absent', resourceVersion: '5' } };
     expect(outcome(await objects.put(`${path}/absent`, object))).toBe(`404 NotFound: ${message}`);
   });
-
-  it.each([
-    ['Lease', leases, 'coordination.k8s.io/v1', {}],
-    ['Role', roles, 'rbac.authorization.k8s.io/v1', { rules: [] }],
-    ['Event', `/api/v1/namespaces/${NAMESPACE}/events`, 'v1', { involvedObject: { namespace: NAMESPACE } }],
-  ])('creates a %s', async (kind, path, apiVersion, rest) => {
-    const object = { apiVersion, kind, metadata: { name: 'by-put', resourceVersion: '5' }, ...rest };
-    expect((await objects.put(`${path}/by-put?dryRun=All`, object)).status).toBe(201);
-    expect((await objects.get(`${path}/by-put`)).status).toBe(404);
-    expect((await objects.put(`${path}/by-put`, object)).status).toBe(201);
-  });
-
-  it('does not create what is meant by its uid', async () => {
-    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'meant', uid: FOREIGN_UID } };
-    expect(outcome(await objects.put(`${leases}/meant`, lease))).toBe(
-      `409 Conflict: Operation cannot be fulfilled on leases.coordination.k8s.io "meant": StorageError: invalid object, Code: 4, Key: /registry/leases/${NAMESPACE}/meant, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: `,
-    );
-  });
 });
 
 describe('an update that contradicts its place', () => {
@@ -171,8 +152,8 @@ describe('an update that contradicts its place', () => {
   it('is refused: uid', async () => {
     const { metadata } = await objects.make(WIDGETS, widget('identity'));
     const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
-    expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toBe(
-      `409 Conflict: Operation cannot be fulfilled on widgets.${GROUP} "identity": StorageError: invalid object, Code: 4, Key: /registry/${GROUP}/widgets/${NAMESPACE}/identity, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: ${metadata.uid}`,
+    expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toMatch(
+      new RegExp(`^409 Conflict: .*Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: ${metadata.uid}$`),
     );
   });
 

@@ -1,8 +1,5 @@
 // The forms in which objects are read: Tables, metadata alone, JSON and YAML, compact, indented and compressed.
 
-import { request } from 'node:https';
-import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { adminOf, definition, messageOf } from './admin.ts';
 import { contractServer } from './server.ts';
@@ -12,7 +9,7 @@ const admin = adminOf(server);
 const NS = 'namespaces/forms';
 const MAPS = `/api/v1/${NS}/configmaps`;
 const WIDGETS = '/apis/forms.test/v1/widgets';
-const PLAIN = '/apis/forms.test/v2/widgets';
+const PLAIN = '/apis/forms.test/v1/plains';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const ONE = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 const MANY = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
@@ -49,18 +46,11 @@ beforeAll(async () => {
     { name: 'Since', type: 'date', jsonPath: '.spec.since' },
     { name: 'Bad', type: 'date', jsonPath: '.spec.color' },
   ];
-  const version = (name: string, storage: boolean, more: object) => ({ name, served: true, storage, ...more });
-  const versions = [
-    version('v1', true, { schema: { openAPIV3Schema: anything }, additionalPrinterColumns: columns }),
-    version('v2', false, { schema: { openAPIV3Schema: { ...anything, description: 'plain' } }, deprecated: true }),
-    version('v1beta1', false, { schema: { openAPIV3Schema: { ...anything, description: 'older' } }, deprecated: true }),
-    version('v3', false, {
-      schema: { openAPIV3Schema: { ...anything, description: 'old' } },
-      deprecated: true,
-      deprecationWarning: 'use a "better" one',
-    }),
-  ];
+  const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: anything }, additionalPrinterColumns: columns }];
   await admin.define(definition('forms.test', 'Widget', 'Cluster', versions), WIDGETS);
+  const plain = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: anything } };
+  await admin.define(definition('forms.test', 'Plain', 'Cluster', [plain]), PLAIN);
+  for (const name of ['a', 'b']) await admin.create(PLAIN, { apiVersion: 'forms.test/v1', kind: 'Plain', metadata: { name } });
   const spec = {
     color: 'red',
     size: 3,
@@ -328,48 +318,6 @@ describe('JSON', () => {
   });
 });
 
-describe('a large answer', () => {
-  const large = 'x'.repeat(200_000);
-
-  beforeAll(async () => {
-    await admin.create(MAPS, { metadata: { name: 'large', labels: { size: 'large' } }, data: { large } });
-  });
-
-  it.each([
-    ['gzip', true],
-    ['br, gzip', true],
-    ['gzip;q=0', false],
-    ['x-gzip', false],
-    ['deflate', false],
-    ['*', false],
-  ])('for Accept-Encoding: %s is compressed: %s', async (encoding, isCompressed) => {
-    const { headers } = await admin.get(`${MAPS}/large`, { 'accept-encoding': encoding });
-    expect([headers['content-encoding'], headers['vary']]).toEqual(isCompressed ? ['gzip', 'Accept-Encoding'] : [undefined, undefined]);
-  });
-
-  it('is the same compressed', async () => {
-    const [whole, compressed] = await Promise.all(['identity', 'gzip'].map((encoding) => raw(`${MAPS}/large`, encoding)));
-    expect(compressed && gunzipSync(compressed).equals(whole as Buffer)).toBe(true);
-  });
-
-  it('is compressed only from a certain size on', async () => {
-    expect((await admin.get(`${MAPS}/a`, { 'accept-encoding': 'gzip' })).headers['content-encoding']).toBeUndefined();
-  });
-
-  async function raw(path: string, encoding: string): Promise<Buffer> {
-    const headers = { authorization: `Bearer ${server.tokens.admin}`, 'accept-encoding': encoding };
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const outgoing = request(
-      `${server.url}${path}`,
-      { ca: server.ca, agent: false, headers },
-      (answer) => void buffer(answer).then(resolve, reject),
-    );
-    outgoing.on('error', reject);
-    outgoing.end();
-    return promise;
-  }
-});
-
 describe('a large request', () => {
   const body = ' '.repeat(3 * 1024 * 1024 + 1);
 
@@ -388,19 +336,5 @@ describe('a large request', () => {
     const known = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
     const message = `the body of the request was in an unknown format - accepted media types include: ${known}`;
     expect([answer.status, messageOf(answer)]).toEqual([415, message]);
-  });
-});
-
-describe('a deprecated version', () => {
-  it.each([
-    ['v2', '299 - "forms.test/v2 Widget is deprecated"'],
-    ['v1beta1', '299 - "forms.test/v1beta1 Widget is deprecated; use forms.test/v1 Widget"'],
-    ['v3', String.raw`299 - "use a \"better\" one"`],
-  ])('%s says so on every request', async (version, warning) => {
-    const base = `/apis/forms.test/${version}/widgets`;
-    for (const path of [base, `${base}/a`, `${base}/none`, `${base}?watch=1&timeoutSeconds=1`, `${base}/a/none`]) {
-      expect((await admin.get(path)).headers['warning']).toBe(warning);
-    }
-    expect((await admin.get(`${WIDGETS}/a`)).headers['warning']).toBeUndefined();
   });
 });

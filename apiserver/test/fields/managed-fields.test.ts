@@ -191,21 +191,6 @@ describe('an update', () => {
     expect(updated(live, {}).metadata.managedFields?.map(({ manager }) => manager)).toEqual(['z', 'w', 'y', 'x']);
   });
 
-  it('merges the oldest managers when there are more than ten', () => {
-    const managers = Array.from({ length: 13 }, (_, index) => `u${String(index).padStart(2, '0')}`);
-    const [first = '', ...others] = managers;
-    const data: Record<string, string> = { [first]: '1' };
-    const last = others.reduce(
-      (live, manager) => {
-        data[manager] = '1';
-        return updated(live, { data: { ...data } }, { manager, now: NOW });
-      },
-      created(ledger({ data: { ...data } }), first),
-    );
-    expect(last.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['ancient-changes', ...managers.slice(4)]);
-    expect(fieldsOf(last)['ancient-changes']).toEqual({ 'f:data': { '.': {}, 'f:u00': {}, 'f:u01': {}, 'f:u02': {}, 'f:u03': {} } });
-  });
-
   it('does not begin to track an object that exists', () => {
     expect(updated(ledger({}, { uid: 'u' }), { data: { a: '1' } }).metadata).not.toHaveProperty('managedFields');
   });

@@ -107,12 +107,6 @@ describe('a custom resource', () => {
       '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ]);
   });
-
-  it('warns of finalizers without a domain', () => {
-    expect(widgets.rules.warnings(widget({}, {}, { finalizers: ['plain', 'example.dev/hold'] }))).toEqual([
-      'metadata.finalizers: "plain": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers',
-    ]);
-  });
 });
 
 describe('customKinds', () => {
@@ -173,7 +167,6 @@ describe('the definitions of this project', () => {
     const { rules } = customResourceDefinitionKind;
     const definition = rules.prepareForCreate(rules.defaulted(draft));
     expect(rules.validate(definition).map(fieldErrorText)).toEqual([]);
-    expect(rules.warnings(definition)).toEqual([]);
     expect(kindsOf(draft)).not.toHaveLength(0);
   });
 });

@@ -35,7 +35,7 @@ function accepted(object: KubeObject) {
 
 describe('a new CustomResourceDefinition', () => {
   it('is written as Go writes it, with its names and its storage version filled in', () => {
-    const items = { properties: { b: { type: 'string' }, a: { minLength: 0, type: 'string' } }, odd: 1, type: 'object' };
+    const items = { properties: { b: { type: 'string' }, a: { minLength: 0, type: 'string' } }, type: 'object' };
     const openAPIV3Schema = { properties: { list: { items, type: 'array' } }, type: 'object' };
     const text = objectText(created({ versions: [{ ...v1, schema: { openAPIV3Schema } }] }), kind.schema);
     expect(text).toBe(

@@ -30,8 +30,8 @@ describe('a lease', () => {
     expect(createErrors(leaseKind, { metadata: { finalizers: ['zz'] } })).toEqual([]);
   });
 
-  it('is replaced only by who has seen it, and may be created by a PUT', () => {
-    expect(leaseKind.rules).toMatchObject({ unconditionalUpdate: false, createOnUpdate: true });
+  it('is replaced only with its resourceVersion', () => {
+    expect(leaseKind.rules).toMatchObject({ unconditionalUpdate: false });
   });
 
   it('shows its holder', () => {

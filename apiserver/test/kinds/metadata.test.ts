@@ -56,15 +56,6 @@ describe('metadata of a new object', () => {
       { finalizers: ['orphan', 'foregroundDeletion'] },
       ['metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set'],
     ],
-    [
-      'checks managed fields',
-      { managedFields: [{ operation: 'Foo', fieldsType: 'X', manager: 'a\u0007' }] },
-      [
-        'metadata.managedFields[0].operation: Invalid value: "Foo": must be `Apply` or `Update`',
-        'metadata.managedFields[0].fieldsType: Invalid value: "X": must be `FieldsV1`',
-        'metadata.managedFields[0].manager: Invalid value: "a\\a": invalid character U+0007 (at position 1)',
-      ],
-    ],
   ])('%s', (_, metadata, expected) => {
     expect(errors(metadata)).toEqual(expected);
   });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import { namespaceKind } from '../../kinds/namespace.ts';
 import { bootstrapNamespaces } from '../../kinds/registry.ts';
-import { created, createdText, createErrors, objectOf, statusUpdated, statusUpdateErrors, updated } from './write.ts';
+import { created, createdText, createErrors, updated } from './write.ts';
 
 describe('a namespace', () => {
   it('starts active, labelled with its name and held by the kubernetes finalizer', () => {
@@ -35,27 +34,6 @@ describe('a namespace', () => {
       spec: { finalizers: ['kubernetes'] },
       status: { phase: 'Active' },
     });
-  });
-
-  it('has a status that follows from its deletion', () => {
-    expect(statusUpdateErrors(namespaceKind, { status: { phase: 'Terminating' } }, {})).toEqual([
-      'status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
-    ]);
-    expect(statusUpdated(namespaceKind, { spec: {}, status: { conditions: [{ type: 'X', status: 'True' }] } }, {})).toMatchObject({
-      spec: { finalizers: ['kubernetes'] },
-      status: { phase: 'Active', conditions: [{ type: 'X', status: 'True' }] },
-    });
-  });
-
-  it('loses the finalizers of its spec through the finalize subresource alone', () => {
-    const old = created(namespaceKind, {});
-    const { finalize } = namespaceKind.rules;
-    const next = finalize?.prepareForUpdate(objectOf(namespaceKind, { spec: { finalizers: [] }, status: {} }), old);
-    expect(next).toMatchObject({ spec: { finalizers: [] }, status: { phase: 'Active' } });
-    const bad = objectOf(namespaceKind, { spec: { finalizers: ['kubernetes', 'q'] } });
-    expect(finalize?.validateUpdate(bad, old).map(fieldErrorText)).toEqual([
-      'spec.finalizers[1]: Invalid value: "q": name is neither a standard finalizer name nor is it fully qualified',
-    ]);
   });
 
   it('comes back when it is deleted, and cannot be deleted with others', () => {

@@ -42,21 +42,6 @@ describe('roles', () => {
       'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',
     ]);
   });
-
-  it('are aggregated by valid selectors', () => {
-    const matchExpressions = [
-      { key: 'k', operator: 'Foo' },
-      { key: 'k', operator: 'In' },
-      { key: 'k', operator: 'Exists', values: ['x'] },
-    ];
-    const field = 'aggregationRule.clusterRoleSelectors[0]';
-    expect(createErrors(clusterRoleKind, { aggregationRule: { clusterRoleSelectors: [{ matchExpressions }] } })).toEqual([
-      `${field}.matchExpressions[0].operator: Invalid value: "Foo": not a valid selector operator`,
-      `${field}.matchExpressions[1].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,
-      `${field}.matchExpressions[2].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist'`,
-      `${field}: Invalid value: null: invalid label selector.`,
-    ]);
-  });
 });
 
 describe('bindings', () => {
@@ -130,9 +115,9 @@ describe('bindings', () => {
 
 describe('all four kinds', () => {
   it.each([roleKind, clusterRoleKind, roleBindingKind, clusterRoleBindingKind])(
-    'may be created by a PUT: $kind',
+    'accept a PUT without resourceVersion: $kind',
     ({ rules, fieldLabelErrors }) => {
-      expect(rules).toMatchObject({ unconditionalUpdate: true, createOnUpdate: true, deleteReturnsObject: false, hasGeneration: false });
+      expect(rules).toMatchObject({ unconditionalUpdate: true, deleteReturnsObject: false, hasGeneration: false });
       expect(fieldLabelErrors).toBe('generic');
     },
   );

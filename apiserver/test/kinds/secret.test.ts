@@ -34,23 +34,6 @@ describe('a secret', () => {
 
   it.each([
     ['kubernetes.io/tls', {}, ['data[tls.crt]: Required value', 'data[tls.key]: Required value']],
-    ['kubernetes.io/basic-auth', {}, ['data[username]: Required value', 'data[password]: Required value']],
-    ['kubernetes.io/basic-auth', { username: '' }, []],
-    ['kubernetes.io/ssh-auth', { 'ssh-privatekey': '' }, ['data[ssh-privatekey]: Required value']],
-    ['kubernetes.io/dockercfg', {}, ['data[.dockercfg]: Required value']],
-    ['kubernetes.io/dockerconfigjson', { '.dockerconfigjson': 'e30=' }, []],
-    [
-      'kubernetes.io/dockerconfigjson',
-      { '.dockerconfigjson': 'WzFd' },
-      [
-        'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into Go value of type map[string]interface {}',
-      ],
-    ],
-    [
-      'kubernetes.io/dockercfg',
-      { '.dockercfg': 'e3g=' },
-      ['data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character \'x\' looking for beginning of object key string'],
-    ],
     ['kubernetes.io/service-account-token', {}, ['metadata.annotations[kubernetes.io/service-account.name]: Required value']],
     ['example.dev/anything', {}, []],
   ])('of type %s with %j', (type, data, expected) => {

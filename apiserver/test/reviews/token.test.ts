@@ -30,15 +30,15 @@ beforeAll(async () => {
 
 function posted(body: unknown, options: Partial<PostedTokenRequest> = {}): PostedTokenRequest {
   const object = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, ...(body as object | null) };
-  return { object, namespace: 'team-a', name: 'builder', manager: 'unknown', admit: () => {}, warn: () => {}, ...options };
+  return { object, namespace: 'team-a', name: 'builder', manager: 'unknown', admit: () => {}, ...options };
 }
 
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return JSON.parse(Buffer.from(String(token.split('.')[1]), 'base64url').toString());
 }
 
-async function issued(body: unknown, options: Partial<PostedTokenRequest> = {}, more: Partial<TokenIssuance> = {}) {
-  const answer = (await createToken(posted(body, options), { ...issuance, ...more }, now)) as never as {
+async function issued(body: unknown) {
+  const answer = (await createToken(posted(body), issuance, now)) as never as {
     spec: Record<string, unknown>;
     status: { token: string; expirationTimestamp: string };
   };
@@ -70,19 +70,6 @@ describe('createToken', () => {
   ])('binds to %s', async (_, boundObjectRef, bound) => {
     const { claims } = await issued({ spec: { boundObjectRef } });
     expect(claims['kubernetes.io']).toEqual({ namespace: 'team-a', serviceaccount: { name: 'builder', uid: UID }, ...bound });
-  });
-
-  it('shortens a lifetime beyond the maximum, with a warning', async () => {
-    const warnings: string[] = [];
-    const { spec, status, claims } = await issued(
-      { spec: { expirationSeconds: 9000 } },
-      { warn: (text) => void warnings.push(text) },
-      { maxExpirationSeconds: 7200 },
-    );
-    expect(warnings).toEqual(['requested expiration of 9000 seconds shortened to 7200 seconds']);
-    expect(spec['expirationSeconds']).toBe(7200);
-    expect(status.expirationTimestamp).toBe('2026-11-15T02:07:14Z');
-    expect(claims['exp']).toBe(Math.floor(now / 1000) + 7200);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { WatchQueue } from '../../verbs/watch-queue.ts';
+import { WatchQueue } from '../../verbs/watch.ts';
 
 describe('WatchQueue', () => {
   it('hands out everything that has come, first things first', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { tokensFor, usersByToken } from '../../dev/users.ts';
+import { tokensFor, usersByToken } from '../../dev/servers.ts';
 
 function counter(): () => string {
   let count = 0;

@@ -1,5 +1,5 @@
-// What makes fresh API servers a place for Purser: its custom resources, the registered targets, and the samples.
-// Everything happens on the wire, and again at each start: only what differs is written.
+// Initial content of local clusters: Purser's custom resources, the registered targets, and the samples.
+// It is written through the API at each start; unchanged objects are not written.
 
 import { DefaultNamespace } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { customKinds } from '../../../kinds/custom.ts';
-import { type CustomResourceDefinition, customResourceDefinitionKind } from '../../../kinds/definition.ts';
-import type { Kind } from '../../../kinds/kind.ts';
-import { builtInKinds } from '../../../kinds/registry.ts';
-import { openApiDocument, openApiOf } from '../../../schema/openapi/document.ts';
+import { openApiDocument, openApiOf } from '../../discovery/openapi.ts';
+import { customKinds } from '../../kinds/custom.ts';
+import { type CustomResourceDefinition, customResourceDefinitionKind } from '../../kinds/definition.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { builtInKinds } from '../../kinds/registry.ts';
 
 const spec = { type: 'object', description: 'What is wanted.', properties: { size: { type: 'integer' } } } as const;
 const definition: CustomResourceDefinition = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseUrl } from '../../src/kubernetes/request-url.ts';
-import { requestInfo } from '../request-info.ts';
+import { requestInfo } from '../request.ts';
 
 const infoOf = (method: string, url: string) => {
   const { path, query } = parseUrl(url) ?? { path: '', query: new URLSearchParams() };
