@@ -31,7 +31,7 @@ describe('requestInfo', () => {
     ['/api/v1/namespaces/lab/finalize', { resource: 'namespaces', name: 'lab', subresource: 'finalize' }],
     ['/api/v1/namespaces//pods', { resource: 'pods', namespace: '', isInNamespace: true }],
     ['/api/v1/namespaces/lab/status/one', { resource: 'namespaces', name: 'lab', subresource: 'status' }],
-  ])('tells a namespace from what is in it: %s', (url, expected) => {
+  ])('distinguishes a namespace from its content: %s', (url, expected) => {
     expect(infoOf('PATCH', url)).toMatchObject(expected);
   });
 
@@ -41,11 +41,11 @@ describe('requestInfo', () => {
     ['/api/v1/pods?fieldSelector=metadata.name%21%3Done', ''],
     ['/api/v1/pods?fieldSelector=metadata.name%3Done%2Ftwo', ''],
     ['/api/v1/pods?fieldSelector=%3D%3D%3D', ''],
-  ])('takes the name from a selector that leaves but one: %s', (url, name) => {
+  ])('reads the name from a selector of one object: %s', (url, name) => {
     expect(infoOf('GET', url)).toMatchObject({ verb: 'list', name });
   });
 
-  it('does not take a name from the selector of a deletion', () => {
+  it('ignores the selector of a deletion', () => {
     expect(infoOf('DELETE', '/api/v1/pods?fieldSelector=metadata.name%3Done')).toMatchObject({ verb: 'deletecollection', name: '' });
   });
 
@@ -53,7 +53,7 @@ describe('requestInfo', () => {
     expect(infoOf('GET', path)).toEqual({ type: 'path', verb: 'get', path });
   });
 
-  it('splits the decoded path, so that an escaped slash is a slash', () => {
+  it('treats an escaped slash as a slash', () => {
     expect(infoOf('GET', '/api/v1/namespaces/lab%2Fsecrets%2Fkey')).toMatchObject({ namespace: 'lab', resource: 'secrets', name: 'key' });
     expect(infoOf('GET', '/api/v1/namespaces/lab/pods/%2e%2e')).toMatchObject({ resource: 'pods', name: '..' });
   });

@@ -20,7 +20,7 @@ describe('accessForbidden', () => {
     ['token-requests', 'no-auth', 'system:anonymous', tokenRequest()],
     ['token-requests', 'forbidden', 'bob', tokenRequest()],
     ['token-requests', 'sa-encoded-slash', 'alice', { ...tokenRequest(), name: 'a', subresource: 'b' }],
-  ] as const)('says what is recorded in %s as %s', (file, name, user, attributes) => {
+  ] as const)('returns the error that %s records as %s', (file, name, user, attributes) => {
     const { body } = exchange(file, name).response;
     expect(accessForbidden({ name: user }, resource(attributes), '').status).toEqual(JSON.parse(body));
   });
@@ -47,7 +47,7 @@ describe('accessForbidden', () => {
       'forbidden: User "alice" cannot list resource "" in API group "" in the namespace "n"',
       { name: 'builder' },
     ],
-  ])('words the refusal of %s', (...[, attributes, reason, message, details]) => {
+  ])('returns the error of %s', (...[, attributes, reason, message, details]) => {
     expect(accessForbidden(alice, attributes, reason).status).toMatchObject({ message, details, code: 403, reason: 'Forbidden' });
   });
 });

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { compareVersions, groupsOf } from '../../discovery/groups.ts';
 import { KINDS, widgetKind } from './discover.ts';
 
-describe('groups', () => {
-  it('come in the order of Kubernetes, custom ones last', () => {
+describe('groupsOf', () => {
+  it('returns groups in the order of Kubernetes, custom groups last', () => {
     expect(groupsOf([widgetKind(), ...KINDS]).map(({ name }) => name)).toEqual([
       '',
       'authentication.k8s.io',
@@ -15,13 +15,13 @@ describe('groups', () => {
     ]);
   });
 
-  it('prefer their most stable and latest version', () => {
+  it('lists the most stable and latest version first', () => {
     const kinds = ['v1alpha1', 'v1', 'v2beta1', 'v2'].map(widgetKind);
     const widgets = groupsOf(kinds).find(({ name }) => name === 'example.dev');
     expect(widgets?.versions.map(({ version }) => version)).toEqual(['v2', 'v1', 'v2beta1', 'v1alpha1']);
   });
 
-  it('have a storage version hash for stored kinds', () => {
+  it('returns a storage version hash for stored kinds', () => {
     const hashes = groupsOf(KINDS).flatMap(({ versions }) =>
       versions.flatMap(({ resources }) => resources.map(({ kind, storageVersionHash }) => [kind, storageVersionHash])),
     );
@@ -32,10 +32,10 @@ describe('groups', () => {
   });
 });
 
-describe('versions', () => {
+describe('compareVersions', () => {
   const ORDER = ['v10', 'v2', 'v1', 'v11beta2', 'v10beta3', 'v3beta1', 'v12alpha1', 'v11alpha2', 'foo1', 'foo10', 'v1foo'];
 
-  it('are ordered by stability, then by number, then by name', () => {
+  it('orders by stability, then by number, then by name', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(ORDER), (versions) => {
         expect([...versions].sort(compareVersions)).toEqual(ORDER.filter((version) => versions.includes(version)));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { discover } from './discover.ts';
 
-describe('health', () => {
-  it.each(['healthz', 'livez', 'readyz'])('/%s is ok when all checks pass', (endpoint) => {
+describe('healthReply', () => {
+  it.each(['healthz', 'livez', 'readyz'])('returns ok for /%s', (endpoint) => {
     expect(discover(`/${endpoint}`)).toEqual({
       status: 200,
       headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },

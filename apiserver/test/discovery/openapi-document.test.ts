@@ -44,7 +44,7 @@ function documentOf(kinds: readonly Kind[]): Document {
 }
 
 describe('openApiDocument', () => {
-  it('offers a patch operation through which kubectl learns that the server validates', () => {
+  it('describes a patch operation with fieldValidation for kubectl', () => {
     const { paths } = documentOf(widgets);
     const { patch } = paths['/apis/example.dev/v1/namespaces/{namespace}/widgets/{name}'] ?? {};
     expect(patch?.['x-kubernetes-group-version-kind']).toEqual({ group: 'example.dev', version: 'v1', kind: 'Widget' });

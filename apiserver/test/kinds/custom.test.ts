@@ -45,11 +45,11 @@ interface Refused {
   readonly details: { readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[] };
 }
 
-describe('a custom resource', () => {
+describe('rules of a custom kind', () => {
   const refused = golden.filter(({ name, response }) => name.startsWith('cr-create') && response.status === 422);
 
   it.each(refused.map(({ name, request, response }) => [name, request, response] as const))(
-    '%s is refused as recorded',
+    'rejects %s as recorded',
     (_, request, response) => {
       const errors = widgets.rules.validate(created(widgets, jsonOf(request.body)));
       const { causes } = (JSON.parse(response.body ?? '') as Refused).details;
@@ -61,7 +61,7 @@ describe('a custom resource', () => {
   const taken = golden.filter(({ name, response }) => /^cr-create(?!-again|-missing)/.test(name) && response.status === 201);
 
   it.each(taken.map(({ name, request, response }) => [name, request, response] as const))(
-    '%s is taken as recorded',
+    'accepts %s as recorded',
     (_, request, response) => {
       const object = created(widgets, jsonOf(request.body));
       const { status, spec } = jsonOf(response.body);
@@ -70,14 +70,14 @@ describe('a custom resource', () => {
     },
   );
 
-  it('cannot set its status when it is created or updated', () => {
+  it('drops the status on create and update', () => {
     const live = { ...created(widgets, widget({ size: 1, tags: ['a'] })), status: { phase: 'Up' } };
     const next = widgets.rules.prepareForUpdate({ ...live, status: { phase: 'Down' } }, live);
     expect(created(widgets, widget({ size: 1 }, { status: { phase: 'mine' } }))['status']).toBeUndefined();
     expect(next).toEqual(live);
   });
 
-  it('changes nothing but its status through the status subresource', () => {
+  it('writes only the status through the status subresource', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
     const next = { ...widget({ size: 9 }, { status: { phase: 'Up' } }, { labels: { a: 'b' }, managedFields: [{ manager: 'x' }] }) };
     expect(widgets.rules.prepareForStatusUpdate(next, live)).toEqual({
@@ -87,20 +87,20 @@ describe('a custom resource', () => {
     });
   });
 
-  it('counts its generation with every change outside of metadata and status', () => {
+  it('increments the generation for changes outside of metadata and status', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
     const spec = widgets.rules.prepareForUpdate({ ...live, spec: { size: 2, tags: ['a'] } }, live);
     const labels = widgets.rules.prepareForUpdate({ ...live, metadata: { ...live.metadata, labels: { a: 'b' } } }, live);
     expect([live, spec, labels].map(({ metadata }) => metadata.generation)).toEqual([1, 2, 1]);
   });
 
-  it('is held to transition rules when it changes', () => {
+  it('evaluates transition rules on update', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'], name: 'abc' }));
     const next = { ...live, spec: { size: 1, tags: ['a'], name: 'xyz' } };
     expect(widgets.rules.validateUpdate(next, live).map(fieldErrorText)).toEqual(['spec: Invalid value: name is immutable']);
   });
 
-  it('has its status checked by the status part of the schema', () => {
+  it('validates the status by its part of the schema', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
     expect(widgets.rules.validateStatusUpdate({ ...live, status: { phase: 5 } }, live).map(fieldErrorText)).toEqual([
       'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
@@ -135,12 +135,12 @@ describe('customKinds', () => {
   };
   const [stable] = kindsOf(definition);
 
-  it('makes a kind of the served version', () => {
+  it('returns a kind for the served version', () => {
     expect(kindsOf(definition).map(({ version }) => version)).toEqual(['v1']);
     expect(stable).toMatchObject({ kind: 'Gear', listKind: 'GearList', singular: 'gear', namespaced: false, builtIn: false });
   });
 
-  it('selects by the declared fields', () => {
+  it('reads the values of selectable fields', () => {
     const gear = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'red', n: 5 } };
     const bare = { ...gear, spec: undefined };
     expect(stable?.selectableFields['spec.color']?.(gear)).toBe('red');
@@ -159,11 +159,11 @@ describe('customKinds', () => {
   });
 });
 
-describe('the definitions of this project', () => {
+describe('crds/', () => {
   const files = readdirSync('crds').filter((file) => file.endsWith('.yaml'));
   const drafts = files.map((file) => [file, parse(readFileSync(`crds/${file}`, 'utf8')) as DraftDefinition] as const);
 
-  it.each(drafts)('%s is valid', (_, draft) => {
+  it.each(drafts)('contains a valid definition in %s', (_, draft) => {
     const { rules } = customResourceDefinitionKind;
     const definition = rules.prepareForCreate(rules.defaulted(draft));
     expect(rules.validate(definition).map(fieldErrorText)).toEqual([]);

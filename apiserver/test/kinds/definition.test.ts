@@ -33,8 +33,8 @@ function accepted(object: KubeObject) {
   return established(asDefinition(object), now);
 }
 
-describe('a new CustomResourceDefinition', () => {
-  it('is written as Go writes it, with its names and its storage version filled in', () => {
+describe('validation of a new CustomResourceDefinition', () => {
+  it('writes fields in the order of Go with default names and the storage version', () => {
     const items = { properties: { b: { type: 'string' }, a: { minLength: 0, type: 'string' } }, type: 'object' };
     const openAPIV3Schema = { properties: { list: { items, type: 'array' } }, type: 'object' };
     const text = objectText(created({ versions: [{ ...v1, schema: { openAPIV3Schema } }] }), kind.schema);
@@ -158,27 +158,27 @@ describe('established', () => {
     });
   });
 
-  it('changes nothing twice', () => {
+  it('returns the same object for an established definition', () => {
     const definition = accepted(created());
     expect(established(definition, later)).toBe(definition);
   });
 });
 
-describe('a CustomResourceDefinition that changes', () => {
+describe('update of a CustomResourceDefinition', () => {
   const old = accepted(created());
 
   function updated(spec: object): KubeObject {
     return kind.rules.prepareForUpdate(kind.rules.defaulted({ ...draft(spec), metadata: old.metadata }), old);
   }
 
-  it('counts its generation and keeps its status', () => {
+  it('increments the generation and keeps the status', () => {
     const next = asDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
     expect(next.metadata.generation).toBe(2);
     expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);
     expect(updated({}).metadata.generation).toBe(1);
   });
 
-  it('keeps what others rely on', () => {
+  it('rejects changes of scope, kind, group and plural', () => {
     const next = updated({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
     expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',
@@ -188,14 +188,14 @@ describe('a CustomResourceDefinition that changes', () => {
     ]);
   });
 
-  it('keeps the name of its version', () => {
+  it('rejects another name of the version', () => {
     const next = updated({ versions: [{ ...v1, name: 'v2' }] });
     expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
       'spec.versions[0].name: Forbidden: the local API server does not support a change of the stored version; use a real cluster',
     ]);
   });
 
-  it('goes only after its objects', () => {
+  it('adds a finalizer on delete until all objects are deleted', () => {
     const going = kind.rules.terminating?.(old, later);
     expect(going?.metadata).toEqual({
       ...old.metadata,

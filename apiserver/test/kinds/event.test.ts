@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { coreEventKind } from '../../kinds/event.ts';
 import { created, createdText, createErrors, type Fields, objectOf, updateErrors } from './write.ts';
 
-describe('a core event', () => {
-  it('always has a time and a reporter, if empty ones', () => {
+describe('coreEventKind', () => {
+  it('writes empty times and reporters', () => {
     expect(createdText(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'w' }, reason: 'Issued' })).toBe(
       '{"kind":"Event","apiVersion":"v1","metadata":{"name":"x","namespace":"team-a"},"involvedObject":{"namespace":"team-a","name":"w"},"reason":"Issued","source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""}',
     );
@@ -40,12 +40,12 @@ describe('a core event', () => {
     expect(createErrors(coreEventKind, fields)).toEqual(expected);
   });
 
-  it('may change in every way', () => {
+  it('accepts changes of all fields', () => {
     const old = { involvedObject: { namespace: 'team-a', name: 'w' } };
     expect(updateErrors(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'v' }, count: 5 }, old)).toEqual([]);
   });
 
-  it('shows when it was seen, what it is about and how often it came', () => {
+  it('prints last seen, object and count in tables', () => {
     const now = Date.parse('2026-01-01T01:00:00Z');
     const event = {
       involvedObject: { kind: 'Pod', namespace: 'team-a', name: 'p', fieldPath: 'spec' },
@@ -73,7 +73,7 @@ describe('a core event', () => {
     expect(coreEventKind.table.cells(created(coreEventKind, series), now)).toMatchObject({ 0: '10s', 8: 7 });
   });
 
-  it('is found by its source, or by its reporter if it has none', () => {
+  it('selects Events by source, or by reporter without a source', () => {
     const source = coreEventKind.selectableFields['source'];
     expect(source?.(objectOf(coreEventKind, { source: { component: 'a' }, reportingComponent: 'b' }))).toBe('a');
     expect(source?.(objectOf(coreEventKind, { reportingComponent: 'b' }))).toBe('b');

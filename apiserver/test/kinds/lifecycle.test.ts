@@ -9,8 +9,8 @@ const widget = (metadata: ObjectMeta, fields: object = {}): KubeObject => ({
   ...fields,
 });
 
-describe('an update', () => {
-  it('keeps what belongs to the system', () => {
+describe('keepSystemMetadata', () => {
+  it('keeps metadata that only the server writes', () => {
     const old = widget({
       name: 'x',
       uid: 'u',
@@ -22,19 +22,19 @@ describe('an update', () => {
     expect(keepSystemMetadata(widget({ name: 'x', generation: 9, creationTimestamp: '2020-01-01T00:00:00Z' }), old)).toEqual(old);
   });
 
-  it('does not hide that another object is meant', () => {
+  it('keeps the uid of another object', () => {
     expect(keepSystemMetadata(widget({ name: 'x', uid: 'v' }), widget({ name: 'x', uid: 'u' })).metadata.uid).toBe('v');
   });
 });
 
-describe('the generation', () => {
+describe('withCountedGeneration', () => {
   const old = widget({ name: 'x', generation: 4 }, { spec: { size: 1 } });
 
-  it('counts changes outside the metadata', () => {
+  it('increments the generation for changes outside the metadata', () => {
     expect(withCountedGeneration(widget({ name: 'x' }, { spec: { size: 2 } }), old).metadata.generation).toBe(5);
   });
 
-  it('does not count changes of metadata', () => {
+  it('keeps the generation for changes of metadata', () => {
     const next = widget({ name: 'x', generation: 4, labels: { a: 'b' } }, { spec: { size: 1 } });
     expect(withCountedGeneration(next, old)).toBe(next);
   });

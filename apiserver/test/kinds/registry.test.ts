@@ -13,15 +13,15 @@ const widget = (version: string): Kind => ({
   builtIn: false,
 });
 
-describe('the registry', () => {
-  it('knows the built-in kinds by resource and by kind', () => {
+describe('Registry', () => {
+  it('finds built-in kinds by resource and by kind', () => {
     const registry = new Registry(builtInKinds);
     expect(registry.find('', 'v1', 'secrets')).toBe(secretKind);
     expect(registry.findKind('', 'v1', 'Secret')).toBe(secretKind);
     expect(registry.isRegistered('', 'v2', 'Secret')).toBe(false);
   });
 
-  it('learns and forgets kinds as definitions come and go', () => {
+  it('adds and removes kinds of definitions', () => {
     const registry = new Registry(builtInKinds);
     registry.set('example.dev', 'widgets', [widget('v1'), widget('v1beta1')]);
     expect(registry.find('example.dev', 'v1beta1', 'widgets')?.kind).toBe('Widget');
@@ -31,7 +31,7 @@ describe('the registry', () => {
     expect(registry.versionsOf('example.dev', 'widgets')).toEqual([]);
   });
 
-  it('lists all kinds as the same array until something changes', () => {
+  it('returns the same array of kinds until a kind changes', () => {
     const registry = new Registry(builtInKinds);
     const before = registry.all();
     expect(registry.all()).toBe(before);

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { serviceAccountKind } from '../../kinds/service-account.ts';
 import { createdText } from './write.ts';
 
-describe('a service account', () => {
-  it('keeps only the names of its secrets', () => {
+describe('serviceAccountKind', () => {
+  it('keeps only the names of referenced Secrets', () => {
     expect(
       createdText(serviceAccountKind, {
         secrets: [{ name: 's', kind: 'Secret', namespace: 'q' }, {}],
@@ -15,7 +15,7 @@ describe('a service account', () => {
     );
   });
 
-  it('is answered when it is deleted', () => {
+  it('returns the ServiceAccount on delete', () => {
     expect(serviceAccountKind.rules.deleteReturnsObject).toBe(true);
   });
 });

@@ -61,13 +61,13 @@ describe('answerReview', () => {
     'sar-allowed-by-name',
     'ssar',
     'ssrr',
-  ])('answers as recorded: %s', async (name) => {
+  ])('responds as recorded: %s', async (name) => {
     const { request, response } = exchange('resources', name);
     const body = JSON.parse((request.body ?? '').replace('<jwt>', token));
     expect(normal(await ask(body.kind, body))).toEqual(normal(JSON.parse(response.body)));
   });
 
-  it('never quotes a token in an error', async () => {
+  it('does not quote a token in an error', async () => {
     const { status } = (await ask('TokenReview', { spec: { token: `${token}x` } })) as { status: { error: string } };
     expect(status.error).not.toContain(token.slice(0, 10));
   });
@@ -79,7 +79,7 @@ describe('answerReview', () => {
       { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } },
     ],
     ['a token and more', 'alicetoken x', { authenticated: true, user: { username: 'alice' } }],
-  ])('takes %s as a header would carry it', async (_, spec, status) => {
+  ])('reads %s as in an Authorization header', async (_, spec, status) => {
     expect(await ask('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
   });
 
@@ -102,7 +102,7 @@ describe('answerReview', () => {
 describe('access reviews', () => {
   const podsIn = (namespace: string, more: object = {}) => ({ resourceAttributes: { verb: 'get', resource: 'pods', namespace, ...more } });
 
-  it('refuse metadata, printed as a Go struct', async () => {
+  it('rejects metadata and prints it as a Go struct', async () => {
     const metadata = { labels: { b: '1', a: '<' }, name: 'q' };
     expect(await ask('SubjectAccessReview', { metadata, spec: { user: 'a', ...podsIn('lab') } })).toMatchObject({
       message: expect.stringMatching(
@@ -123,11 +123,11 @@ describe('access reviews', () => {
 });
 
 describe('SelfSubjectRulesReview', () => {
-  it('needs a namespace', async () => {
+  it('rejects a review without a namespace', async () => {
     expect(await ask('SelfSubjectRulesReview', {})).toMatchObject({ code: 400, message: 'no namespace on request' });
   });
 
-  it('names roles that are bound but missing', async () => {
+  it('reports bound roles that do not exist', async () => {
     context = { ...context, policy: storedPolicy(storedObjects(binding('x', 'alice'), binding('y', 'alice'))) };
     expect(await ask('SelfSubjectRulesReview', { spec: { namespace: 'lab' } })).toMatchObject({
       status: {

@@ -48,13 +48,13 @@ async function issued(body: unknown) {
 describe('createToken', () => {
   const answered = recorded('token-requests').filter(isAboutContent);
 
-  it.each(answered.map((each) => [each.name, each] as const))('answers as recorded: %s', async (_, { request, response }) => {
+  it.each(answered.map((each) => [each.name, each] as const))('responds as recorded: %s', async (_, { request, response }) => {
     const [, , , , namespace = '', , name = ''] = decodeURIComponent(request.path).split('/');
     const answer = await createToken(posted(JSON.parse(request.body ?? '{}'), { namespace, name }), issuance, now).catch(statusOf);
     expect(normal(answer)).toEqual(normal(JSON.parse(response.body)));
   });
 
-  it('issues tokens that verify', async () => {
+  it('issues tokens that can be verified', async () => {
     const { status } = await issued({ spec: { audiences: ['x', 'y'] } });
     expect(await verifyServiceAccountToken(status.token, ['y', 'z'], trust, now)).toMatchObject({ type: 'accepted', audiences: ['y'] });
   });
@@ -67,7 +67,7 @@ describe('createToken', () => {
     ['a pod on a node', { kind: 'Pod', name: 'placed' }, { pod: { name: 'placed', uid: 'pod-2' }, node: { name: 'n', uid: 'node-1' } }],
     ['a pod on a missing node', { kind: 'Pod', name: 'lost' }, { pod: { name: 'lost', uid: 'pod-3' }, node: { name: 'gone' } }],
     ['what an odd version names', { kind: 'Pod', apiVersion: 'a/b/c', name: 'web' }, { pod: { name: 'web', uid: 'pod-1' } }],
-  ])('binds to %s', async (_, boundObjectRef, bound) => {
+  ])('binds a token to %s', async (_, boundObjectRef, bound) => {
     const { claims } = await issued({ spec: { boundObjectRef } });
     expect(claims['kubernetes.io']).toEqual({ namespace: 'team-a', serviceaccount: { name: 'builder', uid: UID }, ...bound });
   });
@@ -77,7 +77,7 @@ describe('createToken', () => {
     ['another lifetime', 3608, { kind: 'Pod', name: 'web' }, [], 3608],
     ['a token for others', 3607, { kind: 'Pod', name: 'web' }, [hub, 'x'], 3607],
     ['a secret token', 3607, { kind: 'Secret', name: 'bindme' }, [], 3607],
-  ])('lets %s live as it should', async (...[, expirationSeconds, boundObjectRef, audiences, lifetime]) => {
+  ])('sets the lifetime of %s', async (...[, expirationSeconds, boundObjectRef, audiences, lifetime]) => {
     const { spec, status, claims } = await issued({ spec: { expirationSeconds, boundObjectRef, audiences } });
     expect(claims['exp']).toBe(Math.floor(now / 1000) + lifetime);
     expect(claims['kubernetes.io']).toMatchObject(
@@ -87,7 +87,7 @@ describe('createToken', () => {
     expect(Date.parse(status.expirationTimestamp)).toBe(Math.floor(now / 1000) * 1000 + expirationSeconds * 1000);
   });
 
-  it('checks the namespace before the name, and the account before the lifetime', async () => {
+  it('checks the namespace before the name, and the service account before the lifetime', async () => {
     const refusal = new Error('refused');
     const wrong = { metadata: { name: 'nope' }, spec: { expirationSeconds: 1 } };
     const admit = () => {
@@ -101,14 +101,14 @@ describe('createToken', () => {
     );
   });
 
-  it('binds to no kind that only JavaScript knows', async () => {
+  it('rejects names of Object.prototype as kinds', async () => {
     const boundObjectRef = { kind: 'toString', apiVersion: 'v1', name: 'bindme' };
     await expect(createToken(posted({ spec: { boundObjectRef } }), issuance, now)).rejects.toThrow(
       'cannot bind token to object of type /v1, Kind=toString',
     );
   });
 
-  it('refuses lifetimes that a double cannot hold', async () => {
+  it('rejects lifetimes beyond the range of doubles', async () => {
     await expect(createToken(posted({ spec: { expirationSeconds: 9223372036854775807n } }), issuance, now)).rejects.toThrow(
       'Invalid value: 9223372036854775807: may not specify a duration larger than 2^32 seconds',
     );

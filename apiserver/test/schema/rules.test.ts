@@ -20,7 +20,7 @@ const pair: Schema = { type: 'object', properties: { a: int, b: int } };
 const list: Schema = { type: 'array', items: text };
 
 describe('validateRules', () => {
-  it('takes fields with the names of inherited ones for new when they are', () => {
+  it('treats fields with inherited names as new', () => {
     const values: Schema = { type: 'object', additionalProperties: ruled(text, 'self == oldSelf') };
     expect(errors(values, { a: '1', constructor: 'n', ['__proto__']: 'o' }, { a: '1' })).toEqual([]);
     expect(errors(values, { constructor: 'n' }, { constructor: 'o' })).toEqual([
@@ -107,7 +107,7 @@ describe('validateRules', () => {
     expect(errors(schema, next, old)).toEqual(expected);
   });
 
-  it('shows rules at the root the type and the name of the resource', () => {
+  it('passes type and name of the resource to rules at the root', () => {
     const root = ruled({ type: 'object' }, 'self.metadata.name != "bad" && self.kind == "Widget"', { message: 'm' });
     expect(validateRules({ kind: 'Widget', metadata: { name: 'bad' } }, root).map(fieldErrorText)).toEqual(['<nil>: Invalid value: m']);
   });
@@ -133,7 +133,7 @@ describe('ruleProblem', () => {
     ['optionalOldSelf', { rule: 'true', optionalOldSelf: true }, /does not support optionalOldSelf;/],
     ['escaped names', { rule: 'self.a__dash__b' }, /does not support escaped field names in rules;/],
     ['a path with brackets', { rule: 'true', fieldPath: ".a['b']" }, /does not support a fieldPath other than \.name;/],
-  ])('judges %s', (_, rule, problem) => {
+  ])('checks %s', (_, rule, problem) => {
     if (problem === undefined) expect(ruleProblem(rule)).toBeUndefined();
     else expect(ruleProblem(rule)).toMatch(problem);
   });

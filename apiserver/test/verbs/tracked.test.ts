@@ -10,7 +10,7 @@ describe('resetPathsOf', () => {
     ['another endpoint of it', { builtIn: true, subresources: [status] }, 'finalize', [['status']]],
     ['the status of a built-in kind', { builtIn: true, subresources: [status] }, 'status', [['spec']]],
     ['the status of a custom resource', { builtIn: false, subresources: [status] }, 'status', [['metadata'], ['spec']]],
-  ])('says what %s does not write', (_, kind, subresource, paths) => {
+  ])('returns the fields that %s does not write', (_, kind, subresource, paths) => {
     expect(resetPathsOf(kind, subresource)).toEqual(paths);
   });
 });
