@@ -34,10 +34,16 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
   return checkedUID(await answered(target, create, signal));
 }
 
-/** Deletes an anchor, if it is there and ours. Throws an IssueError when it may still be there. */
-export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<void> {
+/** Returns whether an anchor exists. Throws an IssueError. */
+export async function hasAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
+  return (await findAnchor(target, anchor, signal)) !== undefined;
+}
+
+/** Deletes an anchor if it exists and is ours, and returns whether it existed. Throws an IssueError if it may still exist. */
+export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await findAnchor(target, anchor, signal);
   if (found !== undefined) await remove(target, anchor, checkedUID(found), signal);
+  return found !== undefined;
 }
 
 function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {

@@ -109,7 +109,7 @@ async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: Tok
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   rejectUnusable(deps, observation.token);
-  const token = await recordAnchor(deps, observation.token, signal);
+  const { token, notes: orphaned } = await recordAnchor(deps, observation.token, signal);
   const { grant, isAccountNew, cluster, outputs } = await requestToken(deps, plan, { ...observation, token }, signal);
   deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
   const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
@@ -122,6 +122,6 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   if (isUndone) repaired(deps, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.
-  const notes = [...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
+  const notes = [...orphaned, ...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
   return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
 }

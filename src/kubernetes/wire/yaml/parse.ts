@@ -2,10 +2,10 @@
 
 import { isUtf8 } from 'node:buffer';
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'yaml';
-import { duplicateFields, type JsonNode, MAX_DEPTH, toNode, toValue } from '../json-node.ts';
+import { duplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
 import { tooLarge } from '../read-body.ts';
-import { TOO_DEEP, yamlProblem } from './problem.ts';
+import { MAX_YAML_DEPTH, TOO_DEEP, yamlProblem } from './problem.ts';
 import { YamlReader } from './reader.ts';
 
 export interface YamlDocument {
@@ -69,7 +69,7 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
     }
     // At the bottom is the document. Of a deep stack, the library makes more than memory holds before it gives up.
     const { stack, offset } = parser;
-    if (stack.length > MAX_DEPTH + 1) throw new Error(yamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
+    if (stack.length > MAX_YAML_DEPTH + 1) throw new Error(yamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
   }
   yield* parser.end();
 }

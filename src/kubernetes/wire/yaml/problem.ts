@@ -1,10 +1,10 @@
 // Syntax errors of YAML in the words of Kubernetes' YAML library, as far as the parser here sees the same problem.
 
 import type { LineCounter, YAMLParseError } from 'yaml';
-import { MAX_DEPTH } from '../json-node.ts';
 
-/** What is said of too many lists and objects inside each other. */
-export const TOO_DEEP = `exceeded max depth of ${MAX_DEPTH}`;
+/** Maximum depth of nested lists and objects. The parser recurses, and 1,000 levels overflow its stack now and then. */
+export const MAX_YAML_DEPTH = 500;
+export const TOO_DEEP = `exceeded max depth of ${MAX_YAML_DEPTH}`;
 
 interface Wording {
   /** What the parser here says. */

@@ -14,8 +14,8 @@ import {
   visit,
 } from 'yaml';
 import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
-import { type JsonEntry, type JsonNode, MAX_DEPTH } from '../json-node.ts';
-import { TOO_DEEP } from './problem.ts';
+import { type JsonEntry, type JsonNode } from '../json-node.ts';
+import { MAX_YAML_DEPTH, TOO_DEEP } from './problem.ts';
 import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
 
 /** Entries of a mapping by what tells its keys apart. */
@@ -45,7 +45,7 @@ export class YamlReader {
 
   private node(node: unknown): JsonNode {
     this.count();
-    if (this.depth === MAX_DEPTH) throw new Error(`yaml: ${TOO_DEEP}`);
+    if (this.depth === MAX_YAML_DEPTH) throw new Error(`yaml: ${TOO_DEEP}`);
     this.depth++;
     const read = this.content(node);
     this.depth--;
