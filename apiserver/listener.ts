@@ -30,13 +30,13 @@ const CLOSE_MS = 1_000;
 /** Starts to listen; rejects when the port is taken. */
 export async function listenForRequests(options: ListenerOptions): Promise<Listener> {
   const { handle, tls, report } = options;
-  const underWay = new Set<AbortController>();
+  const activeRequests = new Set<AbortController>();
   const server = createServer({ ...tls, minVersion: 'TLSv1.2' }, (message, response) => {
     const gone = new AbortController();
-    underWay.add(gone);
+    activeRequests.add(gone);
     response.on('close', () => {
       gone.abort();
-      underWay.delete(gone);
+      activeRequests.delete(gone);
       // A server that stops does not wait for the next request of a connection.
       if (!server.listening) message.socket.destroySoon();
     });
@@ -51,7 +51,7 @@ export async function listenForRequests(options: ListenerOptions): Promise<Liste
     port: listening.port,
     async close() {
       const closed = listening.close(CLOSE_MS);
-      for (const request of underWay) request.abort();
+      for (const request of activeRequests) request.abort();
       await closed;
     },
   };

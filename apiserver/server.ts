@@ -103,7 +103,7 @@ export interface Identity {
   readonly serving: Certificate;
 }
 
-/** The identity that belongs to a data folder, made on first use. */
+/** Returns the identity that belongs to a data folder, made on first use. */
 export async function identityOf(journal: Journal, now: number): Promise<Identity> {
   const authority = JSON.parse(journal.kept('authority') ?? journal.keep('authority', JSON.stringify(createAuthority(now)))) as Certificate;
   const signingKey = parseSigningKey(journal.kept('signing-key') ?? journal.keep('signing-key', await generateSigningKey()));

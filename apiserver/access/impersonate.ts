@@ -46,7 +46,7 @@ function withSystemGroups(user: User): User {
   return user.groups.includes('system:unauthenticated') ? user : withGroup(user, 'system:authenticated');
 }
 
-/** The user as Go's `%#v` prints it, without its name. */
+/** Returns the user as Go's `%#v` prints it, without its name. */
 function goUser(groups: readonly string[]): string {
   const list = groups.map((group) => JSON.stringify(group)).join(', ');
   return `&user.DefaultInfo{Name:"", UID:"", Groups:[]string{${list}}, Extra:map[string][]string(nil)}`;

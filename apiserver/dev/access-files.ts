@@ -21,7 +21,7 @@ export async function writeAccessFiles(folder: DataFolder, server: ReachedServer
   const names = { kubeconfig: `${prefix}kubeconfig`, ca: `${prefix}ca.crt` };
   const wanted = kubeconfigOf(server);
   const present = await textOf(folder.file(names.kubeconfig));
-  if (!isStillGood(present, wanted)) await folder.write(names.kubeconfig, stringify(wanted, { lineWidth: 0 }));
+  if (!isCurrent(present, wanted)) await folder.write(names.kubeconfig, stringify(wanted, { lineWidth: 0 }));
   if ((await textOf(folder.file(names.ca))) !== server.ca) await folder.write(names.ca, server.ca);
   const { name, url, tokens } = server;
   return { name, url, tokens, kubeconfig: folder.file(names.kubeconfig), ca: folder.file(names.ca) };
@@ -56,7 +56,7 @@ export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConf
 }
 
 /** Reports if a kubeconfig contains the wanted clusters and users, whatever else it contains. */
-function isStillGood(text: string, wanted: KubeConfigFile): boolean {
+function isCurrent(text: string, wanted: KubeConfigFile): boolean {
   try {
     const present = parse(text) as Partial<KubeConfigFile> | null;
     const has = (entries: readonly Named[] | undefined, entry: Named) => entries?.some((other) => isDeepStrictEqual(other, entry)) ?? false;

@@ -33,7 +33,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const readyFile = await prepareReadyFile(config.readyFile);
   const folder = await openDataFolder(config.dataDir);
   const isFirstRun = folder.isNew;
-  const servers = await startRememberedServers(folder, config, log, closing);
+  const servers = await startLocalServers(folder, config, log, closing);
   stopped.throwIfAborted();
   const hub = await writeAccessFiles(folder, servers.hub);
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
@@ -83,14 +83,14 @@ const LOCAL_RUN = 'purser-local-run';
 const KUBECTL = 'kubectl';
 
 /** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
-async function startRememberedServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
+async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
-  const tokens = tokensFor([HUB, ...targetNames], folder.memory.tokens, () => randomBytes(32).toString('base64url'));
+  const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
   // Marks a new folder. An existing folder may be in use by another run until our servers hold its lock.
-  if (folder.isNew) await folder.remember({ tokens });
+  if (folder.isNew) await folder.saveState({ tokens });
   const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
-  await folder.remember({ tokens, ports: { ...folder.memory.ports, ...ports } });
+  await folder.saveState({ tokens, ports: { ...folder.state.ports, ...ports } });
   return servers;
 }
 
@@ -100,10 +100,10 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   await installOnHub(hubClient, stopped);
   await Promise.all(targets.map((target) => registerTarget(hubClient, adminClient(target, LOCAL_RUN, closing), target)));
   stopped.throwIfAborted();
-  const { sampled } = folder.memory;
+  const { sampled } = folder.state;
   const bare = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
   await Promise.all(bare.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
-  await folder.remember({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
+  await folder.saveState({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
 }
 
 function summary({ kubeconfig, ca, url, tokens }: Place): object {

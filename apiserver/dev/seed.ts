@@ -51,7 +51,7 @@ export async function addHubSamples(hub: KubeClient): Promise<void> {
   );
 }
 
-/** The account on a target that the samples' tokens are for. */
+/** Returns the account on a target that the samples' tokens are for. */
 export async function addTargetSamples(target: KubeClient): Promise<void> {
   await applyMissing(target, await readManifests('deploy/target/deployer.yaml'));
 }

@@ -43,7 +43,7 @@ export async function startServers(options: ServersOptions): Promise<{ hub: Loca
   // All at once: each may take a moment to let its requests finish.
   options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
   const failed = attempts.find((attempt) => attempt.status === 'rejected');
-  if (failed !== undefined) throw explained(failed.reason, options.apiPort);
+  if (failed !== undefined) throw toStartError(failed.reason, options.apiPort);
   const [hub, ...targets] = started.map(({ server }) => server);
   if (hub === undefined) throw new Error('there is no hub');
   return { hub, targets };
@@ -66,7 +66,7 @@ interface Started {
 
 async function startServer(name: string, options: ServersOptions): Promise<Started> {
   const tokens = options.tokens[name] ?? {};
-  const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenAgain(name, options);
+  const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
   const { url, port, ca } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
@@ -75,9 +75,9 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
 }
 
 /** Reuses the port of the last run unless another process has taken it. */
-async function listenAgain(name: string, options: ServersOptions): Promise<ApiServer> {
+async function listenOnLastPort(name: string, options: ServersOptions): Promise<ApiServer> {
   try {
-    return await listenOn(options.folder.memory.ports[name] ?? 0, name, options);
+    return await listenOn(options.folder.state.ports[name] ?? 0, name, options);
   } catch (error) {
     if (!isListenError(error)) throw error;
     return await listenOn(0, name, options);
@@ -85,12 +85,12 @@ async function listenAgain(name: string, options: ServersOptions): Promise<ApiSe
 }
 
 function listenOn(port: number, name: string, { folder, tokens, log }: ServersOptions): Promise<ApiServer> {
-  const report = (error: unknown) => log.error({ server: name, error }, 'an API server met an error that it did not expect');
+  const report = (error: unknown) => log.error({ server: name, error }, 'local API server failed unexpectedly');
   return startApiServer({ folder: folder.file(name), port, issuer: ISSUER, tokens: usersByToken(tokens[name] ?? {}), report });
 }
 
 /** Returns a StartError for errors that the user can correct, and any other error unchanged. */
-function explained(error: unknown, apiPort: number): unknown {
+function toStartError(error: unknown, apiPort: number): unknown {
   if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
   return explainedPort(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }
@@ -101,7 +101,7 @@ export type Tokens = Readonly<Record<string, string>>;
 /** The name of the server that Purser works on. */
 export const HUB = 'hub';
 
-/** The tokens of every server, the known ones unchanged and missing ones made by `newToken`. */
+/** Returns the tokens of every server, the known ones unchanged and missing ones made by `newToken`. */
 export function tokensFor(
   servers: readonly string[],
   known: Readonly<Record<string, Tokens>>,

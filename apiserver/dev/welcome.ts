@@ -16,7 +16,7 @@ export interface WelcomeOptions {
   readonly cwd: string;
 }
 
-/** The text to print; its commands can be pasted into a shell as they are. */
+/** Returns the text to print; its commands can be pasted into a shell as they are. */
 export function welcomeText({ hub, targets, facade, folder, samples, cwd }: WelcomeOptions): string {
   const path = (absolute: string) => quoted(shown(absolute, cwd));
   const places = [hub, ...targets];
@@ -40,7 +40,7 @@ Ctrl-C stops it. Everything is kept in ${path(folder)}.
 `;
 }
 
-/** The kubeconfig of the hub does for the façade, which has a certificate of the same authority. */
+/** Returns the kubeconfig of the hub does for the façade, which has a certificate of the same authority. */
 function throughFacade({
   kubeconfig,
   ca,

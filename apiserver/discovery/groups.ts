@@ -33,7 +33,7 @@ export interface Resource {
   readonly builtIn: boolean;
 }
 
-/** The groups of `kinds` and of the reviews; the core group has no name and comes first. */
+/** Returns the groups of `kinds` and of the reviews; the core group has no name and comes first. */
 export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
   const resources = [
     ...kinds.map((kind) => ({ group: kind.group, version: kind.version, resource: stored(kind) })),
@@ -159,7 +159,7 @@ function subresourceEntries({ plural, namespaced, subresources }: Resource, grou
 
 const FORM = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
 
-/** The representation of the aggregated form if the caller takes it, even if it would rather have another. */
+/** Returns the representation of the aggregated form if the caller takes it, even if it would rather have another. */
 export function aggregatedRepresentation(preferences: Preferences): Representation | undefined {
   const representation = negotiateConversion(preferences, FORM);
   return (
@@ -167,7 +167,7 @@ export function aggregatedRepresentation(preferences: Preferences): Representati
   );
 }
 
-/** The document for `/api` (the core group) or `/apis` (the others). */
+/** Returns the document for `/api` (the core group) or `/apis` (the others). */
 export function groupDiscoveryList(groups: readonly Group[]): object {
   return {
     kind: 'APIGroupDiscoveryList',

@@ -80,7 +80,7 @@ function oneYearAfter(now: number): string {
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** The document of one group and version. */
+/** Returns the document of one group and version. */
 export function openApiDocument(kinds: readonly Kind[]): object {
   const parts = kinds.map(openApiOf);
   return {
@@ -96,7 +96,7 @@ export interface OpenApi {
   readonly schemas: Readonly<Record<string, object>>;
 }
 
-/** The share of one kind: its paths, its schema, and the schemas that this one refers to. */
+/** Returns the share of one kind: its paths, its schema, and the schemas that this one refers to. */
 export function openApiOf(kind: Kind): OpenApi {
   const { group, version, kind: name } = kind;
   const prefix = `${(group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.')}.${version}`;

@@ -41,7 +41,7 @@ function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undef
 
 const remembered = new WeakMap<readonly Kind[], readonly Group[]>();
 
-/** The groups of a state of the registry, computed once. */
+/** Returns the groups of a state of the registry, computed once. */
 function groupsNow(kinds: readonly Kind[]): readonly Group[] {
   const groups = remembered.get(kinds) ?? groupsOf(kinds);
   remembered.set(kinds, groups);

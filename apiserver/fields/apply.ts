@@ -153,7 +153,7 @@ function namedFields({ type, value }: TypedObject): FieldSet {
   return withNamedFields(type, ownedFields(type, value));
 }
 
-/** The conflicts of an apply: what each owner would lose, by owner. */
+/** Returns the conflicts of an apply: what each owner would lose, by owner. */
 export function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
   const conflicts = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -180,7 +180,7 @@ function printOwner(key: string, ownerships: Ownerships): string {
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
-/** The fields that client-side apply set and that still have the values it gave them. */
+/** Returns the fields that client-side apply set and that still have the values it gave them. */
 export function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   const text = live.metadata.annotations?.[LAST_APPLIED];
   const last = text === undefined ? undefined : parsed(text);

@@ -53,7 +53,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return all;
 }
 
-/** The fields that both sets have. */
+/** Returns the fields that both sets have. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return mapNodes(a, (node, element) => {
     const other = b.get(element) ?? NO_NODE;
@@ -70,7 +70,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   });
 }
 
-/** The fields of `a` that are neither in `b` nor below a field of `b`. */
+/** Returns the fields of `a` that are neither in `b` nor below a field of `b`. */
 export function outside(a: FieldSet, b: FieldSet): FieldSet {
   if (b.size === 0) return a;
   return mapNodes(a, (node, element) => {
@@ -90,7 +90,7 @@ export function hasField(set: FieldSet, path: FieldPath): boolean {
   return node.member;
 }
 
-/** The fields that have no other field of the set below them. */
+/** Returns the fields that have no other field of the set below them. */
 export function leaves(set: FieldSet): FieldSet {
   return mapNodes(set, ({ member, children }) => ({ member: member && children.size === 0, children: leaves(children) }));
 }
@@ -106,7 +106,7 @@ export function printPath(path: FieldPath): string {
   return path.map(printPathElement).join('');
 }
 
-/** The set as metadata.managedFields shows it, keys in the order in which Kubernetes writes them. */
+/** Returns the set as metadata.managedFields shows it, keys in the order in which Kubernetes writes them. */
 export function toFieldsV1(set: FieldSet): Fields {
   return Object.fromEntries(
     sorted(set).map(([element, { member, children }]) => {
@@ -156,12 +156,12 @@ export function keyElement(key: JsonObject): PathElement {
   return `k:${scalarJson(key)}`;
 }
 
-/** The entry of a set. */
+/** Returns the entry of a set. */
 export function valueElement(value: unknown): PathElement {
   return `v:${scalarJson(value)}`;
 }
 
-/** The field's name, for elements that name a field. */
+/** Returns the field's name, for elements that name a field. */
 export function fieldNameOf(element: PathElement): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
@@ -195,7 +195,7 @@ export function comparePathElements(a: PathElement, b: PathElement): number {
   return isFields(left) && isFields(right) ? compareKeys(left, right) : compareScalars(left, right);
 }
 
-/** The element as messages show it: `.name`, `[type="Ready"]`, `[="x"]` or `[0]`. */
+/** Returns the element as messages show it: `.name`, `[type="Ready"]`, `[="x"]` or `[0]`. */
 export function printPathElement(element: PathElement): string {
   const name = fieldNameOf(element);
   if (name !== undefined) return `.${name}`;

@@ -11,7 +11,7 @@ const MAX_OPERATIONS = 10_000;
 /** The limit of kube-apiserver on the JSON of all values that one patch copies, in bytes. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
-/** The document after the patch. Throws the API error of a patch that is malformed or does not apply. */
+/** Returns the document after the patch. Throws the API error of a patch that is malformed or does not apply. */
 export function jsonPatch(document: unknown, patch: unknown): unknown {
   const operations = parseOperations(patch);
   if (operations.length > MAX_OPERATIONS) {
@@ -107,7 +107,7 @@ class Draft {
     change(container, steps.at(-1) ?? '');
   }
 
-  /** The container itself if this patch made it, otherwise a copy that shares its members. */
+  /** Returns the container itself if this patch made it, otherwise a copy that shares its members. */
   #ownCopy(value: unknown): Container {
     if (!isContainer(value)) throw rejected();
     if (this.#own.has(value)) return value;
@@ -196,7 +196,7 @@ function isContainer(value: unknown): value is Container {
   return Array.isArray(value) || isFields(value);
 }
 
-/** The document after the patch. Throws the API error of a patch that is not an object. */
+/** Returns the document after the patch. Throws the API error of a patch that is not an object. */
 export function mergePatch(document: JsonObject, patch: unknown): unknown {
   if (isFields(patch)) return merged(document, patch);
   if (patch !== null) {

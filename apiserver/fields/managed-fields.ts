@@ -19,7 +19,7 @@ export interface TrackedUpdate extends Typing {
   readonly subresource?: string;
 }
 
-/** The managedFields of `next`. Empty if the object's owners are not tracked: then the field is to be left out. */
+/** Returns the managedFields of `next`. Empty if the object's owners are not tracked: then the field is to be left out. */
 export function trackUpdate(update: TrackedUpdate): readonly ManagedFieldsEntry[] {
   const ownerships = previousOwnerships(update);
   // An update does not begin to track an object that exists untracked; the first apply does.
@@ -51,7 +51,7 @@ export function withoutTimeChanges(next: KubeObject, live: KubeObject): KubeObje
   return isSame ? withManagedFields(next, managedFields) : next;
 }
 
-/** The owners after a change from `live` to `next` that is not an apply. */
+/** Returns the owners after a change from `live` to `next` that is not an apply. */
 export function updatedOwnerships(
   live: TypedObject,
   next: TypedObject,

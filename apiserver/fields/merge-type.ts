@@ -29,7 +29,7 @@ export interface MapType {
   readonly deduced: boolean;
 }
 
-/** The type of whole objects with this schema. Type and metadata are the same for every kind. */
+/** Returns the type of whole objects with this schema. Type and metadata are the same for every kind. */
 export function objectType(schema: Schema): MergeType {
   return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema, false) : mergeType(withObjectMeta(schema), false)));
 }
@@ -47,7 +47,7 @@ export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'm
   return type.scalar ? 'scalar' : 'list';
 }
 
-/** The type of the field `name`; undefined if the map must not have it. */
+/** Returns the type of the field `name`; undefined if the map must not have it. */
 export function fieldType(map: MapType, name: string): MergeType | undefined {
   return map.field(name) ?? map.values?.();
 }

@@ -17,12 +17,12 @@ import {
 } from './field-set.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 
-/** The path element of an entry without problems. */
+/** Returns the path element of an entry without problems. */
 export function entryElement(list: ListType, entry: unknown): PathElement {
   return list.keys.length === 0 ? valueElement(entry) : keyElement(keyOf(list, entry));
 }
 
-/** The entries by path element, in order of appearance; entries that look alike share an element. */
+/** Returns the entries by path element, in order of appearance; entries that look alike share an element. */
 export function entriesByElement(list: ListType, entries: readonly unknown[]): ReadonlyMap<PathElement, readonly unknown[]> {
   return Map.groupBy(entries, (entry) => entryElement(list, entry));
 }
@@ -76,7 +76,7 @@ function fieldsOf(map: MapType, value: unknown): FieldSet {
   return fieldSet(nodes);
 }
 
-/** The set with every declared field that it has something below of. */
+/** Returns the set with every declared field that it has something below of. */
 export function withNamedFields(type: MergeType, set: FieldSet): FieldSet {
   return mapChildren(type, set, (node, element, below) => {
     const name = fieldNameOf(element);

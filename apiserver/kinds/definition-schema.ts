@@ -108,7 +108,9 @@ export function canonicalSchema(schema: Fields): Fields {
   return Object.fromEntries(entries.map(([name, value]) => [name, canonicalValue(name, value)]));
 }
 
+/** Go omits empty values, except behind pointers such as `default`. */
 function isOmitted(name: string, value: Value): boolean {
+  if (name === 'default' || name === 'additionalProperties') return value === null;
   if (isList(value)) return value.length === 0;
   if (name === 'properties' && isFields(value)) return Object.keys(value).length === 0;
   return value === null || value === false || value === '';

@@ -125,7 +125,7 @@ function withCondition(conditions: readonly DefinitionCondition[], next: Judgeme
 /** Finalizer of a definition whose objects still exist. */
 export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** The first step of a deletion: the objects of the definition are deleted before the definition itself. */
+/** Returns the first step of a deletion: the objects of the definition are deleted before the definition itself. */
 function terminating(draft: DraftDefinition, deletedAt: string): KubeObject {
   const { finalizers = [] } = draft.metadata;
   return {

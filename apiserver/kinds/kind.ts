@@ -16,7 +16,7 @@ export interface Kind extends ShownKind, SelectableKind {
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
-  /** The version under which objects are stored, where that is another one. */
+  /** Storage version, if it differs from the served version. */
   readonly storageVersion?: string;
   /** Reason for rejecting creates while the definition of the kind is deleted. */
   readonly creationRefusal?: string;
@@ -30,22 +30,22 @@ export interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** The rules of an object's life; every function is pure. The validations are complete, metadata included. */
+/** Lifecycle rules of a kind. Every function is pure; validations include metadata. */
 export interface Rules {
   /** Fills in defaults after decoding, on create and on every change. */
   defaulted(object: KubeObject): KubeObject;
-  /** Drops what a create may not set and adds what a create must have. */
+  /** Drops fields that a create must not set and adds required fields. */
   prepareForCreate(object: KubeObject): KubeObject;
-  /** Keeps what an update may not change, and counts the generation where the kind has one. */
+  /** Keeps fields that an update must not change, and increments the generation. */
   prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
-  /** The same for the status subresource: everything but status (and some metadata) stays. */
+  /** Keeps everything but the status (and some metadata) for the status subresource. */
   prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   /** For kinds with a two-step deletion (Namespaces, CustomResourceDefinitions): the object after the first step. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
-  /** Finalizers that a kind keeps outside its metadata (namespaces). */
+  /** Returns finalizers outside of the metadata (Namespaces). */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;
@@ -55,7 +55,7 @@ export interface Rules {
   readonly hasGeneration: boolean;
 }
 
-/** A kind as its file declares it. */
+/** Declaration of a built-in kind. */
 export interface Declaration
   extends Pick<Kind, 'kind' | 'namespaced' | 'schema' | 'table'>,
     Partial<
@@ -68,25 +68,25 @@ type Step = (object: KubeObject) => KubeObject;
 type Change = (next: KubeObject, old: KubeObject) => KubeObject;
 type UpdateCheck = (next: KubeObject, old: KubeObject) => readonly FieldError[];
 
-/** The rules of one kind, as far as they differ from those of all kinds. */
+/** Rules of one kind that differ from the common rules. */
 export interface Strategy extends Partial<Pick<Rules, SelfContained>> {
   readonly defaulted?: Step;
   readonly prepareForCreate?: Step;
-  /** Gets `next` with the system's metadata already kept. */
+  /** Receives `next` with the metadata that only the server writes. */
   readonly prepareForUpdate?: Change;
   readonly prepareForStatusUpdate?: Change;
-  /** Metadata included, as this kind demands it. */
+  /** Validates the object, metadata included. */
   readonly validate: (object: KubeObject) => readonly FieldError[];
   readonly validateUpdate: UpdateCheck;
   readonly validateStatusUpdate?: UpdateCheck;
 }
 
-/** Rules that a kind may state as they are. */
+/** Rules that a strategy can set directly. */
 type SelfContained = 'unconditionalUpdate' | 'deleteReturnsObject' | 'hasGeneration' | 'terminating' | 'ownFinalizers';
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Completes a declaration. */
+/** Returns the kind of a declaration, with defaults filled in. */
 export function builtInKind({ strategy, ...declared }: Declaration): Kind {
   const singular = declared.kind.toLowerCase();
   return {

@@ -71,7 +71,7 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   ];
 }
 
-/** The checks of every create, made once those of the kind itself have found nothing. */
+/** Returns the checks of every create, made once those of the kind itself have found nothing. */
 export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
   return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
 }

@@ -38,12 +38,12 @@ export class Registry {
     return this.versionsOf(group, plural).find((kind) => kind.version === version);
   }
 
-  /** The versions in which a resource is served. */
+  /** Returns the versions in which a resource is served. */
   versionsOf(group: string, plural: string): readonly Kind[] {
     return this.#resources.get(resourceOf({ group, plural })) ?? [];
   }
 
-  /** The kind that objects with this type belong to. */
+  /** Returns the kind that objects with this type belong to. */
   findKind(group: string, version: string, kind: string): Kind | undefined {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
   }

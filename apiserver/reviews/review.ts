@@ -24,7 +24,7 @@ export interface ReviewContext {
 /** A decoded review and how it was posted. */
 export interface PostedReview {
   readonly object: KubeObject;
-  /** The name under which fields are owned. */
+  /** Field manager. */
   readonly manager: string;
 }
 
@@ -45,7 +45,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   TokenReview: reviewToken,
 };
 
-/** The review as any create receives an object: fields owned, without what only the server sets, in the namespace of the URL. */
+/** Returns the review as any create receives an object: fields owned, without what only the server sets, in the namespace of the URL. */
 function received(kind: ReviewKind, { object, manager }: PostedReview, now: number): KubeObject {
   const apiVersion = `${kind.group}/${kind.version}`;
   const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: rfc3339(now), schema: kind.schema });

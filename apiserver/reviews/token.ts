@@ -36,7 +36,7 @@ export interface PostedTokenRequest {
   /** The service account of the URL. */
   readonly namespace: string;
   readonly name: string;
-  /** The name under which fields are owned. */
+  /** Field manager. */
   readonly manager: string;
   /** Refuses, by throwing, when nothing may be created in the namespace. */
   admit(): void;
@@ -72,7 +72,7 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
   return { ...request, metadata };
 }
 
-/** The service account, once everything about the request but its bound object has been checked. */
+/** Returns the service account, once everything about the request but its bound object has been checked. */
 function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
   checkNamespace(request, posted);
   posted.admit();
@@ -132,7 +132,7 @@ interface Pod extends KubeObject {
   readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };
 }
 
-/** The node on which a Pod runs, if it runs; by name alone if the node is not registered. */
+/** Returns the node on which a Pod runs, if it runs; by name alone if the node is not registered. */
 function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);

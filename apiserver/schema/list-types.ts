@@ -6,7 +6,7 @@ import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
 import { goJson } from '../../src/std/go-text.ts';
 
-/** The items that stand a second time in a list of type set or map. */
+/** Returns the items that stand a second time in a list of type set or map. */
 export function validateListTypes(value: Value, schema: Schema | undefined, path = ''): readonly FieldError[] {
   if (schema === undefined) return [];
   if (isList(value)) {
@@ -45,7 +45,7 @@ function repeated(values: readonly Value[]): readonly number[] {
   });
 }
 
-/** The object with every default of its schema filled in; defaults inside an absent object do not conjure it up. */
+/** Returns the object with every default of its schema filled in; defaults inside an absent object do not conjure it up. */
 export function withDefaults<T extends object>(object: T, schema: Schema): T;
 export function withDefaults(object: Fields, schema: Schema): Fields {
   const fields: [string, Value][] = [];

@@ -12,7 +12,7 @@ export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): s
   return group === '' ? plural : `${group}/${plural}`;
 }
 
-/** The key of an object; 400 for names that could not be a path segment. */
+/** Returns the key of an object. Throws 400 for a name that is not a path segment. */
 export function keyOf(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
   const [problem] = pathSegmentProblems(name);
@@ -20,7 +20,7 @@ export function keyOf(kind: Kind, namespace: string, name: string): string {
   return kind.namespaced ? `${namespace}/${name}` : name;
 }
 
-/** The key of an object in hand. */
+/** Returns the key of an object. */
 export function keyOfObject(kind: Kind, { metadata }: KubeObject): string {
   return keyOf(kind, metadata.namespace ?? '', metadata.name ?? '');
 }
@@ -41,7 +41,7 @@ export class KindStore {
     return stored && this.#served(stored);
   }
 
-  /** Objects in the order of their keys, now or at an earlier revision; undefined when that is forgotten. */
+  /** Returns objects in the order of their keys, now or at an earlier revision; undefined for a dropped revision. */
   list(namespace: string, revision?: number): readonly KubeObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =
@@ -53,7 +53,7 @@ export class KindStore {
     return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
   }
 
-  /** The object as it would be read if it were put. */
+  /** Returns the object as a read after `put` would return it. */
   preview(object: KubeObject): KubeObject {
     return this.#served(object);
   }
@@ -63,7 +63,7 @@ export class KindStore {
     return removed && this.#served(removed);
   }
 
-  /** Changes after `revision`; undefined when they are forgotten. */
+  /** Returns the changes after `revision`; undefined if they were dropped. */
   since(revision: number): readonly Change[] | undefined {
     return this.#store.since(this.#resource, revision)?.map((change) => this.#servedChange(change));
   }

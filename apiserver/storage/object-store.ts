@@ -11,7 +11,7 @@ export interface Change {
   readonly resource: string;
   readonly key: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** The new state; of a deletion the last one, at the revision of the deletion. */
+  /** New state; for a deletion the last state, at the revision of the deletion. */
   readonly object: KubeObject;
   /** The state before the change. */
   readonly previous?: KubeObject;
@@ -20,7 +20,7 @@ export interface Change {
 type Listener = (change: Change) => void;
 type Report = (error: unknown) => void;
 
-/** Stands for all resources at once. */
+/** Subscription to all resources. */
 export const EVERY = '*';
 
 /** Number of changes that old lists and resumed watches can go back. */
@@ -46,7 +46,7 @@ export class ObjectStore {
   #isFailing = false;
   readonly #undoListeners = new Set<() => void>();
 
-  /** `report` gets the first error of failing commits in a row, and what listeners throw. */
+  /** `report` receives the first error of a series of failed commits, and errors of listeners. */
   constructor(journal: Journal, report: Report) {
     this.#journal = journal;
     this.#report = report;
@@ -57,7 +57,7 @@ export class ObjectStore {
     for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object);
   }
 
-  /** The revision of the last write. */
+  /** Returns the revision of the last write. */
   get revision(): number {
     return this.#revision;
   }
@@ -67,7 +67,7 @@ export class ObjectStore {
     return this.#durableRevision;
   }
 
-  /** The oldest revision that `listAt` and `since` can go back to. */
+  /** Returns the oldest revision that `listAt` and `since` can go back to. */
   get oldest(): number {
     return this.#history.start;
   }
@@ -76,13 +76,13 @@ export class ObjectStore {
     return this.#collection(resource).get(key);
   }
 
-  /** Objects in the order of their keys. */
+  /** Returns objects in the order of their keys. */
   list(resource: string, namespace?: string): readonly KubeObject[] {
     const collection = this.#collection(resource);
     return collection.keys(namespace).map((key) => collection.get(key) as KubeObject);
   }
 
-  /** The list as it was at `revision`; undefined when history does not reach back that far. */
+  /** Returns the list at `revision`; undefined if history does not go back so far. */
   listAt(resource: string, revision: number, namespace?: string): readonly KubeObject[] | undefined {
     const changes = this.since(resource, revision);
     if (changes === undefined) return undefined;
@@ -96,12 +96,12 @@ export class ObjectStore {
     return past.keys(namespace).map((key) => past.get(key) as KubeObject);
   }
 
-  /** The resources that hold, or have held, objects. */
+  /** Returns the resources that have or had objects. */
   resources(): readonly string[] {
     return [...this.#collections.keys()];
   }
 
-  /** Changes of a resource after `revision`; undefined when history does not reach back that far. */
+  /** Returns the changes of a resource after `revision`; undefined if history does not go back so far. */
   since(resource: string, revision: number): readonly Change[] | undefined {
     const changes = this.#history.since(revision);
     return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
@@ -138,7 +138,7 @@ export class ObjectStore {
     return this.#commit === undefined;
   }
 
-  /** Resolves when everything written so far is on disk. Rejects when that failed: the writes of this turn are then undone. */
+  /** Resolves when all writes are on disk. Rejects after a failed commit, which undoes the writes of this turn. */
   async durable(): Promise<void> {
     await this.#commit;
   }
@@ -156,7 +156,7 @@ export class ObjectStore {
     return () => void listeners.delete(listener);
   }
 
-  /** Closes the journal once everything is on disk, also what listeners write when they hear of it. */
+  /** Closes the journal after the commit of all writes, also those of listeners. */
   async close(): Promise<void> {
     while (this.#commit !== undefined) await this.#commit.catch(() => {});
     this.#journal.close();
@@ -191,7 +191,7 @@ export class ObjectStore {
     this.#commit.catch(() => {});
   }
 
-  /** One transaction for all writes of a turn, then the news of them. */
+  /** Commits all writes of a turn in one transaction, then notifies listeners. */
   #flush(): void {
     const batch = this.#batch;
     this.#batch = [];
@@ -206,8 +206,8 @@ export class ObjectStore {
     this.#isFailing = false;
     for (const change of batch) {
       this.#durableRevision = change.revision;
-      this.#tell(change.resource, change);
-      this.#tell(EVERY, change);
+      this.#notify(change.resource, change);
+      this.#notify(EVERY, change);
     }
     if (this.#written > HISTORY_LENGTH / 2) this.#forget();
   }
@@ -223,7 +223,7 @@ export class ObjectStore {
     this.#undoListeners.forEach((listener) => listener());
   }
 
-  /** Keeps what was written since the last time: no less than half of what may be kept. */
+  /** Drops the older half of the history. */
   #forget(): void {
     this.#history.forget(this.#mark);
     this.#mark = this.#durableRevision;
@@ -231,7 +231,7 @@ export class ObjectStore {
   }
 
   /** An error of one listener must not affect other listeners or the commit. */
-  #tell(resource: string, change: Change): void {
+  #notify(resource: string, change: Change): void {
     for (const listener of this.#listeners.get(resource) ?? []) {
       try {
         listener(change);
@@ -269,7 +269,7 @@ export class Collection {
     return this.#objects.entries();
   }
 
-  /** Keys in order, all of them or those of one namespace. */
+  /** Returns keys in order, all of them or those of one namespace. */
   keys(namespace?: string): readonly string[] {
     this.#sorted ??= [...this.#objects.keys()].sort(byteOrder);
     if (namespace === undefined) return this.#sorted;
@@ -285,7 +285,7 @@ export class Collection {
   }
 }
 
-/** Index of the first element that is not below `key`. */
+/** Returns the index of the first element that is not below `key`. */
 function lowerBound(sorted: readonly string[], key: string): number {
   let low = 0;
   let high = sorted.length;

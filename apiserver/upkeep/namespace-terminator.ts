@@ -24,15 +24,15 @@ function terminate(api: Api, namespace: string): void {
     if (kind === undefined || object.metadata.deletionTimestamp !== undefined) continue;
     deleteObject(api, targetOf(kind, object), { dryRun: false, propagationPolicy: 'Background' });
   }
-  const going = api.store.get('namespaces', namespace);
-  if (going === undefined) return;
+  const terminating = api.store.get('namespaces', namespace);
+  if (terminating === undefined) return;
   if (contentOf(api, namespace).length > 0) return;
-  const { finalizers = [] } = (going['spec'] ?? {}) as { finalizers?: readonly string[] };
+  const { finalizers = [] } = (terminating['spec'] ?? {}) as { finalizers?: readonly string[] };
   // The namespace waits for finalizers of other owners.
   const others = finalizers.filter((name) => name !== 'kubernetes');
   if (others.length === finalizers.length) return;
   if (others.length === 0) api.store.remove('namespaces', namespace);
-  else api.store.put('namespaces', namespace, { ...going, spec: { finalizers: others } });
+  else api.store.put('namespaces', namespace, { ...terminating, spec: { finalizers: others } });
 }
 
 interface Content {

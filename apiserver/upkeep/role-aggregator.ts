@@ -40,7 +40,7 @@ function rolesOf({ store }: Api): readonly ClusterRole[] {
   return store.list(RESOURCE);
 }
 
-/** The rules of all selected roles in the order of their names, each rule once. */
+/** Returns the rules of all selected roles in the order of their names, each rule once. */
 function aggregatedRules(role: ClusterRole, roles: readonly ClusterRole[]): readonly unknown[] {
   const selectors = (role.aggregationRule?.clusterRoleSelectors ?? []).map(labelSelectorOf);
   const selected = roles.filter((other) => other !== role && selectors.some((selector) => matchesLabels(selector, other.metadata.labels)));

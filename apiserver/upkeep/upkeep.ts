@@ -9,7 +9,7 @@ import type { Api, Target, Writer } from '../verbs/api.ts';
 export type Upkeep = (api: Api) => Stop;
 export type Stop = () => void;
 
-/** The server's own writes, under the name that Kubernetes' component would use. */
+/** Returns the server's own writes, under the name that Kubernetes' component would use. */
 export function systemWriter(manager: string): Writer {
   return {
     manager,
@@ -19,12 +19,12 @@ export function systemWriter(manager: string): Writer {
   };
 }
 
-/** The target of an object in hand. */
+/** Returns the target of an object in hand. */
 export function targetOf(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): Target {
   return { kind, namespace, name, subresource };
 }
 
-/** The kind that a stored resource is served as, in any of its versions. */
+/** Returns the kind that a stored resource is served as, in any of its versions. */
 export function kindOfResource({ registry }: Api, resource: string): Kind | undefined {
   const slash = resource.lastIndexOf('/');
   return registry.versionsOf(resource.slice(0, Math.max(slash, 0)), resource.slice(slash + 1))[0];

@@ -9,18 +9,18 @@ import type { KindStore } from '../storage/kind-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { tracked } from './tracked.ts';
 
-/** Names that Kubernetes generates have room for this many characters before the random ones. */
+/** Maximum length of the prefix in generated names. */
 const MAX_GENERATED_PREFIX = 58;
 const NAME_TRIES = 8;
 
-/** Creates what an ordinary POST describes; field ownership is recorded for the writer. */
+/** Creates the object of a POST and records the writer as owner of its fields. */
 export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
   const next = withoutDeletion(inNamespace(decoded, kind, namespace));
   return storeNew(api, kind, tracked(api, target, { next, writer }), writer);
 }
 
-/** Stores a new object whose managed fields are settled. */
+/** Stores a new object with its managedFields. */
 export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Writer): KubeObject {
   admitCreate(api, kind, object);
   const store = storeOf(api, kind);
@@ -32,7 +32,7 @@ export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Write
   return writer.dryRun ? store.preview(fresh) : store.put(fresh);
 }
 
-/** The object without the version that it is based on: a create that an update or an apply turns into has none. */
+/** Returns the object without resourceVersion, for an apply that creates it. */
 export function withoutVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata;
   return { ...object, metadata };
@@ -68,7 +68,7 @@ function withSystemMetadata(object: KubeObject, now: number): KubeObject {
   return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
 }
 
-/** A version that is no number, or zero, is as good as none. */
+/** Reports if an object names a version. Zero and texts that are not numbers are ignored. */
 function namesVersion({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
   return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }
@@ -81,7 +81,7 @@ function exists(kind: Kind, { metadata }: KubeObject): Error {
 const NAMESPACES = { group: '', name: 'namespaces' };
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Nothing is created in a namespace that does not exist or is being terminated, nor of a kind that is going. */
+/** Throws for a create in a missing or terminating namespace, or of a terminating kind. */
 export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
   if (kind.creationRefusal !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.creationRefusal);
   if (!kind.namespaced) return;
@@ -91,7 +91,7 @@ export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): voi
   if (found.metadata.deletionTimestamp !== undefined) throw terminating(kind, namespace, metadata.name || metadata.generateName || '');
 }
 
-/** The namespaces that the server itself relies on cannot be deleted. */
+/** Throws for the deletion of a namespace that the server needs. */
 export function admitDelete(kind: Kind, name: string): void {
   if (kind.group !== '' || kind.plural !== 'namespaces' || !IMMORTAL.has(name)) return;
   throw forbidden(NAMESPACES, name, 'this namespace may not be deleted');

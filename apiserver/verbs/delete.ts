@@ -62,7 +62,7 @@ function withFinalizersOf({ metadata }: KubeObject, finalizers: readonly string[
   return finalizers.length === 0 ? rest : { ...rest, finalizers };
 }
 
-/** The same array when nothing changes. */
+/** Returns the same array when nothing changes. */
 function propagationFinalizers(finalizers: readonly string[], options: DeleteOptions): readonly string[] {
   const wanted = wantedFinalizer(options);
   if (wanted === undefined) return finalizers;

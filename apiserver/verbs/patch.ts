@@ -78,7 +78,7 @@ function parsePatch(body: Buffer, type: Patch['type']): JsonNode {
   }
 }
 
-/** The patched document as an object of the kind; 422 about the whole patch when it is none. */
+/** Returns the patched document as an object of the kind; 422 about the whole patch when it is none. */
 function decodePatched({ problems, shown, decode }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
   const { object, strictErrors } = decodedOr422(decode, shown);
   const found = [...new Set([...problems, ...strictErrors])];

@@ -13,7 +13,7 @@ export interface Write {
   readonly writer: Writer;
 }
 
-/** The written object with its metadata.managedFields. */
+/** Returns the written object with its metadata.managedFields. */
 export function tracked(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
   const { subresource } = target;
   return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: rfc3339(api.now()), subresource });

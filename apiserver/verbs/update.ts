@@ -79,7 +79,7 @@ export function checkName(object: KubeObject, name: string): KubeObject {
   return object;
 }
 
-/** The object at the version it is based on: the one it names, or the live one where the kind lets that pass. */
+/** Returns the object at the version it is based on: the one it names, or the live one where the kind lets that pass. */
 function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {

@@ -5,14 +5,14 @@ import { StartError } from '../../../src/config/start-error.ts';
 import { newFolder } from '../../../test/support/folders.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
 
-const memory = { tokens: { hub: { admin: 'opaque' } }, ports: { 'target-1': 1234 }, sampled: ['hub'] };
+const state = { tokens: { hub: { admin: 'opaque' } }, ports: { 'target-1': 1234 }, sampled: ['hub'] };
 
 describe('openDataFolder', () => {
   it('creates a private folder with its parents', async () => {
     const path = join(await newFolder(), 'some', 'where');
     const folder = await openDataFolder(path);
 
-    expect(folder).toMatchObject({ path, isNew: true, memory: { tokens: {}, ports: {}, sampled: [] } });
+    expect(folder).toMatchObject({ path, isNew: true, state: { tokens: {}, ports: {}, sampled: [] } });
     expect((await stat(path)).mode & 0o777).toBe(0o700);
     expect(await readdir(path)).toEqual([]);
   });
@@ -28,20 +28,20 @@ describe('openDataFolder', () => {
   it('keeps state from run to run', async () => {
     const path = await newFolder();
     const first = await openDataFolder(path);
-    await first.remember(memory);
-    await first.remember({ ports: { 'target-1': 5678 } });
+    await first.saveState(state);
+    await first.saveState({ ports: { 'target-1': 5678 } });
     const second = await openDataFolder(path);
 
     expect(second.isNew).toBe(false);
-    expect(second.memory).toEqual({ ...memory, ports: { 'target-1': 5678 } });
+    expect(second.state).toEqual({ ...state, ports: { 'target-1': 5678 } });
     expect((await stat(join(path, 'purser.json'))).mode & 0o777).toBe(0o600);
   });
 
   it('does not write unchanged state', async () => {
     const path = await newFolder();
-    await (await openDataFolder(path)).remember(memory);
+    await (await openDataFolder(path)).saveState(state);
     const before = await stat(join(path, 'purser.json'));
-    await (await openDataFolder(path)).remember({ ports: { ...memory.ports } });
+    await (await openDataFolder(path)).saveState({ ports: { ...state.ports } });
 
     expect((await stat(join(path, 'purser.json'))).ino).toBe(before.ino);
   });

@@ -35,14 +35,17 @@ function accepted(object: KubeObject) {
 
 describe('validation of a new CustomResourceDefinition', () => {
   it('writes fields in the order of Go with default names and the storage version', () => {
-    const items = { properties: { b: { type: 'string' }, a: { minLength: 0, type: 'string' } }, type: 'object' };
+    const items = {
+      properties: { b: { type: 'boolean', nullable: false, default: false }, a: { minLength: 0, type: 'string' } },
+      type: 'object',
+    };
     const openAPIV3Schema = { properties: { list: { items, type: 'array' } }, type: 'object' };
     const text = objectText(created({ versions: [{ ...v1, schema: { openAPIV3Schema } }] }), kind.schema);
     expect(text).toBe(
       '{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.dev","generation":1},' +
         '"spec":{"group":"example.dev","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",' +
         '"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"list":{"type":"array",' +
-        '"items":{"type":"object","properties":{"a":{"type":"string","minLength":0},"b":{"type":"string"}}}}}}}}],"conversion":{"strategy":"None"}},' +
+        '"items":{"type":"object","properties":{"a":{"type":"string","minLength":0},"b":{"type":"boolean","default":false}}}}}}}}],"conversion":{"strategy":"None"}},' +
         '"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":["v1"]}}',
     );
   });
