@@ -41,21 +41,21 @@ describe('an Authorization header', () => {
     expect(await whoAmI(null, { authorization })).toEqual(expected);
   });
 
-  it('with two spaces is ignored with a warning', async () => {
+  it('is ignored with a warning after two spaces', async () => {
     const { warnings } = await ask('/version', { as: null, headers: { authorization: 'Bearer  admintoken' } });
     expect(warnings).toEqual(['the provided Authorization header contains extra space before the bearer token, and is ignored']);
   });
 
-  it.each(['/readyz', '/version', '/nowhere', '/api/v1/pods'])('that is wrong is refused even for %s', async (path) => {
+  it.each(['/readyz', '/version', '/nowhere', '/api/v1/pods'])('is rejected at %s with a wrong token', async (path) => {
     expect((await ask(path, { as: 'nonsense' })).status).toBe(401);
   });
 
-  it('that is missing leaves only what everybody may see', async () => {
+  it('may be missing for public paths only', async () => {
     expect((await ask('/version', { as: null })).status).toBe(200);
     expect(outcome(await ask('/apis', { as: null }))).toBe('403 Forbidden: forbidden: User "system:anonymous" cannot get path "/apis"');
   });
 
-  it('cannot be replaced by the headers of a proxy', async () => {
+  it('is not replaced by headers of a proxy', async () => {
     const headers = { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' };
     expect((await ask('/api/v1/namespaces', { as: null, headers })).status).toBe(403);
   });
@@ -74,11 +74,11 @@ describe('an administrator', () => {
       { 'impersonate-user': 'system:serviceaccount:a:b' },
       { username: 'system:serviceaccount:a:b', groups: ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated'] },
     ],
-  ])('may act as %s', async (_, headers, expected) => {
+  ])('impersonates %s', async (_, headers, expected) => {
     expect(await whoAmI(server.tokens.admin, headers)).toEqual(expected);
   });
 
-  it('cannot act as a group without a user', async () => {
+  it('is rejected for a group without a user', async () => {
     const wanted = '&user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)}';
     expect(await whoAmI(server.tokens.admin, { 'impersonate-group': 'devs' })).toBe(
       `400 BadRequest: requested ${wanted} without impersonating a user name`,

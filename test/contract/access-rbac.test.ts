@@ -82,7 +82,7 @@ describe('a rule', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a Forbidden response', () => {
   const as = (user: string) => ({ 'impersonate-user': user });
   it.each([
     [
@@ -113,11 +113,11 @@ describe('a refusal', () => {
     ],
     ['GET', '/nowhere/<b>', 'forbidden: User "x" cannot get path "/nowhere/&lt;b&gt;"'],
     ['OPTIONS', `${HERE}/pods`, 'pods is forbidden: User "x" cannot  resource "pods" in API group "" in the namespace "rbac"'],
-  ])('of %s %s says what is missing', async (method, path, message) => {
+  ])('names the missing permission for %s %s', async (method, path, message) => {
     expect(outcome(await ask(path, { method, headers: as('x') }))).toBe(`403 Forbidden: ${message}`);
   });
 
-  it('names the roles that bindings miss', async () => {
+  it('names bound roles that do not exist', async () => {
     await bind('ClusterRole', 'missing-1', [subject('User', 'lonely')]);
     await make(`${RBAC}/namespaces/rbac/rolebindings`, {
       metadata: { name: 'missing' },
@@ -139,15 +139,15 @@ describe('a refusal', () => {
     });
   });
 
-  it('comes before any other fault of a request', async () => {
+  it('precedes all other errors of a request', async () => {
     const broken = { as: server.tokens.bob, method: 'POST', headers: { accept: 'image/png', 'content-type': 'text/plain' }, body: '{' };
     expect((await ask(`${HERE}/configmaps?dryRun=nonsense`, broken)).status).toBe(403);
     expect((await ask(`${HERE}/configmaps?dryRun=nonsense`, { ...broken, as: 'unknown' })).status).toBe(401);
   });
 });
 
-describe('a role', () => {
-  it('that aggregates has the rules of all that it selects', async () => {
+describe('an RBAC object', () => {
+  it('aggregates the rules of all selected roles', async () => {
     const rule = (resource: string): Rule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
     await make(`${RBAC}/clusterroles`, {
       metadata: { name: 'sum' },
@@ -165,7 +165,7 @@ describe('a role', () => {
     await eventually(async () => expect(await rules()).toEqual([rule('pods')]));
   });
 
-  it('that aggregates owns the rules of others as if it had applied them, and leaves its own if there are none', async () => {
+  it('owns aggregated rules, and keeps its own without selected roles', async () => {
     const rule = (resource: string): Rule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
     const selecting = (part: string) => ({ clusterRoleSelectors: [{ matchLabels: { part } }] });
     const role = (name: string, rest: object) => ({ metadata: { name }, ...rest });
@@ -198,12 +198,12 @@ describe('a role', () => {
       { rules: [{ apiGroups: [''], resources: ['pods'], nonResourceURLs: ['/x'], verbs: ['get'] }] },
       'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs',
     ],
-  ])('with %s is invalid', async (_, content, problem) => {
+  ])('rejects %s', async (_, content, problem) => {
     const { status, body } = await ask(`${RBAC}/clusterroles`, { body: { metadata: { name: 'invalid' }, ...content } });
     expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
   });
 
-  it('that is bound stays bound to the same', async () => {
+  it('rejects a change of roleRef', async () => {
     await make(`${RBAC}/clusterrolebindings`, {
       metadata: { name: 'fixed' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
@@ -222,7 +222,7 @@ describe('a binding', () => {
     ['of a group', subject('Group', 'team-a'), server.tokens.alice],
     ['of everybody', subject('Group', 'system:authenticated'), server.tokens.bob],
     ['of nobody in particular', subject('Group', 'system:unauthenticated'), null],
-  ])('%s opens what it grants, and closes it again when it goes', async (_, who, as) => {
+  ])('grants access %s until it is deleted', async (_, who, as) => {
     const role = await roleWith({ apiGroups: [''], resources: ['nodes'], verbs: ['list'] });
     const path = '/api/v1/nodes';
     expect((await ask(path, { as })).status).toBe(403);

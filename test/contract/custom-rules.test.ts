@@ -65,7 +65,7 @@ async function change(name: string, body: object, path = ''): Promise<string> {
   return outcome(await ask(`${RULED}/${name}${path}`, { method: 'PATCH', headers, body }));
 }
 
-describe('a rule', () => {
+describe('a CEL rule', () => {
   it.each([
     [{ plain: 'bad' }, 'spec.plain: Invalid value: "bad": failed rule: self != "bad"'],
     [{ said: 'bad' }, 'spec.said: Invalid value: "bad": must not be bad'],
@@ -80,16 +80,16 @@ describe('a rule', () => {
     [{ portion: 0 }, 'spec.portion: Invalid value: 0: a number or all'],
     [{ portion: 'some' }, 'spec.portion: Invalid value: "some": a number or all'],
     [{ plain: 'x', said: 'x' }, 'spec.said: Invalid value: plain and said differ'],
-  ])('refuses %j', async (spec, problem) => {
+  ])('rejects %j', async (spec, problem) => {
     const { name, said } = await make(spec);
     expect(said).toBe(`422 Invalid: Ruled.rules.test "${name}" is invalid: ${problem}`);
   });
 
-  it('of the whole object sees its name', async () => {
+  it('at the root reads metadata.name', async () => {
     expect((await make({}, 'evil')).said).toBe('422 Invalid: Ruled.rules.test "evil" is invalid: <nil>: Invalid value: no evil');
   });
 
-  it('has its cause with field and reason', async () => {
+  it('reports a cause with field and reason', async () => {
     const body = { apiVersion: 'rules.test/v1', kind: 'Ruled', metadata: { name: 'caused' }, spec: { reasons: 1 } };
     expect((await ask(RULED, { body })).body['details']).toEqual({
       name: 'caused',
@@ -99,7 +99,7 @@ describe('a rule', () => {
     });
   });
 
-  it('is not asked about what has the wrong shape', async () => {
+  it('is not evaluated on an invalid object', async () => {
     const { name, said } = await make({ plain: 1, said: 'bad' });
     expect(said).toBe(
       `422 Invalid: Ruled.rules.test "${name}" is invalid: [spec.plain: Invalid value: "integer": spec.plain in body must be of type string: "integer", ` +
@@ -107,7 +107,7 @@ describe('a rule', () => {
     );
   });
 
-  it('that is not broken lets everything pass', async () => {
+  it('accepts valid values', async () => {
     const spec = {
       plain: 'a',
       said: 'b',
@@ -121,7 +121,7 @@ describe('a rule', () => {
   });
 });
 
-describe('a rule that compares', () => {
+describe('a transition rule', () => {
   it.each([
     ['is not asked on create', { fixed: 'a' }, { spec: { plain: 'b' } }, '200'],
     ['refuses a change', { fixed: 'a' }, { spec: { fixed: 'b' } }, 'spec.fixed: Invalid value: "b": is fixed'],
@@ -133,7 +133,7 @@ describe('a rule that compares', () => {
     expect(said).toBe(expected === '200' ? '200' : `422 Invalid: Ruled.rules.test "${name}" is invalid: ${expected}`);
   });
 
-  it('is asked of the status by itself', async () => {
+  it('is evaluated on the status alone', async () => {
     const { name } = await make({ fixed: 'a' });
     expect(await change(name, { status: { used: 5 } }, '/status')).toBe(
       `422 Invalid: Ruled.rules.test "${name}" is invalid: status: Invalid value: too much is used`,

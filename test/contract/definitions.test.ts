@@ -72,7 +72,7 @@ const ACCEPTED = [
   'Established=True InitialNamesAccepted: the initial names have been accepted',
 ];
 
-describe('a definition is refused for', () => {
+describe('a definition is rejected for', () => {
   it.each([
     ['a group without a dot', { group: 'nodots' }, 'spec.group: Invalid value: "nodots": should be a domain with at least one dot'],
     ['an unknown scope', { scope: 'World' }, 'spec.scope: Unsupported value: "World": supported values: "Cluster", "Namespaced"'],
@@ -127,7 +127,7 @@ describe('a definition', () => {
     });
   });
 
-  describe('that is there', () => {
+  describe('when established', () => {
     const path = `${DEFINITIONS}/changes.change.test`;
     beforeAll(async () => {
       await define({ plural: 'changes', kind: 'Change', group: 'change.test' });
@@ -144,7 +144,7 @@ describe('a definition', () => {
       expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
     });
 
-    it('fills new defaults into what is stored, and forgives old faults that stay as they are', async () => {
+    it('fills new defaults into stored objects, and accepts unchanged old errors', async () => {
       const objects = '/apis/change.test/v1/changes';
       await ask(objects, { body: { apiVersion: 'change.test/v1', kind: 'Change', metadata: { name: 'old' }, spec: { x: 'a' } } });
       const stricter = struct({ spec: struct({ x: { type: 'string', minLength: 3 }, z: { type: 'string', default: 'Z' } }) });
@@ -155,7 +155,7 @@ describe('a definition', () => {
     });
   });
 
-  it('lets fields be selected, and columns be shown', async () => {
+  it('serves selectable fields and printer columns', async () => {
     const schema = struct({ spec: struct({ color: text, size: { type: 'integer' }, list: { type: 'array', items: text } }) });
     const additionalPrinterColumns = [
       { name: 'Color', type: 'string', jsonPath: '.spec.color', description: 'Its color.' },
@@ -207,7 +207,7 @@ describe('a definition', () => {
     ]);
   });
 
-  it('takes its objects along when it goes, and waits for those that are held', async () => {
+  it('deletes its objects first, and waits for their finalizers', async () => {
     const path = '/apis/gone.test/v1/goners';
     await define({ plural: 'goners', kind: 'Goner', group: 'gone.test' });
     await eventually(async () => expect((await ask(path)).status).toBe(200));

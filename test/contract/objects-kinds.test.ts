@@ -17,7 +17,7 @@ describe('a Lease', () => {
     spec,
   });
 
-  it('is taken by the first who writes on the version that both have seen', async () => {
+  it('accepts the first of two writes on one resourceVersion', async () => {
     const seen = await objects.make(LEASES, lease('leader', { holderIdentity: '', leaseDurationSeconds: 15 }));
     const take = (holderIdentity: string) =>
       objects.put(`${LEASES}/leader`, { ...seen, spec: { holderIdentity, leaseDurationSeconds: 15 } });
@@ -30,12 +30,12 @@ describe('a Lease', () => {
     ['2001-01-01T00:00:00.123456Z', '2001-01-01T00:00:00.123456Z'],
     ['2001-01-01T00:00:00.000000Z', '2001-01-01T00:00:00.000000Z'],
     ['2001-01-01T02:00:00.123456+02:00', '2001-01-01T00:00:00.123456Z'],
-  ])('holds times in microseconds: %s', async (renewTime, expected) => {
+  ])('keeps microseconds: %s', async (renewTime, expected) => {
     const { status, body } = await objects.post(`${LEASES}?dryRun=All`, lease('time', { renewTime }));
     expect([status, body['spec']]).toEqual([201, { renewTime: expected }]);
   });
 
-  it.each(['2001-01-01T00:00:00Z', '2001-01-01T00:00:00.123Z', 'yesterday'])('refuses times of another form: %s', async (renewTime) => {
+  it.each(['2001-01-01T00:00:00Z', '2001-01-01T00:00:00.123Z', 'yesterday'])('rejects times of another form: %s', async (renewTime) => {
     expect(outcome(await objects.post(LEASES, lease('time', { renewTime })))).toContain(
       `400 BadRequest: Lease in version "v1" cannot be handled as a Lease: parsing time "${renewTime}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse `,
     );
@@ -44,12 +44,12 @@ describe('a Lease', () => {
   it.each([
     [{ leaseDurationSeconds: 0 }, 'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0'],
     [{ leaseTransitions: -1 }, 'spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0'],
-  ])('is checked: %j', async (spec, error) => {
+  ])('rejects %j', async (spec, error) => {
     const answer = await objects.post(LEASES, lease('checked', spec));
     expect(outcome(answer)).toBe(`422 Invalid: Lease.coordination.k8s.io "checked" is invalid: ${error}`);
   });
 
-  it('knows nothing of coordinated elections', async () => {
+  it('drops fields of coordinated elections', async () => {
     const { body } = await objects.post(
       `${LEASES}?dryRun=All`,
       lease('coordinated', { preferredHolder: 'x', strategy: 'OldestEmulationVersion' }),
@@ -64,7 +64,7 @@ describe('an Event', () => {
     involvedObject: { kind: 'Pod', namespace: NAMESPACE, name: 'p' },
     ...rest,
   });
-  it('lives in the namespace of what it is about, or else in default', async () => {
+  it('requires the namespace of its object, or default', async () => {
     const about = (involvedObject: object) => event('place', { involvedObject });
     const mismatch = (namespace: string) =>
       `422 Invalid: Event "place" is invalid: involvedObject.namespace: Invalid value: "${namespace}": does not match event.namespace`;
@@ -78,7 +78,7 @@ describe('a Secret', () => {
   const SECRETS = core('secrets');
   const secret = (name: string, rest: object = {}) => ({ metadata: { name }, ...rest });
 
-  it('is Opaque, and takes text for bytes', async () => {
+  it('is Opaque by default, and accepts stringData', async () => {
     const body = await objects.make(SECRETS, secret('text', { data: { a: 'YQ==', b: 'Yg==' }, stringData: { b: 'ä', c: 'c' } }));
     expect([body['type'], body['data'], body['stringData']]).toEqual(['Opaque', { a: 'YQ==', b: 'w6Q=', c: 'Yw==' }, undefined]);
   });
@@ -98,18 +98,18 @@ describe('a Secret', () => {
       /^422 Invalid: Secret "checked" is invalid: data: Too long: may not be more than 1048576 bytes$/,
     ],
     [{ data: { a: '?' } }, /^400 BadRequest: Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0$/],
-  ])('is checked (%#)', async (rest, expected) => {
+  ])('rejects invalid content (%#)', async (rest, expected) => {
     expect(outcome(await objects.post(SECRETS, secret('checked', rest)))).toMatch(expected);
   });
 
-  it('keeps its type', async () => {
+  it('rejects a change of its type', async () => {
     await objects.make(SECRETS, secret('typed'));
     expect(outcome(await objects.merge(`${SECRETS}/typed`, { type: 'other' }))).toBe(
       '422 Invalid: Secret "typed" is invalid: type: Invalid value: "other": field is immutable',
     );
   });
 
-  it('may be frozen for good', async () => {
+  it('rejects changes when immutable', async () => {
     await objects.make(SECRETS, secret('frozen', { immutable: true, data: { a: 'YQ==' } }));
     const change = async (patch: object) => outcome(await objects.merge(`${SECRETS}/frozen`, patch));
     expect(await change({ data: { a: 'Yg==' } })).toBe(`422 Invalid: Secret "frozen" is invalid: data: Forbidden: ${IMMUTABLE}`);
@@ -123,13 +123,13 @@ describe('a ConfigMap', () => {
     [{ data: { a: '1' }, binaryData: { a: 'YQ==' } }, 'data[a]: Invalid value: "a": duplicate of key present in binaryData'],
     [{ data: { '..': '' } }, /data\[\.\.\]: Invalid value: "\.\.": must not be '\.\.'/],
     [{ data: { a: 'x'.repeat(1024 * 1024 + 1) } }, '[]: Too long: may not be more than 1048576 bytes'],
-  ])('is checked (%#)', async (rest, expected) => {
+  ])('rejects invalid content (%#)', async (rest, expected) => {
     const text = outcome(await objects.post(CONFIG_MAPS, configMap('checked', rest)));
     if (typeof expected === 'string') expect(text).toBe(`422 Invalid: ConfigMap "checked" is invalid: ${expected}`);
     else expect(text).toMatch(expected);
   });
 
-  it('may be frozen for good', async () => {
+  it('rejects changes when immutable', async () => {
     await objects.make(CONFIG_MAPS, configMap('frozen', { immutable: true, data: { a: '1' } }));
     const change = async (patch: object) => outcome(await objects.merge(`${CONFIG_MAPS}/frozen`, patch));
     expect(await change({ data: { a: '2' } })).toBe(`422 Invalid: ConfigMap "frozen" is invalid: data: Forbidden: ${IMMUTABLE}`);

@@ -12,7 +12,7 @@ function namespace(name: string, rest: object = {}, metadata: object = {}): obje
 }
 
 describe('a namespace', () => {
-  it('is active, carries its name as a label, and waits for its content when it is deleted', async () => {
+  it('is active, with a name label and the kubernetes finalizer', async () => {
     const sent = namespace('fresh', { status: { phase: 'Terminating' } }, { labels: { 'kubernetes.io/metadata.name': 'other', a: 'b' } });
     const body = await objects.make(NAMESPACES, sent);
     expect([body['spec'], body['status'], body.metadata['labels']]).toEqual([
@@ -23,12 +23,12 @@ describe('a namespace', () => {
     expect(owners(body)).toEqual(['unknown Update {"f:metadata":{"f:labels":{".":{},"f:a":{},"f:kubernetes.io/metadata.name":{}}}}']);
   });
 
-  it('keeps the finalizers that its creator adds', async () => {
+  it('keeps finalizers of its creator', async () => {
     const body = await objects.make(NAMESPACES, namespace('finalized', { spec: { finalizers: ['a.b/c'] } }));
     expect(body['spec']).toEqual({ finalizers: ['a.b/c', 'kubernetes'] });
   });
 
-  it('loses neither its label nor its finalizers by an update', async () => {
+  it('keeps its label and its finalizers on update', async () => {
     const made = await objects.make(NAMESPACES, namespace('stable'));
     for (const write of [
       () => objects.put(`${NAMESPACES}/stable`, namespace('stable', { spec: { finalizers: [] }, status: { phase: 'Terminating' } })),
@@ -50,20 +50,20 @@ describe('a namespace', () => {
     ]);
   });
 
-  it.each(['a.b', 'A', '-a', 'a'.repeat(64)])('may not be called %s', async (name) => {
+  it.each(['a.b', 'A', '-a', 'a'.repeat(64)])('rejects the name %s', async (name) => {
     expect(outcome(await objects.post(NAMESPACES, namespace(name)))).toMatch(
       /^422 Invalid: Namespace ".*" is invalid: \[?metadata\.name: Invalid value: /,
     );
   });
 
-  it.each(['default', 'kube-system', 'kube-public'])('stays if it is called %s', async (name) => {
+  it.each(['default', 'kube-system', 'kube-public'])('cannot be deleted with the name %s', async (name) => {
     const refusal = `403 Forbidden: namespaces "${name}" is forbidden: this namespace may not be deleted`;
     expect(outcome(await objects.delete(`${NAMESPACES}/${name}`))).toBe(refusal);
     expect(outcome(await objects.delete(`${NAMESPACES}/${name}?dryRun=All`))).toBe(refusal);
   });
 });
 
-describe('a namespace that ends', () => {
+describe('a terminating namespace', () => {
   it('waits for its content and rejects new content', async () => {
     await objects.make(NAMESPACES, namespace('ending'));
     await objects.make(`${NAMESPACES}/ending/configmaps`, configMap('held', {}, { finalizers: ['hold.on/please'] }));
@@ -91,13 +91,13 @@ describe('a namespace that ends', () => {
     );
   });
 
-  it('is only shown by a dry run', async () => {
+  it('is unchanged after a dry run', async () => {
     const made = await objects.make(NAMESPACES, namespace('dry'));
     expect((await objects.delete(`${NAMESPACES}/dry?dryRun=All`)).body['status']).toEqual({ phase: 'Terminating' });
     expect((await objects.get(`${NAMESPACES}/dry`)).body).toEqual(made);
   });
 
-  it('is the one that is meant', async () => {
+  it('requires the uid of the precondition', async () => {
     const { metadata } = await objects.make(NAMESPACES, namespace('meant'));
     const answer = await objects.delete(`${NAMESPACES}/meant`, { preconditions: { uid: 'x' } });
     expect([answer.status, answer.body.reason, (await objects.get(`${NAMESPACES}/meant`)).body.metadata.uid]).toEqual([

@@ -13,21 +13,21 @@ function withoutQuote(text: string): string {
 }
 
 describe('a merge patch', () => {
-  it('sets, removes and leaves fields', async () => {
+  it('sets, removes and keeps fields', async () => {
     await objects.make(CONFIG_MAPS, configMap('merge', { data: { a: '1', b: '2' } }, { labels: { x: 'y' } }));
     const { status, body } = await objects.merge(`${CONFIG_MAPS}/merge?fieldManager=m`, { data: { a: null, c: '3' } });
     expect([status, body['data'], body.metadata['labels']]).toEqual([200, { b: '2', c: '3' }, { x: 'y' }]);
     expect(owners(body)).toContain('m Update {"f:data":{"f:c":{}}}');
   });
 
-  it('that changes nothing leaves the version as it is', async () => {
+  it('keeps the resourceVersion without a change', async () => {
     const made = await objects.make(WIDGETS, widget('noop', { spec: { size: 1 } }));
     for (const patch of [{}, { spec: { size: 1 } }, { spec: { color: null } }, { metadata: { generation: 7, creationTimestamp: null } }]) {
       expect((await objects.merge(`${WIDGETS}/noop?fieldManager=other`, patch)).body).toEqual(made);
     }
   });
 
-  it('may be based on a version', async () => {
+  it('checks a resourceVersion', async () => {
     const { metadata } = await objects.make(CONFIG_MAPS, configMap('based'));
     const { resourceVersion } = metadata;
     expect((await objects.merge(`${CONFIG_MAPS}/based`, { metadata: { resourceVersion }, data: { a: '1' } })).status).toBe(200);
@@ -59,14 +59,14 @@ describe('a merge patch', () => {
       '{"metadata":{"labels":{"a":"b c"}}}',
       /^422 Invalid: ConfigMap "bad" is invalid: \[?metadata.labels: Invalid value: "b c": a valid label must be /,
     ],
-  ])('is refused: %s', async (patch, expected) => {
+  ])('is rejected: %s', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad'));
     expect(withoutQuote(outcome(await objects.merge(`${CONFIG_MAPS}/bad`, patch)))).toMatch(
       typeof expected === 'string' ? exactly(expected) : expected,
     );
   });
 
-  it('is told in full what it would have made', async () => {
+  it('quotes the invalid result in full', async () => {
     const { metadata } = await objects.make(CONFIG_MAPS, { metadata: { name: 'quoted', labels: { z: '1', a: '2' } } });
     const { body } = await objects.merge(`${CONFIG_MAPS}/quoted?fieldValidation=Strict`, { zzz: 1, data: { q: 'r' } });
     // Kubernetes sorts what it had to open, and leaves the rest as it was.
@@ -92,14 +92,14 @@ describe('a merge patch', () => {
       '{"metadata":{"labels":{"a":1}}}',
       '422 Invalid:  "" is invalid: patch: Invalid value: …: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
     ],
-  ])('of a custom resource is refused: %s', async (patch, expected) => {
+  ])('is rejected for a custom resource: %s', async (patch, expected) => {
     await objects.post(WIDGETS, widget('bad'));
     expect(withoutQuote(outcome(await objects.merge(`${WIDGETS}/bad`, patch)))).toMatch(
       typeof expected === 'string' ? exactly(expected) : expected,
     );
   });
 
-  it('of the status does not touch the rest', async () => {
+  it('changes only the status through the status subresource', async () => {
     await objects.make(WIDGETS, widget('status', { spec: { size: 1 } }));
     const patch = { status: { ready: true }, spec: { size: 9 }, metadata: { labels: { a: 'b' } } };
     const { body } = await objects.merge(`${WIDGETS}/status/status`, patch);
@@ -108,7 +108,7 @@ describe('a merge patch', () => {
 });
 
 describe('a JSON patch', () => {
-  it('does one thing after the other', async () => {
+  it('applies operations in order', async () => {
     await objects.make(CONFIG_MAPS, configMap('json', { data: { a: '1', b: '2' } }, { labels: { 'x.y/z': 'q' } }));
     const { status, body } = await objects.json(`${CONFIG_MAPS}/json`, [
       { op: 'test', path: '/data/a', value: '1' },
@@ -127,7 +127,7 @@ describe('a JSON patch', () => {
     ]);
   });
 
-  it('is all or nothing', async () => {
+  it('applies all operations or none', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('nothing', { data: { a: '1' } }));
     const patch = [
       { op: 'add', path: '/data/b', value: '2' },
@@ -162,7 +162,7 @@ describe('a JSON patch', () => {
       Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
       '413 RequestEntityTooLarge: Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
     ],
-  ])('is judged (%#)', async (patch, expected) => {
+  ])('is validated (%#)', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad', { data: { a: '1' } }));
     expect(outcome(await objects.json(`${CONFIG_MAPS}/bad`, patch))).toBe(expected);
   });
@@ -201,7 +201,7 @@ describe('a strategic merge patch', () => {
     expect([status, body.metadata['finalizers']]).toEqual([200, ['d.e/f']]);
   });
 
-  it('removes entries and replaces maps where it says so', async () => {
+  it('removes entries and replaces maps by directives', async () => {
     const secrets = [{ name: 'a' }, { name: 'b' }];
     const accounts = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`;
     await objects.make(accounts, { metadata: { name: 'directed', labels: { a: '1' } }, secrets });
@@ -222,12 +222,12 @@ describe('a strategic merge patch', () => {
     },
   );
 
-  it('does not care what type it says it is for', async () => {
+  it('ignores kind and apiVersion', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('any-type'));
     expect((await objects.strategic(`${CONFIG_MAPS}/any-type`, { kind: 'Secret', apiVersion: 'v9' })).body).toEqual(made);
   });
 
-  it('is not for custom resources', async () => {
+  it('is rejected for custom resources', async () => {
     expect(outcome(await objects.strategic(`${WIDGETS}/any`, {}))).toBe(
       '415 UnsupportedMediaType: the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
     );
@@ -298,7 +298,7 @@ describe('unknown and repeated fields', () => {
     expect([Math.floor(ignored.status / 100), ignored.warnings]).toEqual([2, []]);
   });
 
-  it('are told, refused or ignored: apply, which reads YAML', async () => {
+  it('are reported, rejected or ignored: apply', async () => {
     const yaml = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: "1",\n  a: "2"}\n`;
     const apply = (query: string) => objects.apply(`${CONFIG_MAPS}/yaml?dryRun=All&fieldManager=m${query}`, yaml);
     expect((await apply('')).warnings).toEqual(inYaml);
@@ -308,7 +308,7 @@ describe('unknown and repeated fields', () => {
     );
   });
 
-  it('make an apply fail, however fields are validated', async () => {
+  it('make an apply fail for every fieldValidation', async () => {
     for (const validation of ['Ignore', 'Warn', 'Strict']) {
       const answer = await objects.apply(
         `${CONFIG_MAPS}/unknown?fieldManager=m&fieldValidation=${validation}`,

@@ -24,7 +24,7 @@ describe('an update', () => {
     expect((await objects.get(`${CONFIG_MAPS}/whole`)).body).toEqual(body);
   });
 
-  it('of a version that is no longer the last is refused', async () => {
+  it('rejects an old resourceVersion', async () => {
     const made = await objects.make(WIDGETS, widget('stale', { spec: { size: 1 } }));
     expect((await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 2 } })).status).toBe(200);
     const late = await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 3 } });
@@ -33,7 +33,7 @@ describe('an update', () => {
     expect((await objects.get(`${WIDGETS}/stale`)).body['spec']).toEqual({ size: 2, color: 'red' });
   });
 
-  it('needs no version for kinds that allow that', async () => {
+  it('accepts no resourceVersion for some kinds', async () => {
     await objects.make(CONFIG_MAPS, configMap('blind'));
     for (const resourceVersion of [undefined, '', '0']) {
       const next = configMap('blind', { data: { a: `${resourceVersion}` } }, { resourceVersion });
@@ -55,7 +55,7 @@ describe('an update', () => {
       { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'unversioned' } },
       'leases.coordination.k8s.io',
     ],
-  ])('needs a version for %s', async (_, path, object, resource) => {
+  ])('requires a resourceVersion for %s', async (_, path, object, resource) => {
     await objects.make(path, object);
     const answer = await objects.put(`${path}/unversioned`, object);
     expect(outcome(answer)).toBe(
@@ -63,7 +63,7 @@ describe('an update', () => {
     );
   });
 
-  it('that changes nothing leaves the version as it is', async () => {
+  it('keeps the resourceVersion without a change', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('same', { data: { a: '1' } }));
     const again = await objects.put(`${CONFIG_MAPS}/same?fieldManager=another`, configMap('same', { data: { a: '1' } }));
     expect(again.body).toEqual(made);
@@ -71,7 +71,7 @@ describe('an update', () => {
     expect((await objects.put(`${WIDGETS}/same`, gadget)).body).toEqual(gadget);
   });
 
-  it('counts the generation up when anything but metadata and status changes', async () => {
+  it('increments the generation for changes outside of metadata and status', async () => {
     const made = await objects.make(WIDGETS, widget('counted', { spec: { size: 1 } }));
     const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(made, { labels: { a: 'b' }, generation: 9 }));
     const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });
@@ -79,26 +79,26 @@ describe('an update', () => {
     expect([made, labelled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
   });
 
-  it('counts changes of status as well where that is no subresource', async () => {
+  it('increments the generation for the status without a subresource', async () => {
     const made = await objects.make(GADGETS, { ...widget('counted', { status: { ready: true } }), kind: 'Gadget' });
     const { body } = await objects.put(`${GADGETS}/counted`, { ...made, status: { ready: false } });
     expect([body.metadata.generation, body['status']]).toEqual([2, { ready: false }]);
     expect(outcome(await objects.get(`${GADGETS}/counted/status`))).toBe(`404 NotFound: gadgets.${GROUP} "counted" not found`);
   });
 
-  it('takes over the fields that it changes', async () => {
+  it('takes ownership of changed fields', async () => {
     await objects.make(`${CONFIG_MAPS}?fieldManager=one`, configMap('owners', { data: { a: '1', b: '1' } }));
     const { body } = await objects.put(`${CONFIG_MAPS}/owners?fieldManager=two`, configMap('owners', { data: { a: '2', b: '1' } }));
     expect(owners(body).toSorted()).toEqual(['one Update {"f:data":{".":{},"f:b":{}}}', 'two Update {"f:data":{"f:a":{}}}']);
   });
 
-  it('may forget all owners', async () => {
+  it('resets all owners on request', async () => {
     await objects.make(CONFIG_MAPS, configMap('ownerless', { data: { a: '1' } }));
     const { body } = await objects.put(`${CONFIG_MAPS}/ownerless`, configMap('ownerless', { data: { b: '1' } }, { managedFields: [{}] }));
     expect(owners(body)).toEqual([]);
   });
 
-  it('as a dry run shows what would be', async () => {
+  it('returns the result of a dry run', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('dry'));
     const { status, body } = await objects.put(`${CONFIG_MAPS}/dry?dryRun=All`, configMap('dry', { data: { a: '1' } }));
     expect([status, body['data'], body.metadata.resourceVersion]).toEqual([200, { a: '1' }, made.metadata.resourceVersion]);
@@ -106,7 +106,7 @@ describe('an update', () => {
   });
 });
 
-describe('an update of what is not there', () => {
+describe('an update of a missing object', () => {
   it.each([
     ['ConfigMap', CONFIG_MAPS, 'v1', 'configmaps "absent" not found'],
     ['Widget', WIDGETS, `${GROUP}/v1`, `widgets.${GROUP} "absent" not found`],
@@ -119,7 +119,7 @@ describe('an update of what is not there', () => {
   });
 });
 
-describe('an update that contradicts its place', () => {
+describe('an update that contradicts its URL', () => {
   it.each([
     ['name', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (placed)'],
     [
@@ -142,14 +142,14 @@ describe('an update that contradicts its place', () => {
     expect(outcome(await objects.put(`${CONFIG_MAPS}/placed`, object))).toBe(expected);
   });
 
-  it('is refused: collection', async () => {
+  it('is rejected: collection', async () => {
     expect(outcome(await objects.put(CONFIG_MAPS, configMap('x')))).toBe(
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     );
     expect(outcome(await objects.put(WIDGETS, widget('x')))).toBe('400 BadRequest: name must be provided');
   });
 
-  it('is refused: uid', async () => {
+  it('is rejected: uid', async () => {
     const { metadata } = await objects.make(WIDGETS, widget('identity'));
     const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
     expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toMatch(
@@ -157,7 +157,7 @@ describe('an update that contradicts its place', () => {
     );
   });
 
-  it('keeps what only the server writes', async () => {
+  it('keeps metadata that only the server writes', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('kept'));
     const forged = { creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', uid: '' };
     const { status, body } = await objects.put(`${CONFIG_MAPS}/kept`, configMap('kept', {}, forged));
@@ -166,7 +166,7 @@ describe('an update that contradicts its place', () => {
 });
 
 describe('the status subresource', () => {
-  it('writes the status and nothing else', async () => {
+  it('writes only the status', async () => {
     const made = await objects.make(WIDGETS, widget('apart', { spec: { size: 1 } }));
     const metadata = { ...made.metadata, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['a.b/c'] };
     const { status, body } = await objects.put(`${WIDGETS}/apart/status?fieldManager=ctl`, {
@@ -186,14 +186,14 @@ describe('the status subresource', () => {
     expect((await objects.get(`${WIDGETS}/apart/status`)).body).toEqual(body);
   });
 
-  it('is left alone by updates of the object', async () => {
+  it('ignores the status in updates of the object', async () => {
     const made = await objects.make(WIDGETS, widget('alone', { spec: { size: 1 } }));
     const { body: ready } = await objects.put(`${WIDGETS}/alone/status`, { ...made, status: { ready: true } });
     const { body } = await objects.put(`${WIDGETS}/alone`, { ...ready, spec: { size: 2 }, status: { ready: false } });
     expect([body['spec'], body['status']]).toEqual([{ size: 2, color: 'red' }, { ready: true }]);
   });
 
-  it('is checked, and based on a version, like the object', async () => {
+  it('validates the status and its resourceVersion', async () => {
     const made = await objects.make(WIDGETS, widget('checked'));
     expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: 'x' } }))).toBe(
       `422 Invalid: Widget.${GROUP} "checked" is invalid: status.ready: Invalid value: "string": ready in body must be of type boolean: "string"`,

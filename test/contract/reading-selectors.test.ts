@@ -125,7 +125,7 @@ describe('a label selector', () => {
     }
   });
 
-  it('with much that is wrong is told all of it', async () => {
+  it('reports all errors', async () => {
     const answer = await admin.get(`${MAPS}?labelSelector=${encodeURIComponent('k in (-v,_w)')}`);
     expect(messageOf(answer)).toMatch(/^unable to parse requirement: \[values\[0\]\[k\]: .*, values\[1\]\[k\]: .*\]$/);
   });
@@ -167,7 +167,7 @@ describe('a field selector', () => {
     }
   });
 
-  it('is looked at after the label selector, and before the options are', async () => {
+  it('is parsed after the label selector and before the options', async () => {
     const first = await admin.get(`${WIDGETS}?labelSelector=!&fieldSelector=x`);
     expect(messageOf(first)).toBe("unable to parse requirement: found '', expected: identifier");
     const second = await admin.get(`${WIDGETS}?fieldSelector=x&resourceVersionMatch=x`);
@@ -235,7 +235,7 @@ describe('a list of one object by its name', () => {
     ['metadata.name=m', 'configmaps "m" is forbidden: User "bob" cannot list resource "configmaps"'],
     ['metadata.name!=m', 'configmaps is forbidden: User "bob" cannot list resource "configmaps"'],
     ['metadata.name=..', 'configmaps is forbidden: User "bob" cannot list resource "configmaps"'],
-  ])('is authorised by that name: %s', async (selector, text) => {
+  ])('is authorized by the name: %s', async (selector, text) => {
     const answer = await admin.get(`${MAPS}?fieldSelector=${encodeURIComponent(selector)}`, {
       authorization: `Bearer ${server.tokens.bob}`,
     });
