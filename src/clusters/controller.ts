@@ -50,7 +50,7 @@ function term(
     concurrency: PROBES_PER_LANE * LANES.length,
     concurrencyPerLane: PROBES_PER_LANE,
     placeOf: (key) => ({ lane: laneOf(memory, key), deadlineAt: Infinity }),
-    onQueue: ({ depth }) => options.metrics?.queue('cluster-status', depth),
+    onQueue: ({ depth }) => options.metrics?.observeQueue('cluster-status', depth),
   });
 }
 

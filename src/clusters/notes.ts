@@ -2,7 +2,7 @@
 
 import type { ClusterStatus } from '../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../api/names.ts';
-import type { Note } from '../kube/event-series.ts';
+import type { Note } from '../kube/recorder.ts';
 
 /** What is to be told when one status follows another. */
 export function notesOf(previous: ClusterStatus, next: ClusterStatus): readonly Note[] {

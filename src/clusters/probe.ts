@@ -1,9 +1,8 @@
 // One look at a cluster over the wire: whether it answers as ready, and now and then its version and what we may do there.
 
 import { accessDecision } from '../access/access-decision.ts';
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { replyError } from '../kube/reply-error.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
+import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { findUsername } from '../targets/identity.ts';
@@ -61,7 +60,7 @@ async function askReadiness({ transport }: KubeClient, options: CallOptions): Pr
   const reply = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
   if (reply.status >= 200 && reply.status < 300) return undefined;
   if (reply.status === 500) return { reason: 'NotReady', detail: failedChecks(reply.body) };
-  const refusal = replyError(reply);
+  const refusal = toStatusError(reply);
   // Who may not look at it is known to the cluster nevertheless.
   if (refusal.code === 403 && !refusal.message.includes('system:anonymous')) return undefined;
   throw refusal;

@@ -3,7 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Result } from '../runtime/controller.ts';
 import type { Clock } from '../std/clock.ts';
-import { nextTurnAt } from '../std/spread.ts';
+import { nextTurnAt } from '../std/hash.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { serverUrl } from '../targets/policy/server-url.ts';
 import { isSameRegistration, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
@@ -29,7 +29,7 @@ export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortS
     if (isDue(deps, known)) {
       const startedAt = clock.monotonic();
       const result = await look(deps, registered, signal);
-      deps.metrics?.probed(clock.monotonic() - startedAt);
+      deps.metrics?.recordProbe(clock.monotonic() - startedAt);
       // What is true of the former registration is no longer worth knowing.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       absorb(deps, known, registered.cluster, { ...result, startedAt });

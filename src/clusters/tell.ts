@@ -3,8 +3,8 @@
 import type { ClusterStatus } from '../api/cluster.gen.ts';
 import { Clusters } from '../api/resources.ts';
 import { defined } from '../std/defined.ts';
+import { nextTurnAt } from '../std/hash.ts';
 import { instantOf, instantText } from '../std/instant.ts';
-import { nextTurnAt } from '../std/spread.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { ClusterDeps } from './deps.ts';
 import { freshnessOf } from './freshness.ts';

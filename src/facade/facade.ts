@@ -56,7 +56,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
-  readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
+  readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
   readonly reviewLimit?: ReviewLimit;
   readonly turns?: Partial<TurnLimits>;
@@ -114,7 +114,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Faca
       rates.check(user.username);
       return turns.take(user.username, signal);
     },
-    onResponse: (response) => options.metrics?.answered(response),
+    onResponse: (response) => options.metrics?.recordRequest(response),
     report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),
   });
 }

@@ -2,8 +2,7 @@
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';

@@ -2,7 +2,7 @@
 
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { type ObjectName, objectPath } from '../kube/paths.ts';
-import { replyError } from '../kube/reply-error.ts';
+import { toStatusError } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
 import { statusFailure } from './failure.ts';
@@ -24,7 +24,7 @@ export async function readObject(
   try {
     return await target.call(async ({ transport }, options) => {
       const reply = await transport.request({ method: 'GET', path, headers, maxBytes: MAX_BYTES, ...options });
-      if (reply.status !== 200) throw replyError(reply);
+      if (reply.status !== 200) throw toStatusError(reply);
       return parsed(reply.body);
     }, signal);
   } catch (error) {

@@ -1,7 +1,6 @@
 // One target cluster as it is registered at present: its addresses, our credential there, and how it has answered lately.
 
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';

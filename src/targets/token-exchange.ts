@@ -2,9 +2,7 @@
 
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
-import type { Reply } from '../kube/reply.ts';
-import { replyError } from '../kube/reply-error.ts';
-import { warningTexts } from '../kube/warnings.ts';
+import { type HttpResponse, toStatusError, warningTexts } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { instantOf } from '../std/instant.ts';
@@ -81,14 +79,14 @@ function secretOf({ credential }: TokenSource): string | undefined {
   return credential?.type === 'token' ? credential.token.reveal() : undefined;
 }
 
-async function send(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<Reply> {
+async function send(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
   const path = objectPath(ServiceAccounts, request, 'token');
   const headers = { 'content-type': 'application/json' };
   const maxBytes = ANSWER_BYTES + ANSWER_FACTOR * body.length;
   try {
     return await target.call(async ({ transport }, options) => {
       const reply = await transport.request({ method: 'POST', path, headers, body, maxBytes, ...options });
-      if (reply.status !== 201 && reply.status !== 200) throw replyError(reply);
+      if (reply.status !== 201 && reply.status !== 200) throw toStatusError(reply);
       return reply;
     }, signal);
   } catch (error) {
@@ -109,7 +107,7 @@ function refusal(error: StatusError, request: TokenRequest): IssueError {
   return statusFailure(error);
 }
 
-function parsed({ body }: Reply): Fields {
+function parsed({ body }: HttpResponse): Fields {
   let answer: unknown;
   try {
     answer = JSON.parse(body);
@@ -122,7 +120,7 @@ function parsed({ body }: Reply): Fields {
 }
 
 /** The target's clock by its Date header; ours where that makes no sense. */
-function serverTime({ headers }: Reply, now: number): number {
+function serverTime({ headers }: HttpResponse, now: number): number {
   const { date } = headers;
   const at = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   return Math.abs(at - now) <= MAX_SKEW_MS ? at : now;

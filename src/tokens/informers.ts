@@ -4,7 +4,6 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
 import {
-  type ApiObject,
   type ClusterRole,
   type ClusterRoleBinding,
   ClusterRoleBindings,
@@ -15,11 +14,11 @@ import {
   Secrets,
   type ServiceAccount,
   ServiceAccounts,
+  type Stored,
 } from '../api/resources.ts';
-import type { Selection } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { createInformer, createReducedInformer, type Informer } from '../kube/informer.ts';
-import { unionOf } from '../kube/informer-union.ts';
+import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
+import type { KubeClient, Selection } from '../kube/client.ts';
+import { createInformer, createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
@@ -59,7 +58,9 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
     ),
     requesters: unionOf(
       places.map((selection) =>
-        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({ metadata: identityOf(metadata) })),
+        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
+          metadata: namespacedIdentityOf(metadata),
+        })),
       ),
     ),
     roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
@@ -77,19 +78,23 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 
 /** Returns a Secret reduced to the keys of a credential. */
-function reduceCredential({ metadata, data = {} }: Secret): Secret {
+function reduceCredential({ metadata, data = {} }: Stored<Secret>): Stored<Secret> {
   const { labels, ownerReferences } = metadata;
   return {
     metadata: {
-      ...identityOf(metadata),
+      ...namespacedIdentityOf(metadata),
       ...(isManaged({ metadata }) && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
     },
     data: Object.fromEntries(Object.entries(data).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
   };
 }
 
-function identityOf({ name, namespace, uid, resourceVersion }: ApiObject['metadata']): ApiObject['metadata'] {
-  return { ...(name && { name }), ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+function identityOf({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
+  return { name, uid, resourceVersion };
+}
+
+function namespacedIdentityOf({ namespace, ...metadata }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
+  return { ...identityOf(metadata), namespace };
 }
 
 /** Informers on the hub. */

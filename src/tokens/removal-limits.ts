@@ -133,7 +133,7 @@ function countBy(names: readonly string[]): TokenCounts {
 interface RemovalPauseOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics?: Pick<Metrics, 'removalPaused'> | undefined;
+  readonly metrics?: Pick<Metrics, 'setRemovalPaused'> | undefined;
   readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
   /** Namespace that Purser runs in. */
   readonly namespace: string;
@@ -217,13 +217,13 @@ class RemovalPause {
     await hubResponse(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();
-    metrics?.removalPaused(false);
+    metrics?.setRemovalPaused(false);
     log.warn({ reason: 'MassWithdrawal' }, 'removal limit released');
   }
 
   #setHeld(data: Readonly<Record<string, string>>): void {
     this.#held = data;
-    this.#options.metrics?.removalPaused(true);
+    this.#options.metrics?.setRemovalPaused(true);
   }
 
   async #read(): Promise<ConfigMap | undefined> {

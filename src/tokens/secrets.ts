@@ -4,7 +4,7 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
-import { type Secret, Secrets } from '../api/resources.ts';
+import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { hubResponse, unless } from './hub-request.ts';
@@ -18,7 +18,7 @@ import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
 /** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
-export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Secret | undefined> {
+export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
   return await hubResponse(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
@@ -124,7 +124,7 @@ export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { obser
 /** Returns the pause after an issuance whose token could not be written, in milliseconds: shorter while the old token is valid. */
 function issuePauseMs({ tracked, clock }: TokenRun, expiresAt: number | undefined): number {
   const { issuing, lastIssuedAt } = tracked;
-  const leftMs = issuing.leftMs(clock.monotonic());
+  const leftMs = issuing.remainingMs(clock.monotonic());
   if (lastIssuedAt === undefined || expiresAt === undefined || expiresAt <= lastIssuedAt) return leftMs;
   return Math.max(0, Math.min(leftMs, latestRetryAt(expiresAt, lastIssuedAt) - clock.now()));
 }

@@ -73,7 +73,7 @@ const HELD_MS = 60_000;
 function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
   run.removals.logHeld(observation.token, reason);
-  run.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
+  run.metrics?.recordHeldRemoval(removal.type === 'paused' ? 'global' : 'namespace');
   const failure = heldRemovalFailure(reason, message);
   const requeueAt = Math.min(run.clock.now() + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
   return { observation, isDone: true, failure, requeueAt };

@@ -6,10 +6,10 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, Events, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import type { ClusterInformers } from '../../src/clusters/observe.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
@@ -161,8 +161,8 @@ export class ClusterWorld {
   }
 
   /** Waits until a Cluster says this of itself; the test's time goes on meanwhile, faster than any other. */
-  async shows(name: string, condition: string, patienceMs = PATIENCE_MS): Promise<void> {
-    const end = performance.now() + patienceMs;
+  async shows(name: string, condition: string, stopMs = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + stopMs;
     while (!(await this.conditions(name)).includes(condition)) {
       if (performance.now() > end) throw new Error(`${name} shows ${String(await this.conditions(name))}`);
       await delay(POLL_MS);

@@ -4,6 +4,7 @@ import { BehaviorSubject, finalize, type Observable, Subject, share } from 'rxjs
 import type { ApiObject } from '../../src/api/resources.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
+import { stored } from '../support/stored.ts';
 
 export class HandInformer<T extends ApiObject> {
   readonly store = new ObjectStore<T>();
@@ -25,14 +26,14 @@ export class HandInformer<T extends ApiObject> {
   }
 
   list(...objects: readonly T[]): void {
-    this.#events$.next({ type: 'listed', objects, resourceVersion: '1' });
+    this.#events$.next({ type: 'listed', objects: objects.map(stored), resourceVersion: '1' });
   }
 
   apply(object: T): void {
-    this.#events$.next({ type: 'applied', object, resourceVersion: object.metadata.resourceVersion ?? '' });
+    this.#events$.next({ type: 'applied', object: stored(object), resourceVersion: object.metadata.resourceVersion ?? '' });
   }
 
   delete(object: T): void {
-    this.#events$.next({ type: 'deleted', object, resourceVersion: object.metadata.resourceVersion ?? '' });
+    this.#events$.next({ type: 'deleted', object: stored(object), resourceVersion: object.metadata.resourceVersion ?? '' });
   }
 }

@@ -22,7 +22,7 @@ import { authority, grant, grants, REQUEST, refusal, withIdentity } from './wire
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
 /** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
-function managed(marks: Secret['metadata']): Secret {
+function managed(marks: Partial<Secret['metadata']>): Secret {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };
 }

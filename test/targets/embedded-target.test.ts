@@ -108,7 +108,7 @@ describe('a token', () => {
     const secret = { metadata: { namespace, name: 'bound' }, type: 'Opaque' };
     const boundObject = { kind: 'Secret', name: 'bound' } as const;
     await expect(issue({ boundObject })).rejects.toMatchObject({ reason: 'BoundObjectNotFound' });
-    const { uid = '' } = (await admin.create(Secrets, secret)).metadata;
+    const { uid } = (await admin.create(Secrets, secret)).metadata;
     const grant = await issue({ boundObject: { ...boundObject, uid } });
     expect(grant.claims?.boundSecretUID).toBe(uid);
     await admin.delete(Secrets, { namespace, name: 'bound' });

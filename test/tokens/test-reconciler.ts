@@ -24,6 +24,7 @@ import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 import { aCredential, registered, settings } from '../targets/registration.ts';
 import { authority } from '../targets/wire-target.ts';
 import { patient } from './patient-clock.ts';
@@ -88,7 +89,7 @@ export class TestReconciler {
     const { token, secrets } = this.#options.hub;
     this.#tokens.list(token);
     const labelled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
-    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+    this.#secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
   }
 
   /** Reconciles once. Returns the time of the next reconcile; throws defects only. */

@@ -4,7 +4,7 @@
 import { map, merge, type OperatorFunction, type Subscription } from 'rxjs';
 import { subjectsOf, Visibility, VisibilityIndex } from '../../access/visibility.ts';
 import { RegistryGroup } from '../../api/names.ts';
-import { type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
+import { type ApiObject, type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
 import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Access, Followed, OnVisibility } from '../listwatch/kind.ts';
@@ -115,6 +115,8 @@ function rbacUser({ username, groups }: User): { readonly name: string; readonly
 }
 
 /** Takes each batch in whole and passes on whom it may concern. */
-function changesBy<T>(set: (name: string, object: T | undefined) => readonly string[]): OperatorFunction<Batch<T>, ReadonlySet<string>> {
+function changesBy<T extends ApiObject>(
+  set: (name: string, object: T | undefined) => readonly string[],
+): OperatorFunction<Batch<T>, ReadonlySet<string>> {
   return map(({ changes }) => new Set(changes.flatMap((change) => set(change.key, change.type === 'deleted' ? undefined : change.object))));
 }

@@ -49,4 +49,4 @@ export interface Access {
 export type OnVisibility = (now: Visibility) => void;
 
 /** The part of an informer that follows its collection. */
-export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;

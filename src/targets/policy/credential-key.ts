@@ -1,7 +1,7 @@
 // Which credential of Purser a Cluster refers to.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import { fnv1a } from '../../std/spread.ts';
+import { fnv1a } from '../../std/hash.ts';
 
 /** Returns `namespace/name` of the credential Secret; empty for Purser's own account on the hub, and without a credential. */
 export function credentialKey({ spec }: Cluster): string {

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { nameLookup } from '../../src/kube/name-lookup.ts';
+import { createNameLookup } from '../../src/kube/addresses.ts';
 import { eventually } from '../contract/eventually.ts';
 import { type DnsServer, startDnsServer, type Zone } from '../support/dns-server.ts';
 import { newFolder } from '../support/folders.ts';
 
 let server: DnsServer;
 
-async function lookupIn(zone: Zone, hosts = ''): Promise<ReturnType<typeof nameLookup>> {
+async function lookupIn(zone: Zone, hosts = ''): Promise<ReturnType<typeof createNameLookup>> {
   server = await startDnsServer(zone);
   const hostsFile = join(await newFolder(), 'hosts');
   await writeFile(hostsFile, hosts);
-  return nameLookup({ servers: [server.address], hostsFile });
+  return createNameLookup({ servers: [server.address], hostsFile });
 }
 
 afterEach(() => server.close());
@@ -20,18 +20,18 @@ afterEach(() => server.close());
 const four = (address: string) => ({ address, family: 4 });
 const six = (address: string) => ({ address, family: 6 });
 
-describe('the addresses of a name', () => {
-  it('are those that name servers tell, of both families', async () => {
+describe('createNameLookup', () => {
+  it('returns IPv4 and IPv6 addresses from name servers', async () => {
     const lookup = await lookupIn(() => ['192.0.2.1', '192.0.2.2', '2001:db8::1']);
     expect(await lookup('api.test')).toEqual([four('192.0.2.1'), four('192.0.2.2'), six('2001:db8::1')]);
   });
 
-  it('F52: may be of IPv6 alone', async () => {
+  it('returns addresses of an IPv6-only name', async () => {
     const lookup = await lookupIn(() => ['2001:db8::1']);
     expect(await lookup('api.test')).toEqual([six('2001:db8::1')]);
   });
 
-  it('F52: are asked for at every dial', async () => {
+  it('queries name servers at every connect', async () => {
     const answers = [['192.0.2.1'], ['192.0.2.9']];
     let round = 0;
     const lookup = await lookupIn(() => answers[round]);
@@ -40,26 +40,26 @@ describe('the addresses of a name', () => {
     expect(await lookup('api.test')).toEqual([four('192.0.2.9')]);
   });
 
-  it('are those of the hosts file, where it knows the name', async () => {
+  it('prefers the hosts file', async () => {
     const lookup = await lookupIn(() => ['192.0.2.1'], '# names\n10.0.0.1 api.test API # ours\nfd00::1\tApi.Test\nnonsense api.test\n');
     expect(await lookup('api.TEST')).toEqual([four('10.0.0.1'), six('fd00::1')]);
     expect(server.asked).toEqual([]);
   });
 
-  it('are asked of the system where name servers know nothing', async () => {
+  it("falls back to the system's resolver for names that the name servers do not know", async () => {
     const lookup = await lookupIn(() => []);
     expect(await lookup('localhost')).toContainEqual(four('127.0.0.1'));
     await expect(lookup('no-such-host.invalid')).rejects.toMatchObject({ name: 'TransportError', code: expect.stringMatching(/^E/) });
   });
 
-  it('F52: are not known while name servers are silent, and that is told before a connection would time out', async () => {
+  it('rejects before the connect timeout while name servers are silent', async () => {
     const lookup = await lookupIn(() => undefined);
     const start = performance.now();
     await expect(lookup('api.test')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
     expect(performance.now() - start).toBeLessThan(3_900);
   });
 
-  it('F9: are told at once, whatever a thousand other names do', async () => {
+  it('resolves a name immediately while a thousand other names hang', async () => {
     const lookup = await lookupIn((name) => (name === 'healthy.test' ? ['192.0.2.1'] : undefined));
     const dead: Promise<unknown>[] = [];
     let settled = 0;

@@ -11,7 +11,7 @@ import { base64, CREDENTIALS } from '../tokens/token-world.ts';
 
 const SETTINGS = appSettings({ namespace: CREDENTIALS, components: ['controller'] });
 
-it('holds the Lease on a connection of its own, which no other request keeps waiting', async () => {
+it('renews the Lease on its own connection', async () => {
   const world = await ClusterWorld.start();
   const sent = new Map<unknown, Set<string>>();
   const listener: ChannelListener = (message) => {
@@ -36,7 +36,7 @@ it('holds the Lease on a connection of its own, which no other request keeps wai
   await world.close();
 }, 60_000);
 
-it('does the work of the leader while the façade waits for its certificate', async () => {
+it('runs the controllers while the façade waits for its certificate', async () => {
   const world = await ClusterWorld.start();
   const unusable = { metadata: { namespace: CREDENTIALS, name: 'facade-tls' }, type: 'Opaque', data: { 'tls.crt': base64('not yet') } };
   await world.hub.admin.create(Secrets, unusable);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { checkCertificateFiles } from '../../src/config/certificate-files.ts';
+import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import { StartError } from '../../src/config/start-error.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
 import { newFolder } from '../support/folders.ts';
@@ -17,21 +17,21 @@ beforeAll(async () => {
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
 });
 
-describe('the files of a certificate', () => {
-  it('pass where they belong together, and where none are named', async () => {
+describe('checkCertificateFiles', () => {
+  it('accepts a matching certificate and key, and no files', async () => {
     await check('tls.crt', 'tls.key');
     await checkCertificateFiles({ facadeTlsCert: undefined, facadeTlsKey: undefined });
   });
 
   it.each([
-    ['one that is not there', 'missing.crt', 'tls.key', /no such file or directory.*missing\.crt/],
-    ['a key that is not there', 'tls.crt', 'missing.key', /no such file or directory.*missing\.key/],
-    ['no certificate', 'nonsense', 'tls.key', /PEM/],
-    ['the key of another one', 'tls.crt', 'other.key', /mismatch/],
-  ])('are refused before anything starts: %s', async (_, cert, key, why) => {
-    const refused = check(cert, key);
-    await expect(refused).rejects.toThrow(StartError);
-    await expect(refused).rejects.toThrow(why);
-    await expect(refused).rejects.toThrow('--facade-tls-cert');
+    ['a missing certificate file', 'missing.crt', 'tls.key', /no such file or directory.*missing\.crt/],
+    ['a missing key file', 'tls.crt', 'missing.key', /no such file or directory.*missing\.key/],
+    ['a file that is not PEM', 'nonsense', 'tls.key', /PEM/],
+    ['a key of another certificate', 'tls.crt', 'other.key', /mismatch/],
+  ])('rejects %s', async (_, cert, key, why) => {
+    const result = check(cert, key);
+    await expect(result).rejects.toThrow(StartError);
+    await expect(result).rejects.toThrow(why);
+    await expect(result).rejects.toThrow('--facade-tls-cert');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
-import { untilServed } from '../../src/kube/served.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { notFound, serviceUnavailable } from '../../src/kubernetes/status.ts';
 import { FakeClock } from '../support/clock.ts';
 import { turn } from './eventually.ts';
@@ -34,7 +34,7 @@ const all: Answers = {
 };
 
 describe('untilServed', () => {
-  it('resolves at once where everything is served', async () => {
+  it('resolves immediately if all kinds are served', async () => {
     const { served, told, clock } = world(all);
     await served;
 
@@ -42,7 +42,7 @@ describe('untilServed', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('waits for kinds and groups that are missing, and says which', async () => {
+  it('waits for missing kinds and groups and reports them', async () => {
     const { served, told, clock, state } = world({ '/api/v1': listing('secrets'), '/apis/tokens.purser.dev/v1alpha1': listing('others') });
     await turn();
     expect(told).toEqual([['Cluster', 'ManagedToken']]);
@@ -52,7 +52,7 @@ describe('untilServed', () => {
     await served;
   });
 
-  it('looks again after a failure', async () => {
+  it('checks again after a failure', async () => {
     const broken = () => {
       throw serviceUnavailable('starting', 1);
     };
@@ -65,7 +65,7 @@ describe('untilServed', () => {
     await served;
   });
 
-  it('ends when it is aborted, and leaves no timer', async () => {
+  it('rejects on abort and leaves no timer', async () => {
     const { served, clock, stopping } = world({});
     await turn();
     stopping.abort(new Error('stopped'));

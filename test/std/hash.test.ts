@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { nextTurnAt } from '../../src/std/spread.ts';
+import { nextTurnAt } from '../../src/std/hash.ts';
 
-describe('a turn', () => {
-  it('comes once in every interval, always at the same place', () => {
+describe('nextTurnAt', () => {
+  it('returns one time in every interval, always at the same offset', () => {
     const instant = fc.integer({ min: 0, max: 4e12 });
     fc.assert(
       fc.property(fc.uuid(), instant, fc.integer({ min: 1_000, max: 1e7 }), (uid, after, intervalMs) => {
@@ -15,7 +15,7 @@ describe('a turn', () => {
     );
   });
 
-  it('is spread evenly over objects', () => {
+  it('spreads objects evenly over the interval', () => {
     const tenths = new Map<number, number>();
     for (let index = 0; index < 1_000; index++) {
       const tenth = Math.floor((nextTurnAt('probe', `uid-${index}`, 0, 10_000) % 10_000) / 1_000);

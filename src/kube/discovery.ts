@@ -1,9 +1,9 @@
-// Whether an API server serves the kinds that we need. Asks discovery, which everybody may read.
+// Waits until an API server serves the required kinds, by its discovery documents.
 
 import type { Resource } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
+import { retryUntilDone } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { retried } from '../std/retried.ts';
 import type { KubeClient } from './client.ts';
 import { apiVersionOf } from './paths.ts';
 
@@ -11,28 +11,28 @@ export interface ServedOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Told of every look that found kinds missing. */
+  /** Called after every check with the kinds that are not served. */
   onMissing?(missing: readonly Resource<unknown>[]): void;
-  /** Told of every look that failed. */
+  /** Called with the error of every failed check. */
   onProblem?(error: unknown): void;
 }
 
-/** Resolves once all of `resources` are served, however long that takes. Rejects only when it is aborted. */
+/** Resolves once all `resources` are served. Rejects only if `signal` aborts. */
 export async function untilServed(
   client: Pick<KubeClient, 'getText'>,
   resources: readonly Resource<unknown>[],
-  { clock, random, signal, ...told }: ServedOptions,
+  { clock, random, signal, ...callbacks }: ServedOptions,
 ): Promise<void> {
-  const look = async () => {
-    const missing = await missingOf(client, resources, signal);
+  const check = async () => {
+    const missing = await findMissing(client, resources, signal);
     if (missing.length === 0) return true;
-    told.onMissing?.(missing);
+    callbacks.onMissing?.(missing);
     return undefined;
   };
-  await retried(look, { clock, random, signal, onFailure: (error) => told.onProblem?.(error) });
+  await retryUntilDone(check, { clock, random, signal, onFailure: (error) => callbacks.onProblem?.(error) });
 }
 
-async function missingOf(
+async function findMissing(
   client: Pick<KubeClient, 'getText'>,
   resources: readonly Resource<unknown>[],
   signal: AbortSignal,
