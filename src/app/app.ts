@@ -7,7 +7,7 @@ import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
 import { defined } from '../std/defined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
-import { proxyPolicy } from '../targets/proxy-policy.ts';
+import { proxyPolicy } from '../targets/dial-policy.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { createTokenInformers } from '../tokens/informers.ts';

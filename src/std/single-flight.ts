@@ -27,3 +27,19 @@ export class SingleFlight<T> {
     this.#inProgress.clear();
   }
 }
+
+/** Keeps the first successful result. After a failure, the next caller tries again. */
+export class Once<T> {
+  readonly #finding = new SingleFlight<T>();
+  #known: T | undefined;
+
+  /** The result; undefined before the first success. */
+  get known(): T | undefined {
+    return this.#known;
+  }
+
+  async get(find: () => Promise<T>): Promise<T> {
+    this.#known ??= await this.#finding.do('', find);
+    return this.#known;
+  }
+}

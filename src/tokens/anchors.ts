@@ -8,12 +8,11 @@ import { ManagedTokens } from '../api/resources.ts';
 import { nameOf } from '../kube/paths.ts';
 import type { Note } from '../kube/recorder.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { deleteAnchor, hasAnchor } from '../targets/anchor.ts';
-import { IssueError } from '../targets/issue-error.ts';
+import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
+import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import { toIssueError } from './hub-request.ts';
 import {
   type AnchorLocation,
   type AnchorPlace,

@@ -1,5 +1,6 @@
 // Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
 
+import { IssueTokens, RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
@@ -116,10 +117,8 @@ export class HubView {
   readonly tokens: Store<ManagedToken>;
   readonly clusters: Store<Cluster>;
   readonly secrets: Store<StoredSecret>;
-  readonly roles: Store<ClusterRole>;
-  readonly bindings: Store<ClusterRoleBinding>;
-  /** Returns the bindings of a ClusterRole by its name. */
-  readonly bindingsTo: (role: string) => readonly ClusterRoleBinding[];
+  /** Permissions of requesters to issue tokens; kept up to date by `wakes`. */
+  readonly permissions = new RbacIndex(IssueTokens);
   /** Returns the Secrets that an object owns, by its UID. */
   readonly secretsOwnedBy: (uid: string) => readonly StoredSecret[];
   readonly tokensForCluster: (name: string) => readonly ManagedToken[];
@@ -134,15 +133,12 @@ export class HubView {
   readonly #credentials: readonly Store<Secret>[];
   readonly #requesters: Store<ServiceAccount>;
 
-  constructor({ tokens, clusters, secrets, credentials, requesters, roles, bindings }: TokenInformers) {
+  constructor({ tokens, clusters, secrets, credentials, requesters }: TokenInformers) {
     this.tokens = tokens.store;
     this.clusters = clusters.store;
     this.secrets = secrets.store;
-    this.roles = roles.store;
-    this.bindings = bindings.store;
     this.#credentials = credentials.map(({ store }) => store);
     this.#requesters = requesters.store;
-    this.bindingsTo = this.bindings.index(({ roleRef }) => [roleRef.name]);
     this.secretsOwnedBy = this.secrets.index(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
     this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);

@@ -11,10 +11,11 @@ import { objectKey } from '../kube/paths.ts';
 import type { Clock } from '../std/clock.ts';
 import { instantText } from '../std/instant.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { orIssueError } from '../targets/issue-error.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { hubResponse, unless } from './hub-request.ts';
+import { unless } from './hub-request.ts';
 import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
@@ -214,7 +215,7 @@ class RemovalPause {
   async #release(stored: ConfigMap, released: string): Promise<void> {
     const { clock, log, hub, metrics } = this.#options;
     const data = { released, releasedAt: instantText(clock.now()) };
-    await hubResponse(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
+    await orIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();
     metrics?.setRemovalPaused(false);
@@ -229,7 +230,7 @@ class RemovalPause {
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
     const found = unless(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
-    return await hubResponse(found, 'AuthorizationFailed', NEVER);
+    return await orIssueError(found, 'AuthorizationFailed', NEVER);
   }
 
   async #write(stored: ConfigMap | undefined): Promise<void> {
@@ -239,7 +240,7 @@ class RemovalPause {
       stored === undefined
         ? hub.create(ConfigMaps, { metadata: { namespace, name: RemovalLimit.configMap }, data })
         : hub.update(ConfigMaps, { ...stored, data });
-    await hubResponse(written, 'AuthorizationFailed', NEVER);
+    await orIssueError(written, 'AuthorizationFailed', NEVER);
   }
 }
 

@@ -7,7 +7,8 @@ import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { hubResponse, unless } from './hub-request.ts';
+import { orIssueError } from '../targets/issue-error.ts';
+import { unless } from './hub-request.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -20,7 +21,7 @@ import type { Step, TokenRun } from './run.ts';
 /** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
 export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
-  return await hubResponse(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+  return await orIssueError(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
 
 /** Returns the observation with the desired Secret as the server has it. */
@@ -46,7 +47,7 @@ export async function writeSecret(
   tracked?.beginWrite();
   try {
     const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
-    const written = await hubResponse(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const written = await orIssueError(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
     const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
     if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
     return secret;
@@ -67,7 +68,7 @@ async function deleteSecret({ hub, signal }: TokenRun, secret: StoredSecret | un
   if (!name) return true;
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   const deleted = unless(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
-  return (await hubResponse(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  return (await orIssueError(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */

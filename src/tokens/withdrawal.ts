@@ -1,9 +1,9 @@
 // Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
 // pauses it.
 
+import { toIssueError } from '../targets/issue-error.ts';
 import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './events.ts';
-import { toIssueError } from './hub-request.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, type TokenFailure } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';

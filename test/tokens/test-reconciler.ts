@@ -1,6 +1,6 @@
 // Reconciles one ManagedToken without a queue: tests decide when it reconciles and what its informers deliver.
 
-import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';

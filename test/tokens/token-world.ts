@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EMPTY, type Subscription } from 'rxjs';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
-import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import {

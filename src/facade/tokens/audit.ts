@@ -1,6 +1,7 @@
 // The audit log: one line for every token that is issued or rejected. A line identifies the token by its ID alone.
 
-import type { IssueTarget } from '../../access/issue-names.ts';
+import type { IssueTarget } from '../../access/issue-permission.ts';
+import type { User } from '../../access/user.ts';
 import { isStatusReason, StatusError } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { instantText } from '../../std/instant.ts';
@@ -10,7 +11,7 @@ import { IssueError } from '../../targets/issue-error.ts';
 import type { IssuedToken } from '../../targets/token-exchange.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { FacadeRequest, User } from '../request.ts';
+import type { FacadeRequest } from '../request.ts';
 
 /** The parts of a token request that are known when a line is written. */
 export interface AuditedRequest {
