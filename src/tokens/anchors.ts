@@ -26,7 +26,7 @@ import {
 import type { TokenObservation } from './policy/observation.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { TokenRecord } from './policy/record.ts';
-import { tokenState } from './policy/state.ts';
+import { isHeld, tokenState } from './policy/state.ts';
 import { orphanedAnchorMessage } from './policy/tenant-messages.ts';
 import type { Step } from './step.ts';
 
@@ -46,7 +46,10 @@ export async function recordAnchor(deps: TokenDeps, token: ManagedToken, signal:
   return await writeAnchors(deps, kept, places, signal);
 }
 
-/** Revokes the token: deletes first its anchor, then the Secrets. */
+/**
+ * Revokes the token: deletes the anchors in all listed places, then the Secrets. Throws an IssueError if an anchor that the token may
+ * be bound to may still exist; those in other places are deleted all the same.
+ */
 export async function revoke(
   deps: TokenDeps,
   observation: TokenObservation,
@@ -54,15 +57,25 @@ export async function revoke(
   signal: AbortSignal,
 ): Promise<Step> {
   const { token } = observation;
-  const places = anchorsOf(token);
-  // Tenants write the record, so it can add an anchor that must be deleted first, but not replace the one that the spec requires.
-  const recorded = recordedAnchor(token, recordOf(deps, observation));
-  const former = without(places, recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
-  await Promise.all(without(places, former).map((place) => deleteAt(deps, token, place, signal)));
-  // A former anchor on a cluster that fails does not delay the revocation.
-  const { notes } = await dropAnchors(deps, token, former, signal);
+  const failures = await deleteAnchors(deps, token, anchorsOf(token), signal);
+  const superseded = supersededPlaces(deps, observation);
+  for (const { place, error } of failures) if (without([place], superseded).length > 0) throw error;
+  const notes = failures.flatMap(({ place }) => orphanNotes(deps, token, place));
   const rest = await deleteSecrets(deps, observation, secrets, signal);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, notes };
+}
+
+/**
+ * Returns the listed places whose anchors do not delay a revocation when they cannot be deleted: the Secret holds a later token of
+ * another place, or the Cluster is gone. Tenants choose the place of the spec and can delete the Secret, so without such a token the
+ * last one may be bound in any listed place.
+ */
+function supersededPlaces(deps: TokenDeps, observation: TokenObservation): readonly AnchorPlace[] {
+  const { token } = observation;
+  const state = tokenState(observation, deps.clock.now());
+  const recorded = recordedAnchor(token, state.record);
+  const former = without(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
+  return isHeld(state) ? former : former.filter(({ cluster }) => deps.view.registered(cluster) === undefined);
 }
 
 /** Removes the finalizer from a ManagedToken that needs no anchor any more. */
@@ -75,7 +88,8 @@ export async function release(
   const { token } = observation;
   const places = anchor === 'none' ? [] : anchorsOf(token);
   const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (deps.view.registered(cluster) === undefined ? 'gone' : 'kept'));
-  if (anchor === 'delete') await Promise.all(kept.map((place) => deleteAt(deps, token, place, signal)));
+  const [failure] = anchor === 'delete' ? await deleteAnchors(deps, token, kept, signal) : [];
+  if (failure !== undefined) throw failure.error;
   // A ManagedToken is not kept for a Cluster that is gone.
   const { notes } = await dropAnchors(deps, token, anchor === 'delete' ? gone : places, signal);
   const reported = [...notes, ...unlistedNotes(deps, token, recordOf(deps, observation))];
@@ -109,20 +123,35 @@ export async function leave(
 
 /** Deletes anchors in parallel as far as possible; reports those that are left. */
 export async function dropAnchors(deps: TokenDeps, token: ManagedToken, places: readonly AnchorPlace[], signal: AbortSignal) {
-  const isLeft = await Promise.all(
+  const left = (await deleteAnchors(deps, token, places, signal)).map(({ place }) => place);
+  return { left, notes: left.flatMap((place) => orphanNotes(deps, token, place)) };
+}
+
+interface FailedDeletion {
+  readonly place: AnchorPlace;
+  readonly error: IssueError;
+}
+
+/** Tries to delete the anchors in all these places in parallel, and returns the failures. */
+async function deleteAnchors(
+  deps: TokenDeps,
+  token: ManagedToken,
+  places: readonly AnchorPlace[],
+  signal: AbortSignal,
+): Promise<readonly FailedDeletion[]> {
+  const results = await Promise.all(
     places.map(async (place) => {
       try {
         await deleteAt(deps, token, place, signal);
-        return false;
+        return [];
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof IssueError)) throw error;
-        return true;
+        return [{ place, error }];
       }
     }),
   );
-  const left = places.filter((_, index) => isLeft[index]);
-  return { left, notes: left.flatMap((place) => orphanNotes(deps, token, place)) };
+  return results.flat();
 }
 
 /** Writes the anchors that a withdrawal left; without any, the finalizer goes, too. */

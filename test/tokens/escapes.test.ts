@@ -1,0 +1,88 @@
+// Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { TokenWorld } from './token-world.ts';
+
+jest.setTimeout(60_000);
+
+const MINUTE = 60_000;
+const ELSEWHERE = { namespace: 'other', name: 'own' };
+
+let world: TokenWorld;
+const ci = () => ({ namespace: world.namespace, name: 'ci' });
+
+beforeAll(async () => {
+  world = await TokenWorld.start(2);
+  await world.target.admin.create(Namespaces, { metadata: { name: ELSEWHERE.namespace } });
+  await world.target.admin.create(ServiceAccounts, { metadata: ELSEWHERE });
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** Allows only tokens of deploy/deployer, and issues one. */
+async function issued(revocation: 'None' | 'BoundSecret' = 'BoundSecret'): Promise<string> {
+  await world.allow(`${world.cluster}/deploy/deployer`);
+  await world.create('ci', { revocation });
+  await world.ready();
+  await world.looked();
+  await world.pass(15_000);
+  world.calls.clear();
+  return await world.tokenText();
+}
+
+/** Allows a name besides that of the token; the permission is not withdrawn later. */
+const allowBesides = (name: string) => world.allow(name, { name: `${world.namespace}-besides` });
+
+/** Registers a second cluster that does not respond, and allows all its service accounts. */
+async function registerUnreachable(): Promise<string> {
+  const clusterName = `${world.cluster}-b`;
+  await world.register(clusterName, world.targets[1]);
+  await world.targets[1]?.stop();
+  await allowBesides(clusterName);
+  return clusterName;
+}
+
+const revoke = (value: string) => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': value } } });
+
+async function anchorName(): Promise<string> {
+  return `purser-${(await world.get()).metadata.uid}`;
+}
+
+async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
+  const name = await anchorName();
+  const { items } = await world.target.admin.listAll(Secrets, { namespace });
+  return items.some(({ metadata }) => metadata.name === name);
+}
+
+describe('a failing revocation', () => {
+  it('does not keep a token alive in the other listed places', async () => {
+    const clusterName = await registerUnreachable();
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { clusterName } });
+    await world.until(async () => (await world.get()).status?.anchors?.length === 2);
+    await world.patch('ci', { spec: { secret: { name: 'elsewhere' }, rotation: { suspend: true } } });
+    await revoke('admin');
+    await world.until(async () => !(await world.isAccepted(token)));
+
+    expect(await hasAnchor()).toBe(false);
+  });
+
+  it('is not reported as done while the anchor in a listed place may exist', async () => {
+    const clusterName = await registerUnreachable();
+    await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, clusterName, rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await revoke('admin');
+    await world.looked();
+    await world.pass(MINUTE, 5_000);
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+});
