@@ -26,7 +26,8 @@ export async function act(deps: TokenDeps, plan: TokenPlan, begun: Step, signal:
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;
-    return failedStep(deps, begun.observation, error);
+    const failed = failedStep(deps, begun.observation, error);
+    return plan.type === 'revoke' || plan.type === 'release' ? continued(failed, error) : failed;
   }
 }
 
@@ -36,6 +37,11 @@ function failedStep(deps: TokenDeps, observation: TokenObservation, error: Issue
   if (!error.isLasting) return { ...failed, error };
   const now = deps.clock.now();
   return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
+}
+
+/** Lets the run go on without the plan that failed: the permission still has to be checked, and a token may have to leave the Secret. */
+function continued({ observation, failure }: Step, error: IssueError): Step {
+  return { observation: { ...observation, ...(failure && { failed: failure }) }, isDone: false, error };
 }
 
 async function carryOut(deps: TokenDeps, plan: TokenPlan, { observation, isReviewed }: Step, signal: AbortSignal): Promise<Step> {

@@ -97,7 +97,8 @@ async function confirm(deps: TokenDeps, { observation }: Step, signal: AbortSign
     const state = tokenState({ ...observation, cluster: undefined }, deps.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = isHeld(state) && !state.expired ? deps.memory.of(token.metadata.uid ?? '').failure : forbidden;
-    return { failure, ...(await refuse(deps, observation, review.message, signal)) };
+    // The second review must not wait for the retry of something else that failed.
+    return { failure, error: undefined, ...(await refuse(deps, observation, review.message, signal)) };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;

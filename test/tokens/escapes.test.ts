@@ -1,8 +1,8 @@
 // Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
-import { TokenWorld } from './token-world.ts';
+import { ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
 
 jest.setTimeout(60_000);
 
@@ -46,6 +46,9 @@ async function registerUnreachable(): Promise<string> {
 
 const revoke = (value: string) => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': value } } });
 
+const breakCredential = () =>
+  world.hub.admin.patch(Secrets, { namespace: CREDENTIALS, name: `${world.cluster}-credential` }, { data: { token: base64('rejected') } });
+
 async function anchorName(): Promise<string> {
   return `purser-${(await world.get()).metadata.uid}`;
 }
@@ -54,6 +57,13 @@ async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
   const name = await anchorName();
   const { items } = await world.target.admin.listAll(Secrets, { namespace });
   return items.some(({ metadata }) => metadata.name === name);
+}
+
+/** Withdraws the permission of the token and lets the time of a withdrawal pass. */
+async function withdraw(): Promise<void> {
+  await world.forbid();
+  await world.looked();
+  await world.pass(40_000, 1_000);
 }
 
 describe('a failing revocation', () => {
@@ -84,5 +94,51 @@ describe('a failing revocation', () => {
     await world.target.restart();
     await world.pass(10 * MINUTE, 5_000);
     await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('does not keep the Secret of a requester without permission, and reports Forbidden', async () => {
+    await world.run();
+    const token = await issued();
+    await breakCredential();
+    await world.looked();
+    await withdrawAndRevoke();
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+
+    expect(await world.events()).not.toContain('Warning CredentialRejected');
+    expect(await world.isAccepted(token)).toBe(true);
+  });
+
+  async function withdrawAndRevoke(): Promise<void> {
+    await world.forbid();
+    await revoke('admin');
+    await world.looked();
+    await world.pass(40_000, 1_000);
+  }
+
+  it('does not keep a token that the spec has moved away from in the Secret', async () => {
+    const clusterName = await registerUnreachable();
+    await world.run();
+    await world.allow(`${world.cluster}/deploy/deployer`);
+    await world.create('ci', { clusterName, revocation: 'BoundSecret' });
+    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+    await world.patch('ci', { spec: { clusterName: world.cluster, revocation: 'None' } });
+    await world.ready();
+    await world.pass(15_000);
+    await revoke('me');
+    await world.patch('ci', { spec: { clusterName } });
+    await world.until(async () => (await world.tokenText()) === '');
+  });
+});
+
+describe('a failing deletion of a ManagedToken', () => {
+  it('does not keep the Secret of a requester without permission', async () => {
+    await world.run();
+    await issued();
+    await breakCredential();
+    await world.looked();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await withdraw();
+    await world.until(async () => (await world.secret()) === undefined);
   });
 });

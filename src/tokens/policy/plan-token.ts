@@ -55,6 +55,7 @@ const GIVE_UP_MS = 600_000;
 const beingDeleted: Decision = ({ observation, state, now }) => {
   const { token } = observation;
   if (token.metadata.deletionTimestamp === undefined) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   const isAnchored = anchorsOf(token).length > 0;
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
   // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
@@ -62,9 +63,14 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
-/** A token without an anchor cannot be revoked; a failure of the next token does not prevent a revocation. */
-const revoked: Decision = ({ observation, state: { revokeRequest } }) => {
+/**
+ * A token without an anchor cannot be revoked; a failure of the next token does not prevent a revocation. A revocation that fails
+ * prevents the next token, but neither withdrawal nor the removal of a token that has to leave the Secret.
+ */
+const revoked: Decision = ({ observation, state, now }) => {
+  const { revokeRequest } = state;
   if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
 };
 
