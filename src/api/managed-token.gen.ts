@@ -87,7 +87,7 @@ export interface ManagedTokenRotation {
    */
   readonly renewBefore: string;
   /**
-   * Whether to stop renewing, false by default. A suspended token is kept until it expires; its Secret is not repaired.
+   * Whether to stop renewing, false by default. A suspended token is kept until it expires, or until the spec is for another cluster, service account, audience or revocation; its Secret is not repaired.
    */
   readonly suspend: boolean;
 }

@@ -142,3 +142,14 @@ describe('a failing deletion of a ManagedToken', () => {
     await world.until(async () => (await world.secret()) === undefined);
   });
 });
+
+describe('a ManagedToken with a moved spec', () => {
+  it('loses the former token while suspended', async () => {
+    await allowBesides(`${world.cluster}/other/absent`);
+    await world.run();
+    await issued('None');
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
+    await withdraw();
+    await world.until(async () => (await world.tokenText()) === '');
+  });
+});

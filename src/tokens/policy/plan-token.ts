@@ -81,7 +81,7 @@ const ownedByOthers: Decision = ({ observation, state, now }) => {
 
 const suspended: Decision = ({ observation, state, now }) => {
   if (!observation.token.spec.rotation.suspend) return undefined;
-  return { ...held(state, now), strip: state.hasToken && state.expired };
+  return { ...held(state, now), strip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
 };
 
 const invalid: Decision = ({ observation, state, now, limits }) => {
@@ -179,8 +179,12 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
 }
 
 /** A user who may re-create a Cluster must not empty the Secrets of others: that token stays until the next one is there. */
-function isToBeDropped({ superseded, expired, forged }: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
-  return (superseded !== undefined && superseded !== 'ClusterReplaced') || expired || forged;
+function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
+  return superseded !== undefined && superseded !== 'ClusterReplaced';
+}
+
+function isToBeDropped(state: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
+  return isForAnotherSpec(state) || state.expired || state.forged;
 }
 
 /** Neither `immutable` nor `type` can be taken back. */
