@@ -1,11 +1,12 @@
 // Carries out one plan. Only here, where tokens are written and verified, and where people are answered, is the text of one seen.
 
 import { IssueError } from '../targets/issue-error.ts';
-import { leave, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
+import { leave, RETRY_MS, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, lookAgain, stripSecret } from './hub-secrets.ts';
 import { unrevokedNotes } from './notes.ts';
-import { withRegistration } from './observe.ts';
+import { latestToken, withRegistration } from './observe.ts';
+import { formerAnchors } from './policy/anchors.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from './policy/plan.ts';
 import { nextLookAt } from './policy/plan-token.ts';
@@ -26,22 +27,32 @@ export async function act(deps: TokenDeps, plan: TokenPlan, begun: Step, signal:
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;
-    const failed = failedStep(deps, begun.observation, error);
-    return plan.type === 'revoke' || plan.type === 'release' ? continued(failed, error) : failed;
+    return continuedStep(deps, plan, failedStep(deps, begun.observation, error), error);
   }
 }
 
 /** The end of a run that failed. It is tried again, unless only a change can help: that wakes the ManagedToken anyway. */
-function failedStep(deps: TokenDeps, observation: TokenObservation, error: IssueError): Step {
-  const failed = { observation, isDone: true, failure: failureOf(error, observation.token) };
-  if (!error.isLasting) return { ...failed, error };
+function failedStep(deps: TokenDeps, before: TokenObservation, error: IssueError): Step {
   const now = deps.clock.now();
+  // The finalizer and the place of an anchor may have been written.
+  const observation = { ...before, token: latestToken(deps, before.token) };
+  const failed = { observation, isDone: true, failure: failureOf(error, before.token) };
+  if (!error.isLasting) return { ...failed, error };
   return { ...failed, requeueAt: nextLookAt(now, [tokenState(observation, now).record?.expiresAt]) };
 }
 
-/** Lets the run go on without the plan that failed: the permission still has to be checked, and a token may have to leave the Secret. */
-function continued({ observation, failure }: Step, error: IssueError): Step {
-  return { observation: { ...observation, ...(failure && { failed: failure }) }, isDone: false, error };
+/**
+ * Lets the run go on without a revocation, release or issuance that failed: the permission still has to be checked, a token may have
+ * to leave the Secret, and anchors may have to be deleted.
+ */
+function continuedStep(deps: TokenDeps, plan: TokenPlan, failed: Step, error: IssueError): Step {
+  const observation = { ...failed.observation, ...(failed.failure && { failed: failed.failure }) };
+  // All anchors have just been tried.
+  if (plan.type === 'revoke' || plan.type === 'release') {
+    return { observation: { ...observation, anchorsAt: deps.clock.now() + RETRY_MS }, isDone: false, error };
+  }
+  const isSuperseded = plan.type === 'issue' && (plan.dropOld || formerAnchors(observation.token).length > 0);
+  return isSuperseded ? { ...failed, observation, isDone: false, isReviewed: true } : failed;
 }
 
 async function carryOut(deps: TokenDeps, plan: TokenPlan, { observation, isReviewed }: Step, signal: AbortSignal): Promise<Step> {
@@ -76,7 +87,9 @@ async function hold(deps: TokenDeps, plan: HoldPlan, observation: TokenObservati
   const failure = plan.failure ?? (spec.rotation.suspend ? undefined : deps.memory.of(metadata.uid ?? '').failure);
   const held = strip ? await stripSecret(deps, observation, signal) : observation;
   const pausedMs = strip ? repairPauseMs(deps, observation.token) : 0;
-  return { observation: held, isDone: true, failure, requeueAt: pausedMs > 0 ? deps.clock.now() + pausedMs : until };
+  // The anchors of a token that has left the Secret follow.
+  const isDone = held === observation || formerAnchors(observation.token).length === 0;
+  return { observation: held, isDone, failure, requeueAt: pausedMs > 0 ? deps.clock.now() + pausedMs : until };
 }
 
 interface Reviewed {
@@ -93,14 +106,8 @@ async function issue(deps: TokenDeps, plan: IssuePlan, { observation, isReviewed
     const seen = await lookAgain(deps, observation, signal);
     if (seen.secret !== undefined) return { observation: seen, isDone: false };
   }
-  try {
-    if (isReviewed) return await issueAllowed(deps, plan, observation, signal);
-    return await issueIfAllowed(deps, plan, observation, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof IssueError) || !plan.dropOld) throw error;
-    return failedStep(deps, await stripSecret(deps, observation, signal), error);
-  }
+  if (isReviewed) return await issueAllowed(deps, plan, observation, signal);
+  return await issueIfAllowed(deps, plan, observation, signal);
 }
 
 /** Requests the review of this issuance. The last known permission stands, so an open circuit may be reported before. */

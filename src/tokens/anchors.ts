@@ -31,7 +31,7 @@ import { orphanedAnchorMessage } from './policy/tenant-messages.ts';
 import type { Step } from './step.ts';
 
 /** Pause between attempts to delete former anchors. */
-const RETRY_MS = 300_000;
+export const RETRY_MS = 300_000;
 
 /**
  * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
@@ -103,8 +103,8 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need; those that fail stay listed and are tried again later, except where the
- * Cluster is gone: they are reported as orphaned.
+ * Deletes anchors that tokens of this spec no longer need; those that fail stay listed, are reported as orphaned and tried again later.
+ * Those of Clusters that are gone make room when the list is full.
  */
 export async function leave(
   deps: TokenDeps,
@@ -114,7 +114,8 @@ export async function leave(
 ): Promise<Step> {
   const { token } = observation;
   const { left: failed, notes } = await dropAnchors(deps, token, places, signal);
-  const left = failed.filter(({ cluster }) => deps.view.registered(cluster) !== undefined);
+  const isFull = withWantedAnchor(token) === undefined;
+  const left = isFull ? failed.filter(({ cluster }) => deps.view.registered(cluster) !== undefined) : failed;
   const anchorsAt = deps.clock.now() + RETRY_MS;
   if (left.length > 0) deps.memory.of(token.metadata.uid ?? '').anchorsAt = anchorsAt;
   const written = await writeAnchors(deps, token, without(anchorsOf(token), without(places, left)), signal);

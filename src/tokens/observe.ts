@@ -1,6 +1,7 @@
 // Everything that a decision on a ManagedToken needs, read from stores and memory. Asks nobody.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { objectKey } from '../kube/paths.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { PinnedEndpoints } from '../targets/pinned-endpoints.ts';
 import type { TokenDeps } from './deps.ts';
@@ -17,6 +18,13 @@ import { failureOf } from './step.ts';
 export function observe(deps: TokenDeps, key: string): TokenObservation | undefined {
   const informed = deps.view.tokens.get(key);
   return informed && around(deps, deps.memory.keep(informed.metadata.uid ?? '').token.latest(informed, deps.clock.now()) ?? informed);
+}
+
+/** Returns a ManagedToken as it is after writes of ours; the same if it was deleted meanwhile. */
+export function latestToken({ view, memory, clock }: TokenDeps, token: ManagedToken): ManagedToken {
+  const { uid = '' } = token.metadata;
+  const informed = view.tokens.get(objectKey(token));
+  return informed?.metadata.uid === uid ? (memory.of(uid).token.latest(informed, clock.now()) ?? token) : token;
 }
 
 /** A ManagedToken and everything around it. */

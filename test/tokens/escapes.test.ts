@@ -1,7 +1,7 @@
 // Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
 
 jest.setTimeout(60_000);
@@ -151,5 +151,53 @@ describe('a ManagedToken with a moved spec', () => {
     await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
     await withdraw();
     await world.until(async () => (await world.tokenText()) === '');
+  });
+
+  it.each([
+    ['is suspended', { rotation: { suspend: true } }],
+    ['has no service account there', {}],
+    ['is invalid', { secret: { server: 'https://192.0.2.1' } }],
+  ])('loses the former anchor although it %s', async (_, spec) => {
+    await allowBesides(`${world.cluster}/other/absent`);
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, ...spec } });
+    await world.until(async () => !(await hasAnchor()));
+
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it('loses the former anchor although its Cluster does not exist', async () => {
+    await allowBesides('missing');
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { clusterName: 'missing' } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('loses the former anchor once its Cluster is registered again', async () => {
+    const clusterName = `${world.cluster}-b`;
+    await world.register(clusterName, world.targets[1]);
+    await allowBesides(clusterName);
+    await world.run();
+    const token = await issued();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.patch('ci', { spec: { clusterName } });
+    await world.renewed(token);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.pass(6 * MINUTE, 10_000);
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+  });
+
+  it('loses the former anchor although the Secret of the new name is owned by another object', async () => {
+    await allowBesides(`${world.cluster}/other/own`);
+    await world.run();
+    const token = await issued();
+    await world.hub.admin.create(Secrets, { metadata: { ...ci(), name: 'theirs' }, type: 'Opaque' });
+    await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, secret: { name: 'theirs' } } });
+    await world.until(async () => !(await world.isAccepted(token)));
   });
 });

@@ -48,7 +48,7 @@ export interface TokenObservation {
   readonly anchorsAt?: number;
   /** The request to revoke that was acted on just now. */
   readonly revoked?: string;
-  /** Failure of a revocation or release in this run, which tries no other; undefined if none failed. */
+  /** Failure of a revocation, release or issuance in this run, which tries no other; undefined if none failed. */
   readonly failed?: TokenFailure;
   /** When a token was last issued, as far as whoever looks remembers: it may not have been written. */
   readonly lastIssuedAt?: number;

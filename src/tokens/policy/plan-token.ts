@@ -28,7 +28,7 @@ export function planToken(observation: TokenObservation, now: number, limits: To
   const scene: Scene = { observation, state: tokenState(observation, now), now, limits };
   for (const decide of DECISIONS) {
     const plan = decide(scene);
-    if (plan !== undefined) return plan;
+    if (plan !== undefined) return plan.type === 'hold' ? leavingAnchors(scene, plan) : plan;
   }
   return { type: 'wait', until: nextLookAt(now, [scene.state.renewAt, observation.verifyAt, observation.anchorsAt]) };
 }
@@ -96,6 +96,7 @@ const clusterMissing: Decision = ({ observation: { token, cluster }, state, now 
 const issuanceNeeded: Decision = ({ observation, state, now }) => {
   const reason = whyIssue(state, observation, now);
   if (reason === undefined) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   const at = mayIssueAt(reason, state, now);
   if (at > now) return { ...held(state, now), until: nextLookAt(now, [at]) };
   const expectsAccount = reason === 'RotationDue' || reason === 'RotationRequested';
@@ -140,9 +141,10 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: {
   return { type: 'leave', places: without(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
-const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
-  const isStillBound = token.spec.revocation !== 'BoundSecret' && recordedAnchor(token, record) !== undefined;
-  const places = isStillBound || anchorsAt > now ? [] : formerAnchors(token);
+/** Deletes the anchors that tokens of this spec do not need, but for that of the token that the Secret holds. */
+const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { hasToken, record }, now }) => {
+  const recorded = hasToken ? recordedAnchor(token, record) : undefined;
+  const places = anchorsAt > now ? [] : without(formerAnchors(token), recorded ? [recorded] : []);
   return places.length > 0 ? { type: 'leave', places } : undefined;
 };
 
@@ -171,6 +173,13 @@ const DECISIONS: readonly Decision[] = [
   finalizerUnused,
   verificationDue,
 ];
+
+/** A token that nothing replaces loses its former anchors all the same, after it has left the Secret. */
+function leavingAnchors(scene: Scene, plan: HoldPlan): TokenPlan {
+  const { observation, now } = scene;
+  if (plan.strip || formerAnchors(observation.token).length === 0) return plan;
+  return anchorsLeft(scene) ?? { ...plan, until: nextLookAt(now, [plan.until, observation.anchorsAt]) };
+}
 
 /** Nothing is done, but a token must not outlive its expiry, nor the spec that it was issued for. */
 function held({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
