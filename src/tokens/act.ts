@@ -1,5 +1,6 @@
 // Carries out one plan. Only here, where tokens are written and verified, and where people are answered, is the text of one seen.
 
+import { Annotation } from '../api/names.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { leave, RETRY_MS, recordAnchor, release, revoke, unlistedNotes } from './anchors.ts';
 import type { TokenDeps } from './deps.ts';
@@ -10,7 +11,7 @@ import { formerAnchors } from './policy/anchors.ts';
 import type { TokenObservation } from './policy/observation.ts';
 import type { HoldPlan, IssuePlan, TokenPlan } from './policy/plan.ts';
 import { nextLookAt } from './policy/plan-token.ts';
-import { recordOf } from './policy/record.ts';
+import { recordOf, requestOf } from './policy/record.ts';
 import { tokenState } from './policy/state.ts';
 import { digestOf } from './reduce-secret.ts';
 import { isRepair, pausedStep, repaired, repairPauseMs } from './repairs.ts';
@@ -136,5 +137,14 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.
   const notes = [...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
-  return { observation: written, isDone: false, issued, notes, failure: undefined, error: undefined };
+  // A token that follows a revocation is not the one to be revoked.
+  const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
+  return {
+    observation: { ...written, ...(revoked && { revoked }) },
+    isDone: false,
+    issued,
+    notes,
+    failure: undefined,
+    error: undefined,
+  };
 }

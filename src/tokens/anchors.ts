@@ -12,6 +12,7 @@ import { IssueError } from '../targets/issue-error.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
+import { REVOCATION_UNAVAILABLE } from './notes.ts';
 import {
   type AnchorPlace,
   anchorsOf,
@@ -60,7 +61,9 @@ export async function revoke(
   const failures = await deleteAnchors(deps, token, anchorsOf(token), signal);
   const superseded = supersededPlaces(deps, observation);
   for (const { place, error } of failures) if (without([place], superseded).length > 0) throw error;
-  const notes = failures.flatMap(({ place }) => orphanNotes(deps, token, place));
+  const { hasToken, record } = tokenState(observation, deps.clock.now());
+  const isUnbound = hasToken && record !== undefined && recordedAnchor(token, record) === undefined;
+  const notes = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ place }) => orphanNotes(deps, token, place))];
   const rest = await deleteSecrets(deps, observation, secrets, signal);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, notes };
 }

@@ -56,14 +56,15 @@ export function unrevokedNotes({ freshAnchor, previous }: IssuePlan, token: Mana
 }
 
 /** Whoever wants a token dead must know that it is not. */
-const REVOCATION_UNAVAILABLE: Note = {
+export const REVOCATION_UNAVAILABLE: Note = {
   type: 'Warning',
   reason: 'RevocationUnavailable',
   message: sentence(AlertReason.RevocationUnavailable),
 };
 
-function futileNotes({ observation }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
-  const isFutile = observation.token.spec.revocation !== 'BoundSecret' && next.lastRevokeRequest !== previous.lastRevokeRequest;
+function futileNotes({ observation, revoked }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+  const isBound = observation.token.spec.revocation === 'BoundSecret' || revoked !== undefined;
+  const isFutile = !isBound && next.lastRevokeRequest !== previous.lastRevokeRequest;
   return isFutile ? [REVOCATION_UNAVAILABLE] : [];
 }
 

@@ -62,8 +62,8 @@ async function pursue(deps: TokenDeps, begun: Step, signal: AbortSignal): Promis
     const plan = planToken(step.observation, deps.clock.now(), deps.settings.limits);
     const next = await runPlan(deps, plan, step, signal);
     step = { ...step, isReviewed: false, ...next, notes: [...(step.notes ?? []), ...(next.notes ?? [])] };
-    // Whoever starts over after a crash must know what was revoked, once no Secret tells.
-    if (plan.type === 'revoke' && plan.secrets.length > 0 && next.error === undefined) step = await told(deps, step, signal);
+    // A run that follows a crash must know what was revoked: it would revoke the next token, too.
+    if (plan.type === 'revoke' && next.error === undefined) step = await told(deps, step, signal);
   }
   return earlier(withReason(step), deps);
 }

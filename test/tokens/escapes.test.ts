@@ -201,3 +201,41 @@ describe('a ManagedToken with a moved spec', () => {
     await world.until(async () => !(await world.isAccepted(token)));
   });
 });
+
+describe('the revocation of a token', () => {
+  it.each([
+    ['a spec with revocation None', {}],
+    ['an invalid spec', { boundObjectRef: null, audiences: ['https://kubernetes.default.svc', 'https://not-allowed'] }],
+  ])('deletes listed anchors despite %s while suspended', async (_, spec) => {
+    await world.run({
+      settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
+    });
+    const token = await issued();
+    // Nothing runs between the two changes, so that the anchor is listed when the revocation is requested.
+    await world.target.stop();
+    await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
+    await revoke('admin');
+    await world.looked();
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+
+    expect([await world.isAccepted(token), await hasAnchor()]).toEqual([false, false]);
+    expect(await world.events()).not.toContain('Warning RevocationUnavailable');
+  });
+
+  it('is not ended by an annotation on the Secret, which tenants write', async () => {
+    await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await revoke('admin');
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke-request': 'admin' } } });
+    await world.looked();
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+});

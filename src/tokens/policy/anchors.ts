@@ -40,6 +40,11 @@ export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
   return [...places.values()].slice(0, MAX_ANCHORS);
 }
 
+/** Returns whether a revocation has an effect: tokens of this spec are bound to an anchor, or those of a former spec were. */
+export function isRevocable(token: ManagedToken): boolean {
+  return token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
+}
+
 /** Returns the listed places that tokens of this spec do not need. */
 export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
   const places = anchorsOf(token);

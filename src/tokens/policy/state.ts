@@ -6,6 +6,7 @@ import type { IssueReason } from '../../api/reasons.ts';
 import { instantOf } from '../../std/instant.ts';
 import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
+import { anchorsOf, isRevocable } from './anchors.ts';
 import type { StoredSecret, TokenObservation } from './observation.ts';
 import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -128,9 +129,10 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
-/** The Secret knows what was acted on; once its record is gone, status is all there is. */
+/** Tenants write the record in the Secret, so while anchors are listed the status alone says which revocations are done. */
 function pendingRevocation({ token, revoked }: TokenObservation, record: TokenRecord | undefined): string | undefined {
-  const request = token.spec.revocation === 'BoundSecret' ? requestOf(token, Annotation.revoke) : undefined;
-  const handled = record === undefined ? token.status?.lastRevokeRequest : record.revokeRequest;
+  const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
+  const { lastRevokeRequest } = token.status ?? {};
+  const handled = record === undefined || anchorsOf(token).length > 0 ? lastRevokeRequest : record.revokeRequest;
   return request === handled || request === revoked ? undefined : request;
 }

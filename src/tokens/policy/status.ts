@@ -4,6 +4,7 @@ import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.g
 import { Annotation } from '../../api/names.ts';
 import { defined } from '../../std/defined.ts';
 import { instantText } from '../../std/instant.ts';
+import { anchorsOf, isRevocable } from './anchors.ts';
 import { conditionsFor, type TokenFacts } from './conditions.ts';
 import type { TokenObservation } from './observation.ts';
 import type { TokenFailure } from './plan.ts';
@@ -31,16 +32,17 @@ export function desiredStatus(observation: TokenObservation, outcome: Outcome, n
     ...reported(token, state),
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
-    lastRevokeRequest: handledRevocation(token, state, outcome) ?? previous.lastRevokeRequest,
+    lastRevokeRequest: handledRevocation(observation, state, outcome) ?? previous.lastRevokeRequest,
     tokenDigest: outcome.issuedDigest ?? previous.tokenDigest,
     anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;
 }
 
-/** A request that cannot be granted is over as soon as it has been seen. */
-function handledRevocation(token: ManagedToken, { record }: TokenState, { revoked }: Outcome): string | undefined {
-  return token.spec.revocation === 'BoundSecret' ? (revoked ?? record?.revokeRequest) : requestOf(token, Annotation.revoke);
+/** A request that cannot be granted is over as soon as it has been seen. The record in the Secret counts only without anchors. */
+function handledRevocation({ token, revoked }: TokenObservation, { record }: TokenState, outcome: Outcome): string | undefined {
+  if (!isRevocable(token)) return requestOf(token, Annotation.revoke);
+  return outcome.revoked ?? revoked ?? (anchorsOf(token).length > 0 ? undefined : record?.revokeRequest);
 }
 
 function tokenFacts({ metadata, spec }: ManagedToken, state: TokenState, { failure }: Outcome): TokenFacts {

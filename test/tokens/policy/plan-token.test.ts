@@ -426,7 +426,12 @@ describe('planToken with revocation BoundSecret', () => {
   it('starts over with a new anchor, even if the status could not be written', () => {
     const revoked = asked.with({ secret: undefined, revoked: 'leak' });
     expect(planToken(revoked.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SecretMissing' });
-    const done = asked.with({ secret: undefined }).holding(grant);
+  });
+
+  it('revokes a token whose record in the Secret claims a revocation that the status does not', () => {
+    const claimed = asked.with({ secret: undefined }).holding(grant);
+    expect(planToken(claimed.build(), at('12:20:00')).type).toBe('revoke');
+    const done = claimed.changing((each) => each.withStatus({ anchors: [HERE], lastRevokeRequest: 'leak' }));
     expect(planToken(done.build(), at('12:20:00')).type).toBe('wait');
   });
 
