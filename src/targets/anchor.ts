@@ -1,5 +1,5 @@
 // Anchors: Secrets beside the accounts on a target that tokens are bound to. Deleting one kills its tokens.
-// Only what Purser made is ever deleted: its label must be on it, and the UID goes with the request.
+// The name, which holds the UID of a ManagedToken, says what may be deleted; users of the target can remove labels.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
@@ -34,9 +34,12 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
   return checkedUID(await answered(target, create, signal));
 }
 
-/** Deletes an anchor, if it is there and ours. Throws an IssueError when it may still be there. */
+/**
+ * Deletes an anchor, if it exists. Throws an IssueError if it may still exist. To be called only for places where Purser recorded
+ * that it may have created one: the Secret of that name is deleted whatever its labels.
+ */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<void> {
-  const found = await findAnchor(target, anchor, signal);
+  const found = await readAnchor(target, anchor, signal);
   if (found !== undefined) await remove(target, anchor, checkedUID(found), signal);
 }
 
@@ -52,9 +55,13 @@ async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSi
   return checkedUID(found);
 }
 
+async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
+  return await answered(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+}
+
 /** The anchor of that name; undefined when there is none. Throws if something else has the name. */
 async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
-  const found: unknown = await answered(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+  const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
   throw new IssueError('TargetRefused', `the Secret ${anchor.namespace}/${anchor.name} exists and was not made by Purser`);

@@ -232,11 +232,12 @@ describe('an anchor', () => {
     await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
   });
 
-  it('is never a Secret that somebody else made', async () => {
+  it('is never made of a Secret that another client created, but is deleted by its name without the label of Purser', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused', message: expect.stringContaining('not made by Purser') });
-    await expect(remove()).rejects.toMatchObject({ reason: 'TargetRefused' });
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
+    await remove();
+    await expect(found()).rejects.toMatchObject({ status: { reason: 'NotFound' } });
   });
 
   it('F18: needs the right to make Secrets', async () => {

@@ -207,9 +207,7 @@ describe('the revocation of a token', () => {
     ['a spec with revocation None', {}],
     ['an invalid spec', { boundObjectRef: null, audiences: ['https://kubernetes.default.svc', 'https://not-allowed'] }],
   ])('deletes listed anchors despite %s while suspended', async (_, spec) => {
-    await world.run({
-      settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
-    });
+    await world.run({ settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } } });
     const token = await issued();
     // Nothing runs between the two changes, so that the anchor is listed when the revocation is requested.
     await world.target.stop();
@@ -237,5 +235,19 @@ describe('the revocation of a token', () => {
     await world.pass(10 * MINUTE, 5_000);
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
     expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it('deletes an anchor that lost its label', async () => {
+    await world.run();
+    const token = await issued();
+    const name = await anchorName();
+    await world.target.admin.patch(
+      Secrets,
+      { namespace: 'deploy', name },
+      { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } },
+    );
+    await revoke('admin');
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
   });
 });
