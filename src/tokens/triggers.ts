@@ -8,7 +8,7 @@ import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../api
 import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
 import { mapped, owner, self, statesOf } from '../runtime/trigger.ts';
-import { type HubView, keysOf, secretKeyOf, type TokenInformers } from './hub-view.ts';
+import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './hub-view.ts';
 import { issueRules, subjectsOf } from './issue-permissions.ts';
 import type { TokenMemory } from './memory.ts';
 import type { StoredSecret } from './policy/observation.ts';
@@ -87,10 +87,13 @@ function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, 
   return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid ?? '').recognises(object));
 }
 
-function remember({ type, object }: Change<ManagedToken>, memory: TokenMemory): void {
+function remember(change: Change<ManagedToken>, memory: TokenMemory): void {
+  const { type, object } = change;
   const uid = object.metadata.uid ?? '';
-  if (type === 'deleted') memory.forget(uid);
-  else memory.of(uid).sawToken(object);
+  if (type === 'deleted') return memory.forget(uid);
+  memory.of(uid).sawToken(object);
+  // Changes of RBAC are not noticed for a requester that the spec does not name meanwhile.
+  if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).doubt();
 }
 
 function rememberSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TokenMemory): void {

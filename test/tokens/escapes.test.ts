@@ -251,3 +251,19 @@ describe('the revocation of a token', () => {
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
   });
 });
+
+describe('a withdrawal', () => {
+  it('is noticed although another requester was named while it happened', async () => {
+    await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'second' } });
+    await world.allow(`${world.cluster}/deploy/deployer`, { requester: 'second', name: `${world.namespace}-second` });
+    await world.run();
+    await issued('None');
+    await world.patch('ci', { spec: { requesterServiceAccountName: 'second' } });
+    await world.looked();
+    await world.forbid();
+    await world.patch('ci', { spec: { requesterServiceAccountName: 'default' } });
+    await world.looked();
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+  });
+});
