@@ -118,7 +118,7 @@ async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: Tok
   const review = await deps.authority.review(token, signal);
   if (review.allowed) return await issueAllowed(deps, plan, observation, signal);
   const failed = { reason: 'Forbidden', message: review.message } as const;
-  return { failure: failed, ...(await refuse(deps, observation, review.message, signal)) };
+  return { failure: failed, ...(await refuse(deps, observation, review, signal)) };
 }
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {

@@ -20,8 +20,16 @@ export interface AuthorityOptions {
   readonly protectedNamespaces: readonly string[];
 }
 
-/** The answer; a refusal says what is missing. */
-export type Review = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
+/** The result of a review. */
+export type Review = { readonly allowed: true } | Refusal;
+
+export interface Refusal {
+  readonly allowed: false;
+  /** Sentence that names the missing permission or requester. */
+  readonly message: string;
+  /** Whether the requester does not exist, which tenants cause themselves. */
+  readonly isRequesterMissing: boolean;
+}
 
 export class Authority {
   readonly #options: AuthorityOptions;
@@ -38,14 +46,16 @@ export class Authority {
     const { doubts } = recollection;
     const requester = requesterFor(token);
     const names = this.#namesFor(token);
-    if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: requesterMissingMessage(token) };
+    if (!(await this.#hasRequester(token, signal))) {
+      return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true };
+    }
     for (const name of this.#inOrder(requester, names)) {
       if (!(await this.#isAllowed(requester, name, signal))) continue;
       recollection.allowed(name, questionOf(token), doubts);
       return { allowed: true };
     }
     const [mostSpecific = ''] = names.toSorted((a, b) => b.length - a.length);
-    return { allowed: false, message: forbiddenMessage(token, mostSpecific) };
+    return { allowed: false, message: forbiddenMessage(token, mostSpecific), isRequesterMissing: false };
   }
 
   /**

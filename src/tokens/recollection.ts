@@ -49,6 +49,7 @@ export class Recollection {
   #refusedAt: readonly number[] = [];
   #doubts = 0;
   #countedIn: string | undefined;
+  #isOwnDoing = false;
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
 
@@ -67,8 +68,17 @@ export class Recollection {
     return this.#countedIn;
   }
 
-  refused(now: number, countedIn?: string): void {
+  /** Whether the tenant caused the refusal, by a change of the spec or the deletion of the requester. */
+  get isOwnDoing(): boolean {
+    return this.#isOwnDoing;
+  }
+
+  refused(
+    now: number,
+    { countedIn, isOwnDoing = false }: { readonly countedIn?: string | undefined; readonly isOwnDoing?: boolean } = {},
+  ): void {
     this.#countedIn = countedIn;
+    this.#isOwnDoing = isOwnDoing || (this.#refusedAt.length > 0 && this.#isOwnDoing);
     const [first = now] = this.#refusedAt;
     this.confirmed = undefined;
     // A first one in the future is from before the clock was set back.

@@ -98,7 +98,7 @@ async function confirm(deps: TokenDeps, { observation }: Step, signal: AbortSign
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = isHeld(state) && !state.expired ? deps.memory.of(token.metadata.uid ?? '').failure : forbidden;
     // The second review must not wait for the retry of something else that failed.
-    return { failure, error: undefined, ...(await refuse(deps, observation, review.message, signal)) };
+    return { failure, error: undefined, ...(await refuse(deps, observation, review, signal)) };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof IssueError)) throw error;

@@ -21,7 +21,7 @@ export class RemovalLimits {
   readonly #options: RemovalLimitsOptions;
   readonly #pause: RemovalPause;
   #removed: readonly Loss[] = [];
-  #counted: { readonly state: string; readonly at: number; readonly counts: TokenCounts } | undefined;
+  readonly #counted = new Map<Limit, { readonly state: string; readonly at: number; readonly counts: TokenCounts }>();
 
   constructor(options: RemovalLimitsOptions) {
     this.#options = options;
@@ -42,40 +42,44 @@ export class RemovalLimits {
     if (!this.#pause.isHeld) await this.#holdIfMass();
     if (this.#pause.isHeld) return { type: 'paused' };
     const now = this.#options.clock.now();
-    const until = delayedUntil(this.#lost(-Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
+    const until = delayedUntil(this.#lost('namespace', -Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
   /** Counts a removal. */
-  removed({ countedIn, refusedAt: [firstRefusedAt = 0] }: Recollection): void {
+  removed({ countedIn, isOwnDoing, refusedAt: [firstRefusedAt = 0] }: Recollection): void {
     if (countedIn === undefined) return;
     const removedAt = this.#options.clock.now();
-    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, removedAt }];
+    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, isOwnDoing, removedAt }];
   }
 
   async #holdIfMass(): Promise<void> {
-    const lost = this.#lost(this.#pause.releasedAt);
+    const lost = this.#lost('global', this.#pause.releasedAt);
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
   }
 
   /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token asks for them. */
-  #lost(after: number): TokenCounts {
+  #lost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
-    const known = this.#counted;
+    const known = this.#counted.get(limit);
     if (known?.state === state && now - known.at < COUNT_MS) return known.counts;
-    const counts = this.#countLost(after);
-    this.#counted = { state, at: now, counts };
+    const counts = this.#countLost(limit, after);
+    this.#counted.set(limit, { state, at: now, counts });
     return counts;
   }
 
-  /** Counts tokens that wait for removal or were removed within a minute, and were first refused after an instant. */
-  #countLost(after: number): TokenCounts {
-    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, refusedAt: [firstRefusedAt = 0] }) =>
-      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt }],
+  /**
+   * Counts tokens that wait for removal or were removed within a minute, and were first refused after an instant. The global limit
+   * ignores those that tenants caused themselves: they could pause removal for everybody at will.
+   */
+  #countLost(limit: Limit, after: number): TokenCounts {
+    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, isOwnDoing, refusedAt: [firstRefusedAt = 0] }) =>
+      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt, isOwnDoing }],
     );
-    const losses = [...waiting, ...this.#recentlyRemoved()].filter(({ firstRefusedAt }) => firstRefusedAt > after);
-    return countBy(losses.map(({ namespace }) => namespace));
+    const isCounted = ({ firstRefusedAt, isOwnDoing }: Omit<Loss, 'removedAt'>) =>
+      firstRefusedAt > after && (limit === 'namespace' || !isOwnDoing);
+    return countBy([...waiting, ...this.#recentlyRemoved()].filter(isCounted).map(({ namespace }) => namespace));
   }
 
   #recentlyRemoved(): readonly Loss[] {
@@ -91,9 +95,13 @@ export class RemovalLimits {
 
 const COUNT_MS = 1_000;
 
+type Limit = 'namespace' | 'global';
+
 interface Loss {
   readonly namespace: string;
   readonly firstRefusedAt: number;
+  /** Whether the tenant caused it. */
+  readonly isOwnDoing: boolean;
   readonly removedAt: number;
 }
 

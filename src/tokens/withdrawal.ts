@@ -4,6 +4,7 @@
 import { objectKey } from '../kube/paths.ts';
 import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
+import type { Refusal } from './authority.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets, stripSecret } from './hub-secrets.ts';
 import { anchorsOf } from './policy/anchors.ts';
@@ -20,8 +21,8 @@ import type { Step } from './step.ts';
  * Acts on a review that refused. What the requester can see afterwards does not depend on the Cluster: without permission a
  * missing, a hidden and an unhealthy cluster look the same.
  */
-export async function refuse(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
-  return await withdraw(deps, await withoutKnowledge(deps, observation, signal), message, signal);
+export async function refuse(deps: TokenDeps, observation: TokenObservation, refusal: Refusal, signal: AbortSignal): Promise<Step> {
+  return await withdraw(deps, await withoutKnowledge(deps, observation, signal), refusal, signal);
 }
 
 /** Returns the observation without the Cluster, after the token has left the Secret if it had to anyway. */
@@ -31,8 +32,9 @@ export async function withoutKnowledge(deps: TokenDeps, observation: TokenObserv
 }
 
 /** Acts on a review that refused. */
-async function withdraw(deps: TokenDeps, observation: TokenObservation, message: string, signal: AbortSignal): Promise<Step> {
+async function withdraw(deps: TokenDeps, observation: TokenObservation, refusal: Refusal, signal: AbortSignal): Promise<Step> {
   const { memory, removals, clock } = deps;
+  const { message } = refusal;
   const now = clock.now();
   const { token } = observation;
   const recollection = memory.of(token.metadata.uid ?? '');
@@ -45,7 +47,9 @@ async function withdraw(deps: TokenDeps, observation: TokenObservation, message:
   const state = tokenState(observation, now);
   // Tenants can forge the record in the Secret, but neither status nor memory.
   const isKnown = [recollection.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
-  recollection.refused(now, isKnown && isIssued(state) ? token.metadata.namespace : undefined);
+  // A change of the spec, such as of the requester, is no mistake in RBAC.
+  const isOwnDoing = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
+  recollection.refused(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isOwnDoing });
   const next = withdrawalAfter(recollection.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
   const removal = await removals.check(token, recollection);

@@ -207,7 +207,9 @@ describe('the revocation of a token', () => {
     ['a spec with revocation None', {}],
     ['an invalid spec', { boundObjectRef: null, audiences: ['https://kubernetes.default.svc', 'https://not-allowed'] }],
   ])('deletes listed anchors despite %s while suspended', async (_, spec) => {
-    await world.run({ settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } } });
+    await world.run({
+      settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
+    });
     const token = await issued();
     // Nothing runs between the two changes, so that the anchor is listed when the revocation is requested.
     await world.target.stop();
@@ -265,5 +267,46 @@ describe('a withdrawal', () => {
     await world.looked();
     await world.pass(40_000, 1_000);
     await world.until(async () => (await world.secret()) === undefined);
+  });
+});
+
+describe('a tenant with many namespaces', () => {
+  const account = (namespace: string) => ({ namespace, name: 'requester' });
+
+  /** Issues five tokens in each of five namespaces of the tenant. */
+  async function issueMany(): Promise<readonly string[]> {
+    const namespaces = Array.from({ length: 5 }, (_, index) => `${world.namespace}-${index}`);
+    const tokens = namespaces.flatMap((namespace) => Array.from({ length: 5 }, (_, index) => ({ namespace, name: `token-${index}` })));
+    for (const namespace of namespaces) {
+      await world.hub.admin.create(Namespaces, { metadata: { name: namespace } });
+      await world.hub.admin.create(ServiceAccounts, { metadata: account(namespace) });
+      await world.allow(world.cluster, { requester: 'requester', name: namespace, namespace });
+    }
+    for (const { namespace, name } of tokens) await world.create(name, { requesterServiceAccountName: 'requester' }, { namespace });
+    const isReady = async (key: { readonly namespace: string; readonly name: string }) =>
+      (await world.hub.admin.get(ManagedTokens, key)).status?.conditions?.some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      ) === true;
+    for (const key of tokens) await world.until(() => isReady(key));
+    return namespaces;
+  }
+
+  it.each([
+    ['deleting requesters', (namespace: string) => world.hub.admin.delete(ServiceAccounts, account(namespace))],
+    [
+      'naming requesters without permission',
+      async (namespace: string) => {
+        const spec = { requesterServiceAccountName: 'default' };
+        for (let index = 0; index < 5; index++) await world.hub.admin.patch(ManagedTokens, { namespace, name: `token-${index}` }, { spec });
+      },
+    ],
+  ])('does not pause the removal of other Secrets by %s', async (_, act) => {
+    const controller = await world.run();
+    await issued('None');
+    const namespaces = await issueMany();
+    for (const namespace of namespaces) await act(namespace);
+    await withdraw();
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
   });
 });

@@ -53,10 +53,10 @@ beforeEach(() => {
 });
 
 /** Lets tokens of namespaces lose permission, and returns one of each namespace. */
-function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly Recollection[] {
+function lose(tokensByNamespace: Readonly<Record<string, number>>, isOwnDoing = false): readonly Recollection[] {
   return Object.entries(tokensByNamespace).map(([namespace, count]) => {
     const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
-    for (const each of lost) each.refused(clock.now(), namespace);
+    for (const each of lost) each.refused(clock.now(), { countedIn: namespace, isOwnDoing });
     return lost[0] as Recollection;
   });
 }
@@ -82,6 +82,13 @@ describe('the global removal limit', () => {
   it('does not hold the removals of one tenant with many tokens', async () => {
     const [first] = lose({ a: 500, b: 1, c: 1 });
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
+  });
+
+  it('ignores tokens that lost permission by what their tenants did', async () => {
+    const [first] = lose(FIVE, true);
+    expect([await check(first), isPaused]).toEqual(['allowed', false]);
+    limits.removed(first as Recollection);
+    expect(await check(lose({ f: 21 }, true)[0])).toBe('delayed');
   });
 
   it('ignores refused ManagedTokens whose Secret holds no token of Purser', async () => {
