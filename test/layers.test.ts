@@ -172,13 +172,13 @@ function reachableFrom(file: string): ReadonlySet<string> {
 }
 
 describe('layers', () => {
-  it('are all in the table', () => {
+  it('lists every folder in the table of layers', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(files.length);
     expect([...new Set(files.map(layerOf))].filter((layer) => LAYERS[layer] === undefined)).toEqual([]);
   });
 
-  it('import only what lies below them', () => {
+  it('imports only from layers that the table allows', () => {
     const offences = imports
       .filter(({ target }) => target.startsWith('.'))
       .map(({ from, target }) => ({ from, to: relative(root, join(root, dirname(from), target)) }))
@@ -186,11 +186,11 @@ describe('layers', () => {
     expect(offences).toEqual([]);
   });
 
-  it('hold no files that need each other, not even for their types', () => {
+  it('has no import cycles, not even of types', () => {
     expect(files.filter((file) => reachableFrom(file).has(file))).toEqual([]);
   });
 
-  it('use only the packages that belong to them', () => {
+  it('uses only the packages that the table allows', () => {
     const offences = imports.filter(({ from, target, isType }) => {
       if (target.startsWith('.') || target.startsWith('node:')) return false;
       const name = target.startsWith('@') ? target.split('/').slice(0, 2).join('/') : (target.split('/')[0] ?? '');
@@ -199,7 +199,7 @@ describe('layers', () => {
     expect(offences).toEqual([]);
   });
 
-  it('are pure where they say so', () => {
+  it('keeps pure layers free of node: modules, clocks and chance', () => {
     const pure = files.filter((file) => LAYERS[layerOf(file)]?.node === false);
     const impure = imports.filter(({ from, target }) => pure.includes(from) && target.startsWith('node:'));
     expect(impure).toEqual([]);

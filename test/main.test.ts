@@ -24,13 +24,13 @@ describe('purser run', () => {
     expect(complaints).not.toMatch(/^ +at /m);
   });
 
-  it('tells its version', async () => {
+  it('prints its version', async () => {
     const { code, output, complaints } = await run(process.execPath, [MAIN, 'run', '--version'], { NODE_OPTIONS: '' });
     const { name, version } = JSON.parse(readText('package.json')) as Readonly<Record<string, string>>;
     expect({ code, output, complaints }).toEqual({ code: 0, output: `${name} ${version}\n`, complaints: '' });
   });
 
-  it('warns of variables that are called like those of options, and are none', async () => {
+  it('warns of environment variables that look like options but are unknown', async () => {
     const env = {
       NODE_OPTIONS: '',
       KUBECONFIG: '',

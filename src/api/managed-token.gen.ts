@@ -219,4 +219,12 @@ export interface ManagedTokenAnchor {
    * Namespace of the service account on that cluster.
    */
   readonly namespace: string;
+  /**
+   * UID of the Cluster. If the Cluster is replaced, Purser does not take a Secret that it does not find there for deleted.
+   */
+  readonly clusterUID: string;
+  /**
+   * Digest of the name of the credential; empty for Purser's own service account on the hub. If the Cluster refers to another credential, it counts as replaced.
+   */
+  readonly credential: string;
 }

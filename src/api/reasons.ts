@@ -49,6 +49,8 @@ export const FailureReason = {
   TargetThrottled: 'the cluster asks for fewer requests',
   TargetFailed: 'the cluster answers with an error of its own',
   AnswerUntrusted: 'the answer of the cluster is not the token that was asked for',
+  AnchorUnconfirmed:
+    'the Cluster was re-created or refers to another credential, and the anchor was not found there: its deletion cannot be confirmed',
   TooManyAnchors: 'the status lists 16 other places whose anchors could not be deleted',
   AuthorizationFailed: 'it could not be found out whether the requester may have this token',
   SecretReadFailed: 'the Secret could not be read',

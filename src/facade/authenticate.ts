@@ -82,7 +82,7 @@ export class Authenticator {
     let outcome: ReviewOutcome = 'failed';
     try {
       const user = await this.#ask(token);
-      outcome = user === undefined ? 'rejected' : 'accepted';
+      outcome = user ?? 'rejected';
       if (user === undefined) this.#refuse(tokenId, askedAt);
       else this.#accept(tokenId, user, askedAt);
       return user;

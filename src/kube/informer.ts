@@ -1,6 +1,6 @@
 // One collection kept in memory: a list-watch that starts over by itself, the store it fills and the changes it makes.
 
-import { BehaviorSubject, defer, distinctUntilChanged, finalize, mergeMap, Observable, retry, Subject, share } from 'rxjs';
+import { BehaviorSubject, defer, distinctUntilChanged, finalize, mergeMap, Observable, retry, Subject, share, tap } from 'rxjs';
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
@@ -46,16 +46,23 @@ export function createInformer<T extends ApiObject>(options: InformerOptions<T>)
   return createReducedInformer(options, withoutManagedFields);
 }
 
-/** Makes an informer that keeps of each object only what `transform` returns, which must include the metadata. */
+/**
+ * Makes an informer that keeps of each object only what `transform` returns, which must include the metadata. `onDeleted` is called for
+ * each object that left the store.
+ */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   options: InformerOptions<T>,
   transform: (object: T) => S,
+  onDeleted: (object: S) => void = () => {},
 ): Informer<S> {
   const store = new ObjectStore<S>();
   const synced$ = new BehaviorSubject(false);
   const problems$ = new Subject<Problem>();
   const batches$ = defer(() => events({ ...options, transform }, problems$)).pipe(
     reflectBatches(store, () => synced$.next(true)),
+    tap(({ changes }) => {
+      for (const { type, object } of changes) if (type === 'deleted') onDeleted(object);
+    }),
     finalize(() => synced$.next(false)),
     share(),
   );

@@ -4,6 +4,7 @@
 import { type ApiObject, Events } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { FairQueue } from '../std/fair-queue.ts';
 import { Recent } from '../std/recent.ts';
 import { rfc3339 } from '../std/timestamp.ts';
 import { TokenBucket } from '../std/token-bucket.ts';
@@ -25,12 +26,13 @@ class DroppedEventsError extends Error {
 
 /** client-go's measure: 25 events of an object at once, then one in five minutes. */
 const RATE = { burst: 25, perSecond: 1 / 300 };
+/** Events that wait to be written; one namespace has at most half of them. */
 const MAX_DUE = 1_000;
 const MAX_REMEMBERED = 4_096;
 const TIMEOUT_MS = 5_000;
 
 /**
- * Writes events one after the other. What was said before of the same object is counted instead of written anew; an object
+ * Writes events one after the other, for all namespaces in turn. What was said before of the same object is counted instead of written anew; an object
  * that is spoken of too often is cut short.
  */
 export class Recorder {
@@ -39,8 +41,8 @@ export class Recorder {
   readonly #series = new Recent<Series>(MAX_REMEMBERED);
   /** Of each object that was spoken of. */
   readonly #budgets = new Recent<TokenBucket>(MAX_REMEMBERED);
-  /** Series with something new to write, in order. */
-  readonly #due = new Set<Series>();
+  /** Series with something new to write, by namespace. */
+  readonly #due = new FairQueue<Series>(MAX_DUE);
   #writing: Promise<void> | undefined;
   /** How many were not even taken since everything was last written. */
   #dropped = 0;
@@ -49,21 +51,20 @@ export class Recorder {
     this.#options = options;
   }
 
-  /** Says something about an object. Drops it when the object has been spoken of too often or too much is waiting. */
+  /** Records a note about an object. Drops it if there were too many about the object, or if too many of its namespace wait. */
   record(object: ApiObject, note: Note): void {
     const subject = subjectOf(object);
-    if (this.#due.size >= MAX_DUE) {
-      this.#dropped += 1;
-      return;
-    }
     if (!this.#maySpeak(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
     const key = JSON.stringify([subject, note]);
     const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, written: undefined };
+    if (!this.#due.add(subject.namespace ?? '', series)) {
+      this.#dropped += 1;
+      return;
+    }
     series.count += 1;
     series.lastAt = now;
     this.#series.set(key, series);
-    this.#due.add(series);
     this.#writing ??= this.#drain();
   }
 
@@ -81,10 +82,7 @@ export class Recorder {
   async #drain(): Promise<void> {
     // Lets the caller finish first, and what it repeats be counted in one write.
     await Promise.resolve();
-    for (const series of this.#due) {
-      this.#due.delete(series);
-      await this.#write(series);
-    }
+    for (let series = this.#due.take(); series !== undefined; series = this.#due.take()) await this.#write(series);
     this.#writing = undefined;
     if (this.#dropped === 0) return;
     this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events were dropped: too many waited to be written`));

@@ -6,6 +6,7 @@
 // Keys that hang in one lane take no slot of another lane. Tenants choose how urgent their keys are, so urgency orders only the
 // keys of one tenant; between tenants the one with the fewest running keys goes first.
 
+import { mayTake } from '../std/fair-share.ts';
 import { KeyHeap } from './key-heap.ts';
 
 export interface Limits {
@@ -188,7 +189,7 @@ export class Lanes<K> {
   #hasSlot({ lane, running }: Flow<K>): boolean {
     const { concurrencyPerLane, tenantShare } = this.#limits;
     const free = concurrencyPerLane - lane.running;
-    return free > 0 && (running === 0 || running < tenantShare * free);
+    return mayTake(running, free, tenantShare);
   }
 
   /** To be called after every change of a flow. */

@@ -4,6 +4,7 @@ import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
 import type { FailureClass } from './retry-policy.ts';
@@ -33,7 +34,8 @@ export interface ReportOptions {
 
 /**
  * Counts and logs every outcome that passes. A failure is logged when it begins or its reason changes, repetitions at level debug; one
- * namespace gets at most 10 such lines a minute and all together 100, then a line with the number of those that were suppressed.
+ * namespace gets at most 10 such lines a minute, and no more than are left of 100 for all, then a line with the number of those that were
+ * suppressed.
  */
 export function report({ controller, log, metrics, clock }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
   return (outcomes$) =>
@@ -85,42 +87,32 @@ function lineFor(outcome: Outcome<string>): { readonly level: Level; readonly me
   return line.level === 'error' && ownReason(outcome.error) !== undefined ? { ...line, level: 'warn' } : line;
 }
 
-const WINDOW_MS = 60_000;
-const LINES_PER_NAMESPACE = 10;
-const LINES_IN_TOTAL = 100;
-
 interface FailureLine {
   readonly key: string;
   readonly reason: string | undefined;
 }
 
-interface Window {
-  lines: number;
-  suppressed: number;
-  readonly cancel: () => void;
-}
-
 /** Writes lines about failures, each once and not too many. */
 class FailureLines {
-  readonly #controller: string;
   readonly #log: Logger;
-  readonly #clock: Clock;
+  readonly #limit: LineLimit;
   /** Reason that was logged last, by key. */
   readonly #logged = new Map<string, string>();
-  readonly #windows = new Map<string, Window>();
-  #total = 0;
 
   constructor(controller: string, log: Logger, clock: Clock) {
-    this.#controller = controller;
     this.#log = log;
-    this.#clock = clock;
+    this.#limit = new LineLimit({
+      clock,
+      onSuppressed: (namespace, suppressed) =>
+        log.warn({ controller, ...(namespace && { namespace }), suppressed }, 'further failures suppressed'),
+    });
   }
 
   write(level: Exclude<Level, 'debug'>, line: FailureLine, message: string): void {
     const { key, reason = '' } = line;
     const isNew = this.#logged.get(key) !== reason;
     this.#logged.set(key, reason);
-    this.#log[isNew && this.#mayWrite(namespaceOf(key)) ? level : 'debug'](line, message);
+    this.#log[isNew && this.#limit.take(namespaceOf(key)) ? level : 'debug'](line, message);
   }
 
   forget(key: string): void {
@@ -128,35 +120,7 @@ class FailureLines {
   }
 
   close(): void {
-    for (const namespace of this.#windows.keys()) this.#end(namespace);
-  }
-
-  #mayWrite(namespace: string): boolean {
-    const window = this.#windows.get(namespace) ?? this.#begin(namespace);
-    if (window.lines >= LINES_PER_NAMESPACE || this.#total >= LINES_IN_TOTAL) {
-      window.suppressed += 1;
-      return false;
-    }
-    window.lines += 1;
-    this.#total += 1;
-    return true;
-  }
-
-  #begin(namespace: string): Window {
-    const window = { lines: 0, suppressed: 0, cancel: this.#clock.wakeAfter(WINDOW_MS, () => this.#end(namespace)) };
-    this.#windows.set(namespace, window);
-    return window;
-  }
-
-  #end(namespace: string): void {
-    const { lines = 0, suppressed = 0, cancel } = this.#windows.get(namespace) ?? {};
-    cancel?.();
-    this.#windows.delete(namespace);
-    this.#total -= lines;
-    if (suppressed > 0) {
-      const controller = this.#controller;
-      this.#log.warn({ controller, ...(namespace && { namespace }), suppressed }, 'further failures suppressed');
-    }
+    this.#limit.close();
   }
 }
 

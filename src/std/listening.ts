@@ -24,6 +24,12 @@ export interface Listening {
   close(graceMs: number): Promise<void>;
 }
 
+/**
+ * Number of connections that the kernel keeps until they are accepted, at most `net.core.somaxconn`. The kernel drops further
+ * ones, and their clients wait for a second before the next attempt; Node's default is 511.
+ */
+const BACKLOG = 4_096;
+
 /** Starts to listen. Rejects when the port cannot be had. */
 export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<Listening> {
   // Node leaves out all headers beyond the thousandth without a word; how many bytes they may take is limited anyhow.
@@ -36,7 +42,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, ...(host && { host }) }, () => {
+    server.listen({ port, backlog: BACKLOG, ...(host && { host }) }, () => {
       server.off('error', reject).on('error', report);
       resolve();
     });

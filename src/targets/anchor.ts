@@ -34,13 +34,19 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
   return checkedUID(await answered(target, create, signal));
 }
 
+/** Returns whether an anchor exists. Throws an IssueError. */
+export async function hasAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
+  return (await readAnchor(target, anchor, signal)) !== undefined;
+}
+
 /**
- * Deletes an anchor, if it exists. Throws an IssueError if it may still exist. To be called only for places where Purser recorded
- * that it may have created one: the Secret of that name is deleted whatever its labels.
+ * Deletes an anchor if it exists, and returns whether it existed. Throws an IssueError if it may still exist. To be called only for
+ * places where Purser recorded that it may have created one: the Secret of that name is deleted whatever its labels.
  */
-export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<void> {
+export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await readAnchor(target, anchor, signal);
   if (found !== undefined) await remove(target, anchor, checkedUID(found), signal);
+  return found !== undefined;
 }
 
 function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {

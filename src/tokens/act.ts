@@ -123,7 +123,7 @@ async function issueIfAllowed(deps: TokenDeps, plan: IssuePlan, observation: Tok
 
 async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: TokenObservation, signal: AbortSignal): Promise<Step> {
   rejectUnusable(deps, observation.token);
-  const token = await recordAnchor(deps, observation.token, signal);
+  const { token, notes: orphaned } = await recordAnchor(deps, observation.token, signal);
   const { grant, isAccountNew, cluster, outputs } = await requestToken(deps, plan, { ...observation, token }, signal);
   deps.memory.of(token.metadata.uid ?? '').issued(deps.clock);
   const record = recordOf({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
@@ -136,7 +136,7 @@ async function issueAllowed(deps: TokenDeps, plan: IssuePlan, observation: Token
   if (isUndone) repaired(deps, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   // Whatever could not be found out before no longer matters.
-  const notes = [...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
+  const notes = [...orphaned, ...unrevokedNotes(plan, token), ...unlistedNotes(deps, token, plan.previous)];
   // A token that follows a revocation is not the one to be revoked.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
   return {

@@ -7,18 +7,24 @@ import { ManagedTokens } from '../api/resources.ts';
 import type { Note } from '../kube/event-series.ts';
 import { nameOf } from '../kube/paths.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { deleteAnchor } from '../targets/anchor.ts';
+import { deleteAnchor, hasAnchor } from '../targets/anchor.ts';
 import { IssueError } from '../targets/issue-error.ts';
+import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteSecrets } from './hub-secrets.ts';
 import { REVOCATION_UNAVAILABLE } from './notes.ts';
 import {
+  type AnchorLocation,
   type AnchorPlace,
   anchorsOf,
   hasAnchorFinalizer,
+  hasRoom,
+  hasSamePlaces,
   otherFinalizers,
   recordedAnchor,
+  replacedAnchor,
   unlistedAnchor,
   wantedAnchor,
   without,
@@ -36,15 +42,25 @@ export const RETRY_MS = 300_000;
 
 /**
  * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
+ * An anchor of a Cluster that was replaced is reported as orphaned, unless it is found on the present one.
  * Throws an IssueError if status.anchors is full.
  */
-export async function recordAnchor(deps: TokenDeps, token: ManagedToken, signal: AbortSignal): Promise<ManagedToken> {
-  if (token.spec.revocation !== 'BoundSecret') return token;
-  const places = withWantedAnchor(token);
-  if (places === undefined) throw new IssueError('TooManyAnchors');
+export async function recordAnchor(
+  deps: TokenDeps,
+  token: ManagedToken,
+  signal: AbortSignal,
+): Promise<{ readonly token: ManagedToken; readonly notes: readonly Note[] }> {
+  if (token.spec.revocation !== 'BoundSecret') return { token, notes: [] };
+  const registered = registeredAt(deps, wantedAnchor(token));
+  if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
+  const replaced = replacedAnchor(token, registered.cluster);
+  const isOrphaned = replaced !== undefined && !(await isFound(deps, token, replaced, signal));
+  const notes = isOrphaned ? orphanNotes(deps, token, replaced) : [];
   const finalizers = [...otherFinalizers(token), AnchorFinalizer];
   const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(deps, token, finalizers, signal);
-  return await writeAnchors(deps, kept, places, signal);
+  const written = await writeAnchors(deps, kept, withWantedAnchor(token, registered.cluster), signal);
+  deps.memory.of(token.metadata.uid ?? '').deletedAnchors.delete(locationText(wantedAnchor(token)));
+  return { token: written, notes };
 }
 
 /**
@@ -106,8 +122,8 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need; those that fail stay listed, are reported as orphaned and tried again later.
- * Those of Clusters that are gone make room when the list is full.
+ * Deletes anchors that tokens of this spec no longer need; those that fail are reported as orphaned, stay listed and are tried again
+ * later, except those that a replaced Cluster does not have. Those of Clusters that are gone make room when the list is full.
  */
 export async function leave(
   deps: TokenDeps,
@@ -116,9 +132,12 @@ export async function leave(
   signal: AbortSignal,
 ): Promise<Step> {
   const { token } = observation;
-  const { left: failed, notes } = await dropAnchors(deps, token, places, signal);
-  const isFull = withWantedAnchor(token) === undefined;
-  const left = isFull ? failed.filter(({ cluster }) => deps.view.registered(cluster) !== undefined) : failed;
+  const failures = await deleteAnchors(deps, token, places, signal);
+  const notes = failures.flatMap(({ place }) => orphanNotes(deps, token, place));
+  const isFull = token.spec.revocation === 'BoundSecret' && !hasRoom(token);
+  const isKept = ({ place, error }: FailedDeletion) =>
+    error.reason !== 'AnchorUnconfirmed' && !(isFull && deps.view.registered(place.cluster) === undefined);
+  const left = failures.filter(isKept).map(({ place }) => place);
   const anchorsAt = deps.clock.now() + RETRY_MS;
   if (left.length > 0) deps.memory.of(token.metadata.uid ?? '').anchorsAt = anchorsAt;
   const written = await writeAnchors(deps, token, without(anchorsOf(token), without(places, left)), signal);
@@ -179,18 +198,42 @@ function recordOf({ clock }: TokenDeps, observation: TokenObservation): TokenRec
   return tokenState(observation, clock.now()).record;
 }
 
-/** Deletes the anchor. Throws an IssueError if it may still exist: a Cluster that is gone may come back, and its tokens with it. */
-async function deleteAt(deps: TokenDeps, token: ManagedToken, { cluster, namespace }: AnchorPlace, signal: AbortSignal): Promise<void> {
-  const registered = deps.view.registered(cluster);
+/**
+ * Deletes the anchor. Throws an IssueError if it may still exist: a Cluster that is gone may come back, and its tokens with it; a Cluster
+ * that was replaced may lead to another cluster, where the anchor is not found.
+ */
+async function deleteAt(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, signal: AbortSignal): Promise<void> {
+  const registered = registeredAt(deps, place);
+  const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
+  const wasFound = await deps.clients.use(registered, (target) => deleteAnchor(target, anchor, signal));
+  if (isIssuedWith(place, registered.cluster)) return;
+  const { deletedAnchors } = deps.memory.of(token.metadata.uid ?? '');
+  if (wasFound) deletedAnchors.add(locationText(place));
+  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorUnconfirmed');
+}
+
+/** Returns whether the anchor is on the cluster that its Cluster leads to now, or was deleted there. */
+async function isFound(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, signal: AbortSignal): Promise<boolean> {
+  if (deps.memory.of(token.metadata.uid ?? '').deletedAnchors.has(locationText(place))) return true;
+  const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
+  return await deps.clients.use(registeredAt(deps, place), (target) => hasAnchor(target, anchor, signal));
+}
+
+function registeredAt({ view }: TokenDeps, { cluster }: AnchorLocation): RegisteredCluster {
+  const registered = view.registered(cluster);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
-  await deps.clients.use(registered, (target) => deleteAnchor(target, { namespace, name: anchorNameOf(token) }, signal));
+  return registered;
+}
+
+function locationText({ cluster, namespace }: AnchorLocation): string {
+  return `${cluster}/${namespace}`;
 }
 
 /** Reports an orphaned anchor once; metrics name only places that Purser recorded itself. */
-function orphanNotes(deps: TokenDeps, token: ManagedToken, place: AnchorPlace, isListed = true): readonly Note[] {
+function orphanNotes(deps: TokenDeps, token: ManagedToken, place: AnchorLocation, isListed = true): readonly Note[] {
   const { cluster, namespace } = place;
   const name = anchorNameOf(token);
-  if (!deps.memory.of(token.metadata.uid ?? '').isNewOrphan(`${cluster}/${namespace}`)) return [];
+  if (!deps.memory.of(token.metadata.uid ?? '').isNewOrphan(locationText(place))) return [];
   deps.log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
   deps.metrics?.orphaned(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
   return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
@@ -208,8 +251,7 @@ async function writeAnchors(
   signal: AbortSignal,
 ): Promise<ManagedToken> {
   const listed = token.status?.anchors ?? [];
-  const isSame = listed.length === places.length && without(places, listed).length === 0;
-  if (isSame) return token;
+  if (hasSamePlaces(places, listed)) return token;
   const { anchors: _, ...rest } = token.status ?? {};
   const status = places.length > 0 ? { ...rest, anchors: places } : rest;
   const tracked = deps.memory.of(token.metadata.uid ?? '');

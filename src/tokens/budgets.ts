@@ -32,8 +32,7 @@ export class NamespaceBudgets {
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
-    // More would not be paid back in reasonable time: some work is never put off.
-    account.spent = Math.min(account.spent + 1, this.#burst(namespace, budget) * MAX_EXCESS);
+    account.spent = Math.min(account.spent + 1, this.#mostSpent(namespace, budget));
     if (!account.isOver && account.spent > this.#burst(namespace, budget)) {
       account.isOver = true;
       this.#options.log.warn({ namespace, budget }, 'namespace over budget');
@@ -50,10 +49,10 @@ export class NamespaceBudgets {
       return excess <= 0 ? 0 : (excess / this.#perSecond(namespace, budget)) * 1_000;
     });
     const longest = Math.max(...waits);
-    // All ManagedTokens of the namespace come back after this time, and should not do so without end.
-    return longest === 0
-      ? 0
-      : Math.min(Math.max(longest, SHORTEST_WAIT_MS, this.#options.countInNamespace(namespace) * 10), LONGEST_WAIT_MS);
+    if (longest === 0) return 0;
+    // All ManagedTokens of the namespace come back after this time, so it grows with their number.
+    const crowdMs = this.#options.countInNamespace(namespace) * WAIT_PER_TOKEN_MS;
+    return Math.min(Math.max(longest, crowdMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
   }
 
   /** Yields the namespaces that are over a budget. */
@@ -85,6 +84,11 @@ export class NamespaceBudgets {
     return RATES[budget].burst * (BASE + this.#options.countInNamespace(namespace));
   }
 
+  /** Returns what a namespace may owe at most: as much as it pays back in the longest wait, because some work is never put off. */
+  #mostSpent(namespace: string, budget: RateBudget): number {
+    return this.#burst(namespace, budget) + (this.#perSecond(namespace, budget) * LONGEST_WAIT_MS) / 1_000;
+  }
+
   #perSecond(namespace: string, budget: RateBudget): number {
     return RATES[budget].perMinute * ((BASE + this.#options.countInNamespace(namespace)) / 60);
   }
@@ -109,9 +113,9 @@ const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
 const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
 /** Additional ManagedTokens for which each namespace has a budget. */
 const BASE = 50;
-/** Multiple of the burst that a namespace may owe at most. */
-const MAX_EXCESS = 2;
+const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
-const LONGEST_WAIT_MS = 300_000;
+/** The one upper bound: no wait is longer, and no namespace owes more than it pays back in this time. */
+const LONGEST_WAIT_MS = 180_000;
 /** Number of namespaces from which on those that have spent nothing are forgotten. */
 const MAX_CALM = 1_000;

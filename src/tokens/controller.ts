@@ -1,8 +1,6 @@
 // The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
 
 import { defer, finalize, type Observable, takeUntil } from 'rxjs';
-import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { Annotation } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
@@ -13,7 +11,6 @@ import { type Failure, planRetry, type Retry } from '../runtime/retry-policy.ts'
 import { dueNow, whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { IssueError } from '../targets/issue-error.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Excess } from '../telemetry/namespace-budgets.ts';
@@ -23,14 +20,14 @@ import type { TokenDeps, TokenMetrics, TokenSettings } from './deps.ts';
 import { HubView, type TokenInformers } from './hub-view.ts';
 import { TokenMemory } from './memory.ts';
 import { expiresAt, laneOf, namespaceOf, placeOf } from './place.ts';
-import { anchorsOf } from './policy/anchors.ts';
 import { giveUpAt } from './policy/plan-token.ts';
-import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
-import { createReconcile } from './reconcile.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { bytesOf } from './reduce-token.ts';
 import { RemovalLimits } from './removal-limits.ts';
+import { BYTES_PER_NAMESPACE } from './token-bytes.ts';
 import { wakes } from './triggers.ts';
+import { withinBudget } from './within-budget.ts';
 
 export interface TokenControllerOptions {
   readonly informers: TokenInformers;
@@ -57,9 +54,8 @@ const CONCURRENCY = 512;
 /** One slot per connection for a single namespace, and two more that it leaves to others. A cluster that hangs holds no more slots. */
 const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
 const TENANT_SHARE = 8;
-/** Shares that are reported when they are exceeded: an eighth of the slots, and of the memory about thirty thousand ManagedTokens. */
+/** Slots of a namespace that are reported when they are exceeded; `TENANT_SHARE` is what limits them. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
-const BYTES_PER_NAMESPACE = 64 << 20;
 /** Retries that one namespace may make at a cluster; a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 
@@ -86,7 +82,12 @@ function term(options: TokenControllerOptions, view: HubView, stopping: AbortSig
       if (options.metrics)
         options.metrics.overBudget = () => [...namespaces.over(), ...overSlots(held()), ...overBytes(view.tokens.list())];
     },
-  }).pipe(finalize(() => options.metrics?.removalPaused(false)));
+  }).pipe(
+    finalize(() => {
+      deps.removals.close();
+      options.metrics?.removalPaused(false);
+    }),
+  );
 }
 
 function depsOf(options: TokenControllerOptions, view: HubView, namespaces: NamespaceBudgets): TokenDeps {
@@ -110,72 +111,16 @@ function countingReviews(hub: KubeClient, namespaces: NamespaceBudgets): Authori
   };
 }
 
-type Reconcile = ReturnType<typeof createReconcile>;
-
-/**
- * Puts off the ManagedTokens of a namespace over its budget, in time for renewals. Withdrawal, revocation, deletion and expiry of tokens
- * that exist are never put off for longer than a second: no namespace may keep a token by overspending.
- */
-function withinBudget(deps: TokenDeps, namespaces: NamespaceBudgets): Reconcile {
-  const { clients } = deps;
-  return async (key, signal) => {
-    const namespace = namespaceOf(key);
-    const waitMs = namespaces.waitMs(namespace);
-    const requeueAt = waitMs > 0 ? putOffUntil(key, waitMs, deps) : undefined;
-    if (requeueAt !== undefined) return { requeueAt };
-    const use: TokenDeps['clients']['use'] = async (registered, work) => {
-      const result = await clients.use(registered, work).catch((error: unknown) => {
-        // Nothing is sent while the circuit is open.
-        if (!(error instanceof IssueError && error.reason === 'CircuitOpen')) namespaces.spend('dials', namespace);
-        throw error;
-      });
-      namespaces.spend('dials', namespace);
-      return result;
-    };
-    const counting = { use, endpointsOf: clients.endpointsOf.bind(clients) };
-    return await createReconcile({ ...deps, clients: counting })(key, signal);
-  };
-}
-
-/** Returns the time until which a ManagedToken of a namespace over its budget has to wait; undefined if it runs now. */
-function putOffUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
-  const { view, clock, memory } = deps;
-  const token = view.tokens.get(key);
-  const now = clock.now();
-  const endsAt = expiresAt(token, view);
-  if (token === undefined || !mayHaveToGo(token, deps)) {
-    return Math.min(now + waitMs, endsAt === undefined ? Infinity : latestRetryAt(endsAt, now));
-  }
-  const recollection = memory.of(token.metadata.uid ?? '');
-  if (clock.monotonic() - recollection.urgentAt < URGENT_MS) return now + URGENT_MS;
-  recollection.urgentAt = clock.monotonic();
-  return undefined;
-}
-
-/** Whether a token may have to go now. The Secret alone does not decide it: tenants write it, and could delete it to keep a copy. */
-function mayHaveToGo(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
-  const { metadata, status } = token;
-  if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
-  const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
-  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.isDoubtful(token));
-}
-
-function hasNewRevocation(token: ManagedToken): boolean {
-  const request = requestOf(token, Annotation.revoke);
-  return request !== undefined && request !== token.status?.lastRevokeRequest;
-}
-
-const URGENT_MS = 1_000;
-
 function overSlots(held: Iterable<readonly [tenant: string, slots: number]>): readonly Excess[] {
   return [...held].filter(([, slots]) => slots > SLOTS_PER_NAMESPACE).map(([namespace]) => [namespace, 'slots']);
 }
 
-function overBytes(tokens: readonly ManagedToken[]): readonly Excess[] {
+/** Returns the namespaces of which only stubs are kept, or that are over their share with small ManagedTokens alone. */
+function overBytes(tokens: readonly StoredToken[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const token of tokens) {
     const { namespace = '' } = token.metadata;
-    bytes.set(namespace, (bytes.get(namespace) ?? 0) + bytesOf(token));
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (token.isOverBudget ? Infinity : bytesOf(token)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
 }

@@ -19,7 +19,7 @@ import type { Clock } from '../std/clock.ts';
 import { isManaged } from '../targets/registered-cluster.ts';
 import type { TokenInformers } from './hub-view.ts';
 import { reduceSecret } from './reduce-secret.ts';
-import { reduceToken } from './reduce-token.ts';
+import { TokenBytes } from './token-bytes.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
@@ -35,10 +35,13 @@ export interface InformersOptions {
 export function createTokenInformers({ credentialNamespaces, namespaces, ...options }: InformersOptions): TokenInformers {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
+  const bytes = new TokenBytes();
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
-    tokens: unionOf(places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken))),
+    tokens: unionOf(
+      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, bytes.reduce, bytes.forget)),
+    ),
     clusters: createInformer({ ...options, resource: Clusters }),
     secrets: unionOf(
       places.map((place) =>

@@ -7,6 +7,7 @@ import { Pauses } from './pauses.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { StoredSecret, Verdict } from './policy/observation.ts';
 import type { TokenFailure } from './policy/plan.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { reduceToken } from './reduce-token.ts';
 
 const PAUSES = { initialMs: 10_000, maxMs: 300_000 };
@@ -50,6 +51,8 @@ export class Recollection {
   #doubts = 0;
   #countedIn: string | undefined;
   #isOwnDoing = false;
+  /** Locations of anchors that were deleted although their Cluster had been replaced: there is nothing left to find. */
+  readonly deletedAnchors = new Set<string>();
   /** Anchors that were reported as orphaned. */
   readonly #orphans = new Set<string>();
 
@@ -132,9 +135,9 @@ export class Recollection {
   }
 
   /** The ManagedToken as it is after a write of ours; an answer about something else tells nothing. */
-  wroteToken(answer: ManagedToken, before: ManagedToken, now: number): ManagedToken {
+  wroteToken(answer: ManagedToken, before: StoredToken, now: number): ManagedToken {
     if (answer.metadata.uid !== before.metadata.uid) return before;
-    const token = reduceToken(answer);
+    const token = reduceToken(answer, before);
     this.token.wrote(token, before, now);
     return token;
   }

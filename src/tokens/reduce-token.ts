@@ -8,12 +8,17 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
  * Returns what is kept of a ManagedToken. Writes of its status and patches of its metadata leave the rest as it is on the server.
- * One that is still too large loses most of its metadata and a long status, and is marked.
+ * One that is still too large, or whose namespace is over its budget, loses most of its metadata and a long status, and is marked.
  */
-export function reduceToken({ apiVersion, kind, metadata, spec, status }: ManagedToken): StoredToken {
+export function reduceToken(
+  { apiVersion, kind, metadata, spec, status }: ManagedToken,
+  { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
+): StoredToken {
   const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
   const bytes = bytesIn(reduced);
-  const kept = bytes > MAX_TOKEN_BYTES ? stubOf(reduced) : reduced;
+  const isTooLarge = bytes > MAX_TOKEN_BYTES;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
   return kept;
 }
@@ -69,7 +74,6 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
     metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
     spec: { ...spec, secret },
     ...(status && bytesIn(status) <= MAX_PART_BYTES && { status }),
-    isTooLarge: true,
   };
 }
 

@@ -2,6 +2,8 @@
 // issued, so that no tenant can reach them with objects alone.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { objectKey } from '../kube/paths.ts';
+import { LineLimit } from '../telemetry/line-limit.ts';
 import type { HubView } from './hub-view.ts';
 import type { TokenMemory } from './memory.ts';
 import { anchorsOf } from './policy/anchors.ts';
@@ -20,12 +22,17 @@ export type Removal = { readonly type: 'allowed' } | { readonly type: 'delayed';
 export class RemovalLimits {
   readonly #options: RemovalLimitsOptions;
   readonly #pause: RemovalPause;
+  readonly #lines: LineLimit;
   #removed: readonly Loss[] = [];
   readonly #counted = new Map<Limit, { readonly state: string; readonly at: number; readonly counts: TokenCounts }>();
 
   constructor(options: RemovalLimitsOptions) {
     this.#options = options;
     this.#pause = new RemovalPause(options);
+    this.#lines = new LineLimit({
+      clock: options.clock,
+      onSuppressed: (namespace, suppressed) => options.log.warn({ namespace, suppressed }, 'further held removals suppressed'),
+    });
   }
 
   /** Reads whether an earlier leader paused removal; logs a failure, since the next removal reads again. */
@@ -44,6 +51,17 @@ export class RemovalLimits {
     const now = this.#options.clock.now();
     const until = delayedUntil(this.#lost('namespace', -Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
+  }
+
+  /** Logs that a removal is held; a namespace gets few such lines a minute. */
+  logHeld(token: ManagedToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
+    const level = this.#lines.take(token.metadata.namespace ?? '') ? 'warn' : 'debug';
+    this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
+  }
+
+  /** To be called at the end of a term. */
+  close(): void {
+    this.#lines.close();
   }
 
   /** Counts a removal. */

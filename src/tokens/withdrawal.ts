@@ -1,7 +1,6 @@
 // The withdrawal of a permission: another review after the first refusal, and the removal of the Secret after the second, unless a
 // removal limit delays or pauses it.
 
-import { objectKey } from '../kube/paths.ts';
 import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './audit.ts';
 import type { Refusal } from './authority.ts';
@@ -64,7 +63,7 @@ const HELD_MS = 60_000;
 function held(deps: TokenDeps, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
   const now = deps.clock.now();
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
-  deps.log.warn({ key: objectKey(observation.token), reason }, 'removal held');
+  deps.removals.logHeld(observation.token, reason);
   deps.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
   const failure = heldRemovalFailure(reason, message);
   const requeueAt = Math.min(now + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);

@@ -12,8 +12,8 @@ afterEach(async () => {
   await rm(join(path, '..'), { recursive: true, force: true });
 });
 
-describe('a text in a file that grows', () => {
-  it('is counted once for each time that it was written since', async () => {
+describe('Occurrences', () => {
+  it('counts each occurrence that was written since the last call', async () => {
     await writeFile(path, 'abba abba ab');
     const abba = new Occurrences(path, 'abba');
     expect(await abba.next()).toBe(2);
@@ -22,7 +22,7 @@ describe('a text in a file that grows', () => {
     expect(await abba.next()).toBe(1);
   });
 
-  it('does not share what it is made of', async () => {
+  it('does not count overlapping occurrences twice', async () => {
     await writeFile(path, 'aaa');
     const pair = new Occurrences(path, 'aa');
     expect(await pair.next()).toBe(1);

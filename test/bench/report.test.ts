@@ -37,13 +37,13 @@ describe('goals', () => {
     expect(isMet({ name: '', value, unit: '', goal })).toBe(met);
   });
 
-  it('are not asked of figures without one', () => {
+  it('skips figures without a goal', () => {
     expect(isMet({ name: '', value: 1, unit: '' })).toBeUndefined();
   });
 });
 
-describe('the table', () => {
-  it('has goals and whether they are kept beside what was measured', () => {
+describe('table', () => {
+  it('shows each goal and its result beside the measurement', () => {
     expect(textTable(FIGURES)).toBe(
       [
         'figure                 measured  goal     ok',
@@ -54,7 +54,7 @@ describe('the table', () => {
     );
   });
 
-  it('is Markdown where that is wanted', () => {
+  it('renders Markdown on request', () => {
     expect(markdownTable(FIGURES).split('\n').slice(2)).toEqual([
       '| CPU of kube-apiserver | 0.025 × | ≤ 0.1 × | yes |',
       '| throughput | 82.4 % | ≥ 90 % | NO |',
@@ -73,8 +73,8 @@ describe('the table', () => {
   });
 });
 
-describe('a chart', () => {
-  it('has a bar for each value, the longest for the largest', () => {
+describe('chart', () => {
+  it('draws one bar per value, the longest for the largest value', () => {
     const svg = barChart({
       name: 'x',
       title: 'a < b',
@@ -90,13 +90,13 @@ describe('a chart', () => {
     expect(svg).toContain('4 ms');
   });
 
-  it('holds where nothing was measured', () => {
+  it('renders a chart without values', () => {
     expect(barChart({ name: 'x', title: '', unit: '', bars: [{ label: 'nothing', value: 0 }] })).toContain('width="1.0"');
   });
 });
 
-describe('the page', () => {
-  it('names what was not reached and what was not run', () => {
+describe('page', () => {
+  it('lists missed goals and scenarios that did not run', () => {
     const page = pageOf([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
     expect(page).toContain('- Tokens: throughput');
     expect(page).toContain('Not run: Growth.');
@@ -105,13 +105,13 @@ describe('the page', () => {
     expect(page).toContain('![CPU](bench/cpu.svg)');
   });
 
-  it('says so when everything was reached', () => {
+  it('states that all goals were reached', () => {
     expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('Every goal was reached');
   });
 });
 
 describe('options', () => {
-  it('choose scenarios and their scale', () => {
+  it('selects scenarios and their scale', () => {
     expect(parseOptions(['--only', 'a,b', '--scale', 'full'], ['a', 'b', 'c'])).toEqual({
       only: ['a', 'b'],
       scale: 'full',
@@ -121,7 +121,7 @@ describe('options', () => {
     });
   });
 
-  it('give one scenario another size', () => {
+  it('sets the size of one scenario', () => {
     expect(parseOptions(['--only', 'a', '--size', '50'], ['a'])).toMatchObject({ only: ['a'], scale: 'small', size: 50 });
   });
 
@@ -137,7 +137,7 @@ describe('options', () => {
     expect(() => parseOptions(args, ['a'])).toThrow(message);
   });
 
-  it('are explained on request', () => {
+  it('prints help on request', () => {
     expect(parseOptions(['--help'], ['a'])).toBeUndefined();
     const growth = { name: 'growth', title: 'Growth', what: 'clusters', sizes: { small: 250, full: 1_000 } };
     expect(helpText([growth])).toContain('growth  Growth (250 clusters, full: 1,000)');

@@ -1,9 +1,9 @@
 // What the Dockerfile promises, read from its text. It is carried out in test/real/image.test.ts.
 
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { readText } from '../support/repository.ts';
 
 const { args, stages } = readDockerfile(readText('Dockerfile'));
@@ -65,9 +65,16 @@ describe('the Dockerfile', () => {
       expect.stringMatching('--max-semi-space-size='),
       '--no-parallel-scavenge',
       expect.stringMatching('--heap-growing-percent='),
+      '--memory-saver-mode',
       '--disable-sigusr1',
     ]);
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(expect.arrayContaining(options));
+  });
+
+  it('loads jemalloc from the file that the runtime stage copies', () => {
+    const { LD_PRELOAD: library = '', MALLOC_CONF: settings = '' } = environmentOf(final);
+    expect(textsOf(stages[1] as Stage, 'RUN').join(' ')).toContain(`cp jemalloc/usr/lib/*/${basename(library)} root${dirname(library)}`);
+    expect(settings.split(',')).toEqual(expect.arrayContaining(['dirty_decay_ms:0', 'muzzy_decay_ms:0']));
   });
 
   it('is given what it copies, and nothing else', () => {

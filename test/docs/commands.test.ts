@@ -3,7 +3,7 @@
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { printedText } from '../../src/cli/print.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
@@ -45,7 +45,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 /** Commands in running text that are neither run here nor part of one in a block that is run, with the reason. */
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci': 'whoever runs this test has done it',
-  'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program',
   'npm ci && npm test': 'it runs this test',
   'npm start --silent --': 'tried below, with the rest of the command',
   'rm -r .purser': 'every test begins with an empty folder',
@@ -149,6 +148,19 @@ describe('The documentation', () => {
 
   it.each(all)('knows no place on one machine ($path)', ({ text }) => {
     expect(text.match(/(?<![\w.])\/(root|work|tmp|home)\//g)).toBeNull();
+  });
+});
+
+describe('README.md', () => {
+  const shown = blocks.find(({ path, language }) => path === 'README.md' && language === 'yaml');
+
+  it('shows the ManagedToken of the first sample', () => {
+    const samples = parseAllDocuments(readText('deploy/samples/ci-deployer.yaml')).map((document) => document.toJS() as { kind: string });
+    expect(samples.find(({ kind }) => kind === 'ManagedToken')).toMatchObject(parse(shown?.text ?? '') as object);
+  });
+
+  it('has ten lines of YAML', () => {
+    expect(shown?.text.trim().split('\n')).toHaveLength(10);
   });
 });
 

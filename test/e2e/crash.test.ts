@@ -27,14 +27,14 @@ async function start(folder: string): Promise<Running> {
   return { child, target: { url, agent: new Agent({ ca, keepAlive: true }) } };
 }
 
-describe('a server that is killed under write load', () => {
+describe('embedded API server killed under write load', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'purser-crash-'));
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('loses no acknowledged write, and watchers resume or are told to list again', async () => {
+  it('keeps every acknowledged write, and lets watchers resume or sends them 410', async () => {
     const acknowledged = new Map<string, string>();
     let lastSeen = '';
     for (let round = 0; round < 10; round++) {

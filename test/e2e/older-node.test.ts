@@ -10,7 +10,7 @@ const START = join(import.meta.dirname, '../../src/start.mjs');
 const OLDER = ['--import', "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})"];
 
 describe('src/start.mjs on an older Node', () => {
-  it('continues with the Node that npm installed', async () => {
+  it('re-executes with the Node.js that npm installed', async () => {
     expect(await run(process.execPath, [...OLDER, START, '--version'])).toMatchObject({
       code: 0,
       output: expect.stringMatching(/^purser \d/),
@@ -21,7 +21,7 @@ describe('src/start.mjs on an older Node', () => {
     expect(await run(process.execPath, [...OLDER, START, '--no-such-option'])).toMatchObject({ code: 2 });
   });
 
-  it('exits with 2 and says what to do where npm installed none', async () => {
+  it('exits with 2 and a remedy if npm installed no Node.js', async () => {
     const copy = join(await newFolder(), 'start.mjs');
     await copyFile(START, copy);
     expect(await run(process.execPath, [...OLDER, copy, '--version'])).toMatchObject({

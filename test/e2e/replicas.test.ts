@@ -107,8 +107,8 @@ async function untilFound<T>(look: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('A process with the façade alone', () => {
-  it('serves, and does not campaign', async () => {
+describe('a replica that only runs the façade', () => {
+  it('serves requests without campaigning for leadership', async () => {
     const { run, ready } = await launchReplica('--components', 'facade');
     const isLeader = await leads({ run, metrics: ready.metrics });
     const { stderr } = await run.end('SIGTERM');
@@ -119,8 +119,8 @@ describe('A process with the façade alone', () => {
   });
 });
 
-describe('Two replicas', () => {
-  it('have one leader, and show metrics to those whom the hub lets', async () => {
+describe('two replicas', () => {
+  it('elects one leader, and serves metrics to authorized clients', async () => {
     const { metrics } = await leader();
 
     expect(await leaders()).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('Two replicas', () => {
     expect((await fetch(`${metrics}/readyz`)).status).toBe(200);
   });
 
-  it('hand over at once when the leader is told to stop', async () => {
+  it('hands leadership over at once when the leader stops', async () => {
     const first = await leader();
     await start();
     running.delete(first);
@@ -142,7 +142,7 @@ describe('Two replicas', () => {
     expect(performance.now() - stoppedAt).toBeLessThan(HANDOVER_MS);
   });
 
-  it('have another leader within fifteen seconds when the leader dies', async () => {
+  it('elects another leader within fifteen seconds after the leader dies', async () => {
     const first = await leader();
     running.delete(first);
     await first.run.end('SIGKILL');
@@ -152,7 +152,7 @@ describe('Two replicas', () => {
     expect(performance.now() - diedAt).toBeLessThan(TAKEOVER_MS);
   });
 
-  it('have one leader again when one that was frozen wakes up', async () => {
+  it('has one leader again after a frozen leader resumes', async () => {
     const frozen = await leader();
     await start();
     frozen.run.signal('SIGSTOP');
@@ -166,7 +166,7 @@ describe('Two replicas', () => {
     expect(await leaders()).toEqual([next]);
   });
 
-  it('are ready while the hub is away, and show nobody metrics whom they cannot ask about', async () => {
+  it('stays ready while the hub is unreachable, and rejects clients of metrics that it cannot authorize', async () => {
     const { metrics } = await leader();
     const gone = once(hub, 'exit');
     hub.kill('SIGKILL');

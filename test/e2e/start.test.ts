@@ -29,7 +29,7 @@ async function withLocalRun<T>(folder: string, args: readonly string[], use: (ru
 const json = async (answer: ReturnType<typeof ask>) => JSON.parse((await answer).body);
 
 describe('npm start', () => {
-  it('serves a hub and a target, and says so in the ready file', async () => {
+  it('serves a hub and a target, and writes their addresses to the ready file', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
       const place = (name: string, users: readonly string[]) => ({
@@ -79,7 +79,7 @@ describe('npm start', () => {
     });
   });
 
-  it('goes on where the last run ended', async () => {
+  it('resumes from the state of the last run', async () => {
     const folder = await newFolder();
     const first = await withLocalRun(folder, [], async ({ ready }) => {
       const configMap = { metadata: { name: 'mine' }, data: { key: 'value' } };
@@ -98,7 +98,7 @@ describe('npm start', () => {
     });
   });
 
-  it('takes another port for a target whose port is taken, and registers it anew', async () => {
+  it('chooses another port for a target whose port is taken, and updates its Cluster', async () => {
     const folder = await newFolder();
     const port = await withLocalRun(folder, [], async ({ ready }) => Number(new URL(ready.clusters['target-1']?.api ?? '').port));
     const other = createServer().listen(port, '127.0.0.1');
@@ -114,7 +114,7 @@ describe('npm start', () => {
     }).finally(() => other.close());
   });
 
-  it('can do without samples and targets', async () => {
+  it('starts without samples and targets', async () => {
     await withLocalRun(await newFolder(), ['--no-samples', '--clusters', '0'], async ({ ready }) => {
       expect(ready.clusters).toEqual({});
       expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);
@@ -134,7 +134,7 @@ describe('npm start', () => {
     expect(Object.values(run.ready.tokens).some((token) => stdout.includes(token))).toBe(false);
   });
 
-  it('ends with 2 and one line where its port is taken', async () => {
+  it('exits with 2 and one line if its port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -148,7 +148,7 @@ describe('npm start', () => {
     });
   });
 
-  it('ends with 2 and one line where its folder is in use', async () => {
+  it('exits with 2 and one line if its data folder is in use', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
       const { code, stderr } = await runToEnd(['--data-dir', join(folder, 'kept'), '--api-port', '0', '--clusters', '2']);
@@ -159,7 +159,7 @@ describe('npm start', () => {
     });
   });
 
-  it('ends with 2 and one line where the folder is not its own, and leaves it untouched', async () => {
+  it('exits with 2 and one line if the data folder belongs to another program, and leaves the folder unchanged', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
     const { code, stderr } = await runToEnd(['--data-dir', folder]);
@@ -168,12 +168,12 @@ describe('npm start', () => {
     expect(await readdir(folder)).toEqual(['thesis.txt']);
   });
 
-  it('ends with 2 and one line for options that it does not know', async () => {
+  it('exits with 2 and one line for unknown options', async () => {
     const { code, stderr } = await runToEnd(['--nope']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (purser --help lists the options)\n' });
   });
 
-  it('warns of variables that are called like those of options, and are none', async () => {
+  it('warns of environment variables that look like options but are unknown', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
     const { stderr } = await runToEnd(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
@@ -181,12 +181,12 @@ describe('npm start', () => {
     expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
   });
 
-  it('tells its version', async () => {
+  it('prints its version', async () => {
     const { code, stdout, stderr } = await runToEnd(['--version']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\], or npm start -- /);
@@ -197,8 +197,8 @@ async function scrape({ metrics }: LocalRun['ready']) {
   return parseExposition(await (await fetch(`${metrics}/metrics`)).text());
 }
 
-describe('Metrics and health of a local run', () => {
-  it('tell of its tokens, and that it is ready', async () => {
+describe('metrics and health of a local run', () => {
+  it('reports its tokens and readiness', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
       const checks = ['ping', 'custom-resources', 'informer-sync', 'certificate', 'facade', 'shutdown'];
@@ -217,7 +217,7 @@ describe('Metrics and health of a local run', () => {
     });
   });
 
-  it('count what the façade answers and issues', async () => {
+  it('counts responses and issued tokens of the façade', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const facade = { ...ready, api: ready.facade };
       const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
@@ -247,7 +247,7 @@ describe('Metrics and health of a local run', () => {
     });
   });
 
-  it('end the start with 2 and one line where their port is taken', async () => {
+  it('exits with 2 and one line if the metrics port is taken', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const { port } = new URL(ready.metrics);
       // A local run of a person at the same machine may have the usual ports.
@@ -263,7 +263,7 @@ describe('Metrics and health of a local run', () => {
 });
 
 describe('npm start with KUBECONFIG', () => {
-  it('waits for the custom resources, knows what is there, and ends with 0', async () => {
+  it('waits for the CRDs, syncs its caches, and exits with 0', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, ['--clusters', '1'], async ({ ready }) => {
       const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -284,7 +284,7 @@ describe('npm start with KUBECONFIG', () => {
     });
   });
 
-  it('ends with 2 and one line where the kubeconfig cannot be read', async () => {
+  it('exits with 2 and one line if the kubeconfig cannot be read', async () => {
     const file = join(await newFolder(), 'missing');
     const { code, stderr } = await runToEnd([], { KUBECONFIG: file });
 

@@ -35,7 +35,7 @@ async function versions(ready: Ready): Promise<readonly string[]> {
 }
 
 describe('npm start', () => {
-  it('gives every sample its token, and keeps it over a restart', async () => {
+  it('issues a token for every sample, and keeps the tokens over a restart', async () => {
     const folder = await newFolder();
     const first = await startLocalRun(folder);
     const samples = ['argo-cd-target-1', 'ci-deployer', 'flux-target-1', 'contractor'];
@@ -55,7 +55,7 @@ describe('npm start', () => {
     }
   });
 
-  it('writes a kubeconfig that works as it is', async () => {
+  it('writes a kubeconfig that works unchanged', async () => {
     const run = await startLocalRun(await newFolder());
     try {
       const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';

@@ -9,7 +9,7 @@ import { silentLog } from '../support/silent-log.ts';
 const ATTACKER = '10.0.0.66';
 const POLITE = '10.0.0.7';
 
-/** A hub that knows every token that begins with `good`. */
+/** A hub that accepts every token that begins with `good`. Tokens that differ only after a tilde belong to one user. */
 class World {
   readonly clock = new FakeClock();
   reviews = 0;
@@ -38,7 +38,7 @@ class World {
   async #review(token: string): Promise<unknown> {
     this.reviews += 1;
     if (this.isAway) throw new Error('the hub is away');
-    return { status: token.startsWith('good') ? { authenticated: true, user: { username: token } } : { user: {} } };
+    return { status: token.startsWith('good') ? { authenticated: true, user: { username: token.replace(/~.*/, '') } } : { user: {} } };
   }
 }
 
@@ -85,6 +85,39 @@ describe('a flood of unknown tokens', () => {
     await world.flood();
     world.isAway = false;
     expect(await world.code('good-friend')).toBe(200);
+  });
+});
+
+describe('a caller with many tokens', () => {
+  /** Shows 1,000 tokens of one user that were not seen before. */
+  const showMany = async (world: World, round: number) => {
+    const codes: number[] = [];
+    for (let index = 0; index < 1_000; index += 20) {
+      const tokens = Array.from({ length: 20 }, (_, next) => `good-minter~${round}-${index + next}`);
+      codes.push(...(await Promise.all(tokens.map((token) => world.code(token, ATTACKER)))));
+    }
+    return codes;
+  };
+
+  it('does not take the reviews of a newcomer from another address', async () => {
+    const world = new World();
+    for (let second = 0; second < 10; second++) {
+      await showMany(world, second);
+      expect(await world.code(`good-newcomer-${second}`)).toBe(200);
+      world.clock.advance(1_000);
+    }
+  });
+
+  it('is rejected with 429 beyond 64 new tokens and the allowance of the address', async () => {
+    const codes = await showMany(new World(), 0);
+    expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
+    expect(new Set(codes)).toEqual(new Set([200, 429]));
+  });
+
+  it('is served when each token comes from another address', async () => {
+    const world = new World();
+    const codes = await Promise.all(Array.from({ length: 300 }, (_, index) => world.code(`good-replica~${index}`, `10.1.${index}.1`)));
+    expect(new Set(codes)).toEqual(new Set([200]));
   });
 });
 

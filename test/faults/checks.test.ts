@@ -30,7 +30,7 @@ const created = at(0, { type: 'cause', token: 'a', why: 'created' });
 const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 
 describe('checkHistory', () => {
-  it('finds nothing in a token that is issued and renewed when it is due', () => {
+  it('accepts a token that is issued and renewed when due', () => {
     const renewed = sample(61, 'y', {
       secret: { uid: 's', digest: 'y', issuedAt: instant(60), expiresAt: instant(660), renewAt: instant(120) },
     });
@@ -65,12 +65,12 @@ describe('checkHistory', () => {
     expect(found(...history)).toEqual(invariants);
   });
 
-  it('lets a token be issued as soon as the permission is back (I7)', () => {
+  it('accepts an issuance right after the permission is restored', () => {
     const grants = [at(1, { type: 'grant', token: 'a', allowed: false }), at(4.9, { type: 'grant', token: 'a', allowed: true })] as const;
     expect(found(created, ...grants, issued(5))).toEqual([]);
   });
 
-  it('finds a write where nothing was due (I3)', () => {
+  it('reports a write when nothing was due', () => {
     const marks = [at(1, { type: 'quiet', begins: true }), at(20, { type: 'quiet', begins: false })] as const;
     const write = at(5, {
       type: 'request',
@@ -93,7 +93,7 @@ describe('checkHistory', () => {
     expect(found(marks[0], write, lease, marks[1])).toEqual(['I3']);
   });
 
-  it('finds a renewal that is late for a fault elsewhere (I5)', () => {
+  it('reports a renewal delayed by a fault on another cluster', () => {
     const late = sample(71, 'y', {
       cluster: 'two',
       secret: { uid: 's', digest: 'y', issuedAt: instant(70), expiresAt: instant(670), renewAt: instant(130) },
@@ -102,7 +102,7 @@ describe('checkHistory', () => {
     expect(found(span[0], sample(20, 'x', { cluster: 'two' }), late, span[1])).toEqual(['I5']);
   });
 
-  it('takes what a crash, a lost answer or a person did for a cause', () => {
+  it('accepts a crash, a lost response or a manual change as a cause', () => {
     const crash = at(2, { type: 'process', what: 'crash', pid: 1 });
     const lost = at(8, {
       type: 'request',
@@ -120,7 +120,7 @@ describe('checkHistory', () => {
   });
 });
 
-describe('the search for tokens (I6)', () => {
+describe('search for leaked tokens', () => {
   const signature = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ';
 
   it.each([

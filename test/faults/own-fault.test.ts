@@ -21,7 +21,7 @@ function done(text: string): Done | undefined {
   return found[0];
 }
 
-describe('a fault in words', () => {
+describe('parseFault', () => {
   it.each([
     ['hub freeze', 'tcp', 'freeze'],
     ['one  slow 1500', 'line', { delayMs: 1_500 }],
@@ -36,7 +36,7 @@ describe('a fault in words', () => {
     expect(done(text)).toMatchObject({ how, what });
   });
 
-  it('is about all requests, those of a kind, or those of a path', () => {
+  it('matches all requests, requests of a kind, or requests of a path', () => {
     const read = { server: 'hub', method: 'GET', path: '/apis/tokens.purser.dev/v1alpha1/managedtokens?watch=1' };
     const matches = ['hub drop', 'hub drop watches', 'hub drop writes', 'hub drop /managedtokens', 'hub drop /secrets'].map((text) =>
       done(text)?.match?.(read),
@@ -59,7 +59,7 @@ describe('a fault in words', () => {
   });
 });
 
-it('tells who suffers, so that nobody else may', () => {
+it('names the affected clusters', () => {
   const on = (...texts: readonly string[]) => ownFaults(texts.map(parseFault), 1).on;
   expect([on('one freeze'), on('one freeze', 'one drop'), on('one freeze', 'hub drop')]).toEqual(['one', 'one', 'purser']);
 });

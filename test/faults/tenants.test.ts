@@ -36,7 +36,7 @@ function held(seconds: number, place: string, username: string, more: Partial<Ex
   });
 }
 
-describe('checks of tokens that hostile tenants hold (I13)', () => {
+describe('checks of tokens that hostile tenants hold', () => {
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
     ['accepts the permitted token', [allowed, held(5, 'one', user('deploy', 'deployer'))], []],
     ['reports another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
@@ -70,7 +70,7 @@ describe('checks of tokens that hostile tenants hold (I13)', () => {
   });
 });
 
-describe("checks of the attacker's server (I14)", () => {
+describe("checks of the attacker's server", () => {
   const received = (isIssued: boolean, place?: string): Recorded =>
     at(1, {
       type: 'received',
@@ -89,7 +89,7 @@ describe("checks of the attacker's server (I14)", () => {
   });
 });
 
-describe("checks of Purser's credentials (I14)", () => {
+describe("checks of Purser's credentials", () => {
   const credential = at(0, { type: 'credential', place: 'one', digest: 'c1' });
   const request = (server: string, bearer: string): Recorded =>
     at(1, { type: 'request', server, method: 'GET', path: '/readyz', status: 200, forwarded: true, tookMs: 1, bearer });
@@ -103,7 +103,7 @@ describe("checks of Purser's credentials (I14)", () => {
   });
 });
 
-describe('checks of addresses in Secrets (I17)', () => {
+describe('checks of addresses in Secrets', () => {
   const pins = at(0, { type: 'pins', cluster: 'prod', servers: ['https://a'], cas: ['1', '2'] });
   const written = (servers: readonly string[], cas: readonly string[], cluster = 'prod'): Recorded =>
     at(1, { type: 'written', token: 'a', cluster, servers, cas });
@@ -121,7 +121,7 @@ describe('checks of addresses in Secrets (I17)', () => {
 const phase = (seconds: number, name: Phase) => at(seconds, { type: 'phase', phase: name });
 const phases = [phase(0, 'calm'), phase(20, 'attack'), phase(100, 'after'), phase(150, 'over')] as const;
 
-describe('checks of polite rotations (I15)', () => {
+describe('checks of polite rotations', () => {
   const rotation = (seconds: number, tookMs: number, isDone = true): Recorded =>
     at(seconds, { type: 'rotation', token: 'a', tookMs, isDone });
 
@@ -157,7 +157,7 @@ describe('checks of polite rotations (I15)', () => {
   });
 });
 
-describe('checks of revocable tokens (I11)', () => {
+describe('checks of revocable tokens', () => {
   const grant = (seconds: number, isAllowed: boolean) => at(seconds, { type: 'grant', token: 'a', allowed: isAllowed });
   const review = (seconds: number, verdict: 'accepted' | 'refused') => at(seconds, { type: 'review', token: 'a', digest: 'd', verdict });
 
@@ -170,7 +170,7 @@ describe('checks of revocable tokens (I11)', () => {
   });
 });
 
-describe('checks of bounds (I16)', () => {
+describe('checks of bounds', () => {
   const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
   const footprint = (seconds: number, series: number, errorLines: number) => at(seconds, { type: 'footprint', series, errorLines });
   const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, why: '' });
@@ -238,7 +238,7 @@ describe('grammars of hostile tenants', () => {
   });
 });
 
-describe('texts that tenants read (I18)', () => {
+describe('texts that tenants read', () => {
   const hidden = new Map([
     ['the address of one', '127.0.0.1:6443'],
     ['the credential one-credential', 'one-credential'],

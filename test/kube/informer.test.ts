@@ -98,6 +98,25 @@ describe('createInformer', () => {
     await eventually(() => expect(seen).toEqual(['deleted ns/a', 'added ns/b']));
   });
 
+  it('calls back for every object that left the store, seen or not', async () => {
+    for (const name of ['a', 'b', 'c']) collection.put(name, '1');
+    const left: string[] = [];
+    const options = { client: world.client, resource: ConfigMaps, selection: { namespace: 'ns' }, clock, random: () => 0 };
+    const informer = createReducedInformer(
+      options,
+      ({ metadata }) => ({ metadata }),
+      ({ metadata }) => left.push(metadata.name ?? ''),
+    );
+    subscription = informer.changes$.subscribe();
+    await eventually(() => expect(informer.synced).toBe(true));
+    collection.remove('a');
+    await eventually(() => expect(left).toEqual(['a']));
+    subscription.unsubscribe();
+    collection.remove('b');
+    subscription = informer.changes$.subscribe();
+    await eventually(() => expect([left, informer.store.keys()]).toEqual([['a', 'b'], ['ns/c']]));
+  });
+
   it('names its problems, waits longer each time and never ends', async () => {
     collection.faults.push(reset, reset, reset, reset, answer(500, {}), answer(503, {}));
     const informer = inform();

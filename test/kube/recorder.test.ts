@@ -132,13 +132,24 @@ describe('Recorder', () => {
   });
 
   it('drops what is said while too much is waiting', async () => {
-    for (let n = 0; n < 1_005; n += 1) recorder.record(named(n), ISSUED);
+    for (let n = 0; n < 505; n += 1) recorder.record(named(n), ISSUED);
     await recorder.flush();
-    expect(sent()).toHaveLength(1_000);
+    expect(sent()).toHaveLength(500);
+  });
+
+  it('writes the events of another namespace although one namespace has 10,000, and soon', async () => {
+    for (let n = 0; n < 10_000; n += 1) recorder.record(named(n), ISSUED);
+    const other = (n: number) => ({ ...TOKEN, metadata: { namespace: 'team-b', name: `t-${n}`, uid: `u-${n}` } });
+    for (let n = 0; n < 10; n += 1) recorder.record(other(n), ISSUED);
+    recorder.record(CLUSTER, ISSUED);
+    await recorder.flush();
+    const written = sent().map(({ event }) => event.involvedObject?.namespace);
+    expect(written.slice(0, 31).filter((namespace) => namespace !== 'team-a')).toHaveLength(11);
+    expect(written).toHaveLength(511);
   });
 
   it('says once how much was dropped', async () => {
-    for (let n = 0; n < 1_005; n += 1) recorder.record(named(n), ISSUED);
+    for (let n = 0; n < 505; n += 1) recorder.record(named(n), ISSUED);
     await recorder.flush();
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();

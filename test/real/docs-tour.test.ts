@@ -1,4 +1,5 @@
-// The tour of the README, command by command, against a local run and with the real kubectl: what is shown is what is printed.
+// The first example of the README and docs/tour.md, command by command, against a local run and with the real kubectl: the output
+// is the one that is documented.
 
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -13,7 +14,7 @@ jest.setTimeout(300_000);
 
 const blocks = documents().flatMap(blocksOf);
 const steps = blocks.filter(({ place }) => place === 'tour').flatMap(stepsOf);
-const welcome = blocks.flatMap(stepsOf).find(({ command }) => command.includes('npm start'))?.shown ?? '';
+const welcome = blocks.flatMap(stepsOf).find(({ command, shown }) => command.includes('npm start') && shown !== undefined)?.shown ?? '';
 const { kubectl } = kubeBinaries() ?? { kubectl: '' };
 
 let local: LocalRun;

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildByHand, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { buildByHand, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { startProgram } from '../support/processes.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
@@ -30,8 +30,8 @@ let root: string;
 let paths: readonly string[];
 let bytes: number;
 
-/** Nothing of what tests are run with. */
-const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '' };
+/** The environment of the image, and nothing of what tests are run with. */
+const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(final) };
 
 beforeAll(async () => {
   const folder = await newFolder();
@@ -42,8 +42,13 @@ beforeAll(async () => {
   const inImage = words.map((word) => (word.endsWith('.js') ? `/purser/${word}` : word));
   const [program = '', ...flags] = ENTER;
   command = [...flags, root, node, ...inImage];
-  inNode = (code) => run(program, [...command.slice(0, -1), '--eval', code], PLAIN);
-  purser = (...args) => run(program, [...command, ...args], PLAIN);
+  const enter = async (args: readonly string[]) => {
+    const { complaints, ...result } = await run(program, args, PLAIN);
+    // The program that enters the image is of this machine, which does not have the library.
+    return { ...result, complaints: complaints.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
+  };
+  inNode = (code) => enter([...command.slice(0, -1), '--eval', code]);
+  purser = (...args) => enter([...command, ...args]);
 });
 
 describe('the image', () => {
@@ -58,6 +63,12 @@ describe('the image', () => {
     expect([programs, unwanted]).toEqual([[], []]);
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/main.js']));
     expect(bytes / 2 ** 20).toBeLessThan(220);
+  });
+
+  it('allocates memory with jemalloc, which accepts its settings', async () => {
+    const { output, complaints } = await inNode(`console.log(process.report.getReport().sharedObjects.join('\\n'))`);
+    expect(output.split('\n')).toContain(environmentOf(final)['LD_PRELOAD']);
+    expect(complaints).toBe('');
   });
 
   it('holds one module of client-node', () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/std/clock.ts';
 import { type Listening, listen } from '../../src/std/listening.ts';
@@ -29,6 +30,20 @@ async function opened(port: number, text = ''): Promise<Socket> {
   return socket;
 }
 
+/** Opens connections in a thread and stores their number when all are connected. */
+const OPEN_MANY = `
+  const { workerData: { port, counter, count } } = require('node:worker_threads');
+  let connected = 0;
+  for (let index = 0; index < count; index++)
+    require('node:net').connect(port, '127.0.0.1').on('error', () => {}).on('connect', () => {
+      if (++connected < count) return;
+      Atomics.store(counter, 0, connected);
+      Atomics.notify(counter, 0);
+    });
+`;
+/** Longest wait for a test that fails, in milliseconds. */
+const QUEUED_MS = 10_000;
+
 describe('a server at its port', () => {
   it.each([
     ['127.0.0.1', 'http://127.0.0.1:'],
@@ -48,6 +63,17 @@ describe('a server at its port', () => {
     const { port } = await up(createServer(OK));
     const second = listen(createServer(OK), { port, host: '127.0.0.1', clock: systemClock, report: () => {} });
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('keeps 1,000 connections in the accept queue while the event loop is busy', async () => {
+    const { port } = await up(createServer(OK));
+    const counter = new Int32Array(new SharedArrayBuffer(4));
+    const clients = new Worker(OPEN_MANY, { eval: true, workerData: { port, counter, count: 1_000 } });
+    // The kernel drops connections beyond its queue, and their clients try again a second later at the earliest: with no accept
+    // until then, a short queue never lets all of them connect.
+    Atomics.wait(counter, 0, 0, QUEUED_MS);
+    await clients.terminate();
+    expect(Atomics.load(counter, 0)).toBe(1_000);
   });
 
   it('goes on when connections cannot be accepted, and tells of each', async () => {

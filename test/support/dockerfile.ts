@@ -58,6 +58,12 @@ export function wordsOf({ steps }: Stage, instruction: string): readonly string[
   return JSON.parse(steps.find((step) => step.instruction === instruction)?.text ?? '[]') as readonly string[];
 }
 
+/** Returns the variables that the image sets, which are one to an instruction. */
+export function environmentOf({ steps }: Stage): Readonly<Record<string, string>> {
+  const texts = steps.filter(({ instruction }) => instruction === 'ENV').map(({ text }) => text);
+  return Object.fromEntries(texts.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]));
+}
+
 function stepsOf(text: string): readonly Step[] {
   const lines = text
     .replace(/^#.*\n/gm, '')

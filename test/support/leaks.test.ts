@@ -19,7 +19,7 @@ describe('leaksIn', () => {
     expect(leaksIn(`{"level":"info","detail":"Bearer ${part}"}`)).not.toEqual([]);
   });
 
-  it('finds static tokens that are known', () => {
+  it('finds known static tokens', () => {
     const [opaque, another] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64url')) as [string, string];
     lookFor([opaque]);
 
@@ -36,8 +36,8 @@ describe('leaksIn', () => {
   });
 });
 
-describe('Log lines of tests', () => {
-  it('are all looked at', () => {
+describe('log lines of tests', () => {
+  it('searches every log line for tokens', () => {
     const { loggedLines } = globalThis as unknown as { loggedLines: () => number };
     const before = loggedLines();
     createLogger({ level: 'info', readable: false, write: () => {} }).info('looked at');

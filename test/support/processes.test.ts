@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('startProgram', () => {
-  it('keeps what the program prints', async () => {
+  it('keeps the output of the program', async () => {
     const program = await startProgram('/bin/sh', ['-c', 'echo out; echo err >&2'], join(folder, 'prints.log'));
     await program.ended;
     expect(program.isRunning()).toBe(false);
@@ -40,7 +40,7 @@ describe('startProgram', () => {
     expect(isAlive(program.pid)).toBe(false);
   });
 
-  it('refuses a program that is not there', async () => {
+  it('rejects a program that does not exist', async () => {
     await expect(startProgram(join(folder, 'nothing'), [], join(folder, 'missing.log'))).rejects.toThrow('ENOENT');
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WireHandler, WireRequest, WireServer } from '../support/wire-server.ts';
-import { IssuerWorld, tokenRequests } from './issuer-world.ts';
+import { clusterAt, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';
 import { grant, grants, refusal, selfSubjectReview } from './wire-target.ts';
 
@@ -41,6 +41,15 @@ describe('our own account', () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
     expect(tokenRequests(server)).toEqual([]);
+  });
+
+  it('gets no anchor in its own namespace, and nothing is read there', async () => {
+    const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
+    const anchor = { namespace: 'deploy', name: 'purser-uid', account: 'deployer' };
+    await expect(world.issuer.ensureAnchor(clusterAt(server.url), anchor, AbortSignal.any([]))).rejects.toMatchObject({
+      reason: 'OwnAccount',
+    });
+    expect(server.requests.filter((request) => !isReview(request))).toEqual([]);
   });
 
   it.each<[string, WireHandler, string]>([

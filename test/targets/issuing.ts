@@ -21,7 +21,7 @@ export class Issuing extends ClusterClients {
     return this.use(cluster, (target) => ensureAnchor(target, anchor, anchor.account, signal));
   }
 
-  deleteAnchor(cluster: RegisteredCluster, anchor: AnchorName, signal: AbortSignal): Promise<void> {
+  deleteAnchor(cluster: RegisteredCluster, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
     return this.use(cluster, (target) => deleteAnchor(target, anchor, signal));
   }
 }

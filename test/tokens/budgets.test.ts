@@ -36,10 +36,16 @@ describe('NamespaceBudgets', () => {
     expect([...budgets.over()]).toEqual([['team-a', budget]]);
   });
 
-  it('delays a namespace by three minutes at most, whatever it has spent', () => {
-    const { budgets, spend } = world();
-    spend('reviews', 100_000);
+  it.each([
+    ['reviews', 10],
+    ['dials', 10],
+    ['reviews', 30_000],
+  ] as const)('delay a namespace by three minutes at most, whatever it has spent: %s with %i ManagedTokens', (budget, tokens) => {
+    const { clock, budgets, spend } = world(tokens);
+    spend(budget, 400_000);
     expect(budgets.waitMs('team-a')).toBe(180_000);
+    clock.advance(180_000);
+    expect(budgets.waitMs('team-a')).toBe(0);
   });
 
   it('log once that a namespace is over its budget, and once that it is back', () => {

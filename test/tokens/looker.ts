@@ -12,6 +12,8 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { Authority } from '../../src/tokens/authority.ts';
+import type { NamespaceBudgets } from '../../src/tokens/budgets.ts';
+import type { TokenDeps } from '../../src/tokens/deps.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/hub-view.ts';
 import { TokenMemory } from '../../src/tokens/memory.ts';
 import type { StoredSecret } from '../../src/tokens/policy/observation.ts';
@@ -19,6 +21,7 @@ import { createReconcile } from '../../src/tokens/reconcile.ts';
 import { reduceSecret } from '../../src/tokens/reduce-secret.ts';
 import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
+import { withinBudget } from '../../src/tokens/within-budget.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { aCredential, registered, settings } from '../targets/registration.ts';
@@ -38,6 +41,8 @@ export interface LookerOptions {
   readonly timers?: Clock;
   /** How often tokens are put to it; never by default. */
   readonly verifyIntervalMs?: number;
+  /** Budgets that put reconciles off; none by default. */
+  readonly budgets?: NamespaceBudgets;
 }
 
 export class Looker {
@@ -51,7 +56,7 @@ export class Looker {
   readonly #reconcile: ReturnType<typeof createReconcile>;
 
   constructor(options: LookerOptions) {
-    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
+    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock), budgets } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
     const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers;
@@ -61,7 +66,7 @@ export class Looker {
     const protectedNamespaces = PROTECTED_NAMESPACES;
     const namespace = 'purser-system';
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });
-    this.#reconcile = createReconcile({
+    const deps: TokenDeps = {
       hub,
       clients: this.#clients,
       clock,
@@ -74,7 +79,8 @@ export class Looker {
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
-    });
+    };
+    this.#reconcile = budgets === undefined ? createReconcile(deps) : withinBudget(deps, budgets);
     this.sync();
   }
 
@@ -101,6 +107,11 @@ export class Looker {
   /** As a change of RBAC does. */
   forgetPermissions(): void {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
+  }
+
+  /** Namespace in which the removal limits count the refused token; undefined if they ignore it. */
+  get countedIn(): string | undefined {
+    return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').countedIn;
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { TokenMemory } from '../../src/tokens/memory.ts';
+import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 
 const HOUR = 3_600_000;
@@ -48,6 +49,14 @@ describe('what was written', () => {
   it('is kept without what nobody reads', () => {
     const after = new TokenMemory().keep('a').wroteToken(written('2'), written('1'), 0);
     expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
+  });
+
+  it('is kept as a stub if the informer keeps a stub of it', () => {
+    const whole = aToken()
+      .writing({ name: 'ci', annotations: { note: 'x' } })
+      .build();
+    const after = new TokenMemory().keep('a').wroteToken(whole, { ...whole, isOverBudget: true }, 0);
+    expect(after).toMatchObject({ isOverBudget: true, spec: { secret: expect.not.objectContaining({ annotations: expect.anything() }) } });
   });
 
   it('is kept once: as the watch tells it, as soon as it does', () => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
-import { specProblems } from '../../src/tokens/policy/spec.ts';
+import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
 import { bytesOf, reduceToken } from '../../src/tokens/reduce-token.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
@@ -16,6 +16,10 @@ function large(index: number, kilobytes: number): ManagedToken {
   return aToken()
     .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: `${index + 1}`, annotations, labels: annotations })
     .build();
+}
+
+function bytesIn(tokens: readonly StoredToken[]): number {
+  return tokens.reduce((bytes, token) => bytes + bytesOf(token), 0);
 }
 
 describe('reduceToken', () => {
@@ -78,8 +82,8 @@ describe('the informer of ManagedTokens on a hub without WatchList', () => {
   let world: WireWorld;
   afterEach(() => world.close());
 
-  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps little of them', async () => {
-    const tokens = Array.from({ length: 20 }, (_, index) => large(index, 196));
+  /** Starts a hub with these ManagedTokens, and returns what the informer keeps of them. */
+  async function listed(tokens: readonly ManagedToken[], maxBytes: number): Promise<readonly StoredToken[]> {
     const clock = new FakeClock();
     world = await startWireWorld(
       ({ query }, reply) => {
@@ -92,15 +96,39 @@ describe('the informer of ManagedTokens on a hub without WatchList', () => {
         return reply.json(200, { kind: 'ManagedTokenList', metadata, items: tokens.slice(start, end) });
       },
       clock,
-      { maxBytes: 1_000 * KILOBYTE },
+      { maxBytes },
     );
     const informers = createTokenInformers({ client: world.client, clock, random: () => 0, credentialNamespaces: [] });
     const running = informers.tokens.changes$.subscribe();
     while (!informers.tokens.synced) await new Promise((resolve) => setImmediate(resolve));
     const kept = informers.tokens.store.list();
     running.unsubscribe();
+    return kept;
+  }
+
+  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps little of them', async () => {
+    const kept = await listed(
+      Array.from({ length: 20 }, (_, index) => large(index, 196)),
+      1_000 * KILOBYTE,
+    );
 
     expect(kept).toHaveLength(20);
-    expect(kept.reduce((bytes, token) => bytes + bytesOf(token), 0)).toBeLessThan(20 * KILOBYTE);
+    expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
+  });
+
+  it('keeps little more than 64 MB of the ManagedTokens of one namespace', async () => {
+    const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
+    const token = (index: number) =>
+      aToken()
+        .writing({ name: 'ci', annotations })
+        .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
+        .build();
+    const kept = await listed(
+      Array.from({ length: 1_200 }, (_, index) => token(index)),
+      64_000 * KILOBYTE,
+    );
+
+    expect(kept).toHaveLength(1_200);
+    expect(bytesIn(kept)).toBeLessThan(66_000 * KILOBYTE);
   });
 });

@@ -1,9 +1,11 @@
 // The removal limits, with a hub that keeps one ConfigMap.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { RemovalLimit } from '../../src/api/names.ts';
 import type { ConfigMap } from '../../src/api/resources.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import type { TokenMetrics } from '../../src/tokens/deps.ts';
 import type { HubView } from '../../src/tokens/hub-view.ts';
 import { TokenMemory } from '../../src/tokens/memory.ts';
@@ -11,7 +13,6 @@ import type { Recollection } from '../../src/tokens/recollection.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
-import { silentLog } from '../support/silent-log.ts';
 import { refused } from './scripted-hub.ts';
 
 let clock: FakeClock;
@@ -19,6 +20,8 @@ let stored: ConfigMap | undefined;
 let isPaused: boolean;
 let memory: TokenMemory;
 let limits: RemovalLimits;
+let existing: readonly ManagedToken[];
+let lines: { readonly msg: string; readonly namespace?: string; readonly suppressed?: number }[];
 
 const hub = {
   get: async () => {
@@ -32,14 +35,14 @@ const hub = {
 /** A controller that begins to lead. */
 function lead(): void {
   memory = new TokenMemory();
-  const view = { tokens: { list: () => [] } } as unknown as HubView;
+  const view = { tokens: { list: () => existing } } as unknown as HubView;
   const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,
     view,
     memory,
     clock,
-    log: silentLog,
+    log: createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) }),
     metrics,
     namespace: 'purser-system',
   } as unknown as RemovalLimitsOptions);
@@ -49,6 +52,8 @@ beforeEach(() => {
   clock = new FakeClock();
   stored = undefined;
   isPaused = false;
+  existing = [];
+  lines = [];
   lead();
 });
 
@@ -97,6 +102,20 @@ describe('the global removal limit', () => {
     expect(await check(first)).toBe('allowed');
   });
 
+  it.each([
+    ['250 tokens that Purser issued', 'sha256:issued', 'allowed'],
+    ['250 ManagedTokens without a token in their status', undefined, 'paused'],
+  ])('compares the tokens that lost permission with %s', async (_, tokenDigest, expected) => {
+    existing = Array.from({ length: 250 }, (_each, index) =>
+      aToken()
+        .withMetadata({ namespace: `team-${index}` })
+        .withStatus({ issuedAt: '2026-03-01T12:00:00Z', ...(tokenDigest && { tokenDigest }) })
+        .build(),
+    );
+    const [first] = lose(FIVE);
+    expect(await check(first)).toBe(expected);
+  });
+
   it('never holds a token with revocation BoundSecret', async () => {
     const [first] = lose(FIVE);
     await check(first);
@@ -105,7 +124,7 @@ describe('the global removal limit', () => {
       await check(
         first,
         aToken()
-          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b' }] })
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', clusterUID: '', credential: '' }] })
           .build(),
       ),
     ).toBe('allowed');
@@ -146,5 +165,18 @@ describe('the global removal limit', () => {
     expect([await check(single), isPaused]).toEqual(['paused', true]);
     release('bob');
     expect(await check(single)).toBe('allowed');
+  });
+});
+
+describe('log lines about held removals', () => {
+  it('are 10 a minute for a namespace with 500 tokens, then a number, and those of another namespace follow', () => {
+    const hold = (namespace: string) => limits.logHeld(aToken().withMetadata({ namespace }).build(), 'RemovalDelayed');
+    for (let index = 0; index < 500; index++) hold('crowd');
+    hold('team-a');
+    clock.advance(60_000);
+    expect(lines.filter(({ msg }) => msg === 'removal held')).toHaveLength(11);
+    expect(lines.at(-1)).toMatchObject({ msg: 'further held removals suppressed', namespace: 'crowd', suppressed: 490 });
+    limits.close();
+    expect(clock.pending).toBe(0);
   });
 });

@@ -1,8 +1,10 @@
 // Tokens that can be taken back: bound to an anchor on the target, which goes first.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Clusters, ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { Annotation } from '../../src/api/names.ts';
+import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
+import { credentialDigest } from '../../src/targets/policy/credential-key.ts';
 import { TokenWorld } from './token-world.ts';
 
 jest.setTimeout(30_000);
@@ -80,7 +82,7 @@ describe('a token with revocation BoundSecret', () => {
       'POST secrets',
       'PUT managedtokens/ci/status',
     ]);
-    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+    expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
   });
 
   it('is renewed at no higher cost than others, bound to the same anchor', async () => {
@@ -286,7 +288,7 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     expect(await anchor()).toBeUndefined();
     await world.until(async () => {
       const { status } = await world.get();
-      return JSON.stringify(status?.anchors) === JSON.stringify([{ cluster: world.cluster, namespace: 'default' }]);
+      return status?.anchors?.map(({ namespace }) => namespace).join() === 'default';
     });
     await world.target.admin.delete(ServiceAccounts, account);
   });
@@ -424,12 +426,53 @@ describe('anchors that a tenant forges', () => {
   });
 });
 
+describe('a revocation', () => {
+  const revoke = () => world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
+  const isDone = async () => (await world.get()).status?.lastRevokeRequest === 'leaked';
+
+  it('waits for the anchor that the spec requires although a tenant wrote another place into the Secret', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    const { metadata } = (await world.secret()) as Secret;
+    const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
+    const forged = JSON.stringify({ ...record, subject: 'system:serviceaccount:elsewhere:deployer' });
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: forged } } });
+    await world.looked();
+    await world.target.stop();
+    await revoke();
+    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+    expect(await isDone()).toBe(false);
+    await world.target.restart();
+    await world.pass(MINUTE, 5_000);
+    await world.until(isDone);
+
+    expect(await isRejected(token)).toBe(true);
+  });
+
+  it('deletes the anchor that the spec requires although status.anchors was lost', async () => {
+    await world.run();
+    const token = await issued();
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
+    await revoke();
+    await world.until(() => isRejected(token));
+    await world.renewed(token);
+    await world.until(isDone);
+  });
+});
+
 describe('status.anchors', () => {
   it('stays full until a place is removed: no token is issued in a seventeenth place', async () => {
     await world.run();
     const first = await issued();
-    const anchors = Array.from({ length: 16 }, (_, index) => ({ cluster: `${world.cluster}-b`, namespace: `ns-${index}` }));
     await world.register(`${world.cluster}-b`, world.targets[1]);
+    const cluster = await world.hub.admin.get(Clusters, { name: `${world.cluster}-b` });
+    const registration = { clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
+    const anchors = Array.from({ length: 16 }, (_, index) => ({
+      cluster: `${world.cluster}-b`,
+      namespace: `ns-${index}`,
+      ...registration,
+    }));
     await world.targets[1]?.stop();
     await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors } });
     await world.hub.admin.delete(Secrets, ci());
@@ -441,7 +484,7 @@ describe('status.anchors', () => {
     await world.ready();
 
     expect(await world.isAccepted(second)).toBe(true);
-    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+    expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
   });
 
   it('keeps a place whose anchor could not be deleted, and loses it when the cluster answers again', async () => {
@@ -495,6 +538,72 @@ describe('a token without revocation', () => {
 });
 
 describe('token controller and a Cluster that is deleted and re-created', () => {
+  /** Re-creates the Cluster for another target, where the anchor is not found. */
+  async function repoint(): Promise<void> {
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.register(world.cluster, world.targets[1]);
+  }
+
+  it('does not take a token for revoked whose anchor is not found on the new cluster', async () => {
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.looked();
+    await repoint();
+    await world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
+    await world.until(async () => (await world.events()).includes('Warning AnchorUnconfirmed'));
+    await world.looked();
+
+    expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
+  });
+
+  it('keeps a deleted ManagedToken for ten minutes whose anchor is not found on the new cluster, and reports the anchor', async () => {
+    await world.run();
+    await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.looked();
+    await repoint();
+    await world.looked();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(async () => (await world.events()).includes('Warning AnchorUnconfirmed'));
+    await world.pass(9 * MINUTE, 10_000);
+    expect(await isGone()).toBe(false);
+    await world.pass(70_000, 10_000);
+    await world.until(isGone);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+  });
+
+  it('reports the anchor as orphaned when the next token is issued on the new cluster', async () => {
+    await world.run();
+    const first = await issued();
+    const { status } = await world.get();
+    await repoint();
+    await world.pass(15_000, 1_000);
+    const second = await world.renewed(first);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+
+    expect([await world.isAccepted(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
+    expect((await world.get()).status?.anchors).toHaveLength(1);
+    expect((await world.get()).status?.anchors).not.toEqual(status?.anchors);
+  });
+
+  it('reports no anchor as orphaned that is found on the new cluster, and binds the next token to it', async () => {
+    await world.run();
+    const first = await issued();
+    const before = await anchor();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.pass(15_000, 1_000);
+    const second = await world.renewed(first);
+    await world.ready();
+    await world.looked();
+
+    expect([await world.isAccepted(first), await world.isAccepted(second)]).toEqual([true, true]);
+    expect(await anchor()).toEqual(before);
+    expect(await world.events()).not.toContain('Warning AnchorOrphaned');
+  });
+
   it('revokes the token only after the Cluster is back', async () => {
     await world.run();
     const token = await issued();
@@ -505,8 +614,12 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
     await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
+    await world.pass(15_000, 1_000);
+    await world.ready();
+    await world.looked();
 
     expect(await world.isAccepted(token)).toBe(false);
+    expect(await world.events()).not.toContain('Warning AnchorOrphaned');
   });
 
   it('keeps the anchor listed while the Cluster of a withdrawn token is gone, and then deletes it', async () => {
@@ -517,7 +630,7 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await world.forbid();
     await world.pass(40_000, 5_000);
     await world.until(async () => (await world.secret()) === undefined);
-    expect((await world.get()).status?.anchors).toEqual([{ cluster: world.cluster, namespace: 'deploy' }]);
+    expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
     await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
     await world.pass(40_000, 5_000);
     await world.until(async () => (await world.get()).status?.anchors === undefined);

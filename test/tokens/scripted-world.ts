@@ -45,7 +45,7 @@ export class ScriptedWorld {
   }
 
   /** One that looks at the ManagedToken of the hub. */
-  looker(options: Pick<LookerOptions, 'timers'> = {}): Looker {
+  looker(options: Pick<LookerOptions, 'timers' | 'budgets'> = {}): Looker {
     const { client } = this.#hubWire as WireWorld;
     return new Looker({ clock: this.clock, hub: this.hub, client, server: this.server, ...options });
   }

@@ -1,5 +1,5 @@
-// The limit on TokenReviews for tokens that this process has not seen accepted before. Source addresses whose tokens are rejected
-// pay first: other addresses keep their share.
+// The limit on TokenReviews for tokens that this process has not seen accepted before. Source addresses whose tokens are rejected, or
+// that send many tokens of one user, pay first: other addresses keep their share.
 
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
@@ -14,8 +14,8 @@ export interface ReviewRates {
   readonly suspect: Rate;
 }
 
-/** Result of a review; `failed` if the hub gave none. */
-export type ReviewOutcome = 'accepted' | 'rejected' | 'failed';
+/** Result of a review: the user of an accepted token; `failed` if the hub gave no result. */
+export type ReviewOutcome = { readonly username: string } | 'rejected' | 'failed';
 
 /** A review that may be sent, or the time to wait, in milliseconds. */
 export type Admission =
@@ -23,12 +23,12 @@ export type Admission =
   | { readonly waitMs: 0; readonly settle: (outcome: ReviewOutcome) => void };
 
 interface Source {
-  /** Reviews without a result. */
+  /** Number of reviews without a result. */
   pending: number;
-  accepted: number;
-  rejected: number;
-  /** Time of the last decay, on the monotonic clock. */
-  decayedAt: number;
+  /** Accepted tokens, up to the allowance of each user. */
+  readonly credit: DecayingCount;
+  /** Rejected tokens, and accepted tokens of users beyond their allowance. */
+  readonly debit: DecayingCount;
   readonly bucket: TokenBucket;
 }
 
@@ -37,12 +37,15 @@ const RATES: ReviewRates = {
   suspects: { perSecond: 20, burst: 40 },
   suspect: { perSecond: 5, burst: 10 },
 };
-/** Reviews that an unknown address may have pending or rejected. Each accepted token adds one. */
+/** Reviews that an unknown address may have pending, rejected or charged. Each credited token adds one. */
 const ALLOWANCE = 32;
 const MAX_ALLOWANCE = 400;
-/** Time after which half of what an address did is forgotten, in milliseconds. */
+/** Accepted tokens of one user that add to the allowances of their addresses; further ones are charged to their address. */
+const USER_ALLOWANCE = 64;
+/** Time after which counts are halved, in milliseconds. */
 const HALF_LIFE_MS = 10_000;
 const MAX_SOURCES = 10_000;
+const MAX_USERS = 10_000;
 
 /** Decides which reviews are sent. One instance serves the whole process. */
 export class ReviewLimit {
@@ -51,6 +54,8 @@ export class ReviewLimit {
   readonly #shared: TokenBucket;
   readonly #suspects: TokenBucket;
   readonly #sources = new Recent<Source>(MAX_SOURCES);
+  /** Accepted tokens by username. */
+  readonly #users = new Recent<DecayingCount>(MAX_USERS);
 
   constructor(clock: Clock, rates: ReviewRates = RATES) {
     this.#clock = clock;
@@ -69,24 +74,54 @@ export class ReviewLimit {
       waitMs: 0,
       settle: (outcome) => {
         source.pending -= 1;
-        if (outcome !== 'failed') source[outcome] += 1;
+        if (outcome === 'failed') return;
+        const isCredited = outcome !== 'rejected' && this.#countToken(outcome.username) <= USER_ALLOWANCE;
+        (isCredited ? source.credit : source.debit).add();
       },
     };
   }
 
   #sourceOf(address: string): Source {
-    const now = this.#clock.monotonic();
+    const count = () => new DecayingCount(this.#clock);
     const bucket = () => new TokenBucket(this.#clock, this.#rates.suspect);
-    const source = this.#sources.get(address) ?? { pending: 0, accepted: 0, rejected: 0, decayedAt: now, bucket: bucket() };
+    const source = this.#sources.get(address) ?? { pending: 0, credit: count(), debit: count(), bucket: bucket() };
     this.#sources.set(address, source);
-    const decay = 0.5 ** ((now - source.decayedAt) / HALF_LIFE_MS);
-    source.accepted *= decay;
-    source.rejected *= decay;
-    source.decayedAt = now;
     return source;
+  }
+
+  /** Counts an accepted token of a user; returns the count. */
+  #countToken(username: string): number {
+    const count = this.#users.get(username) ?? new DecayingCount(this.#clock);
+    this.#users.set(username, count);
+    return count.add();
   }
 }
 
-function isWithinAllowance({ pending, accepted, rejected }: Source): boolean {
-  return pending + rejected < Math.min(ALLOWANCE + accepted, MAX_ALLOWANCE);
+/** A count that is halved every `HALF_LIFE_MS`. */
+class DecayingCount {
+  readonly #clock: Clock;
+  #value = 0;
+  #decayedAt: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#decayedAt = clock.monotonic();
+  }
+
+  get value(): number {
+    const now = this.#clock.monotonic();
+    this.#value *= 0.5 ** ((now - this.#decayedAt) / HALF_LIFE_MS);
+    this.#decayedAt = now;
+    return this.#value;
+  }
+
+  /** Adds one; returns the new value. */
+  add(): number {
+    this.#value = this.value + 1;
+    return this.#value;
+  }
+}
+
+function isWithinAllowance({ pending, credit, debit }: Source): boolean {
+  return pending + debit.value < Math.min(ALLOWANCE + credit.value, MAX_ALLOWANCE);
 }

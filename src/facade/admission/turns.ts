@@ -34,12 +34,16 @@ export class Turns {
     this.#limits = limits;
   }
 
+  /** Number of callers with a turn or in the queue. */
+  get size(): number {
+    return this.#lines.size;
+  }
+
   /** Waits for a turn; the caller must end it by the returned function. Throws 429 if too many wait, and the reason of the signal. */
   async take(caller: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const line = this.#lines.get(caller) ?? { active: 0, waiting: new Set() };
-    this.#lines.set(caller, line);
-    if (this.#hasRoom(line)) this.#start(line);
+    if (this.#hasRoom(line)) this.#start(caller, line);
     else await this.#wait(caller, line, signal);
     let isOver = false;
     return () => {
@@ -54,7 +58,8 @@ export class Turns {
     return active < perCaller && this.#active < total && waiting.size === 0;
   }
 
-  #start(line: Line): void {
+  #start(caller: string, line: Line): void {
+    this.#lines.set(caller, line);
     line.active += 1;
     this.#active += 1;
   }
@@ -67,17 +72,19 @@ export class Turns {
       const leave = () => {
         line.waiting.delete(start);
         this.#waiting -= 1;
+        if (line.waiting.size === 0) this.#queue.delete(caller);
         this.#forget(caller, line);
         reject(signal.reason as Error);
       };
       const start = () => {
         signal.removeEventListener('abort', leave);
         this.#waiting -= 1;
-        this.#start(line);
+        this.#start(caller, line);
         resolve();
       };
       signal.addEventListener('abort', leave, { once: true });
       line.waiting.add(start);
+      this.#lines.set(caller, line);
       this.#waiting += 1;
       this.#queue.add(caller);
     });

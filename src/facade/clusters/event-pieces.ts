@@ -29,10 +29,10 @@ export interface Happening {
 }
 
 /**
- * Size from which on a piece ends, in bytes; each is written when the one before has left. Every connection keeps a TLS buffer of
- * the size of its largest write for as long as it is open, and no less than 16 kB.
+ * Size from which on a piece ends, in bytes; each is written when the one before has left. The pages of a connection's TLS buffer
+ * that its largest write fills stay in memory for as long as the connection is open. Most pieces fit into two pages.
  */
-const PIECE_BYTES = 12 * 1024;
+const PIECE_BYTES = 5 * 1024;
 
 /** What follows in the log, or 'expired' when some of it is not known. Versions up to `ahead` are known to the watcher already. */
 export function logPiece(history: ClusterHistory, from: number, audience: Audience, ahead: number): Piece | 'expired' {

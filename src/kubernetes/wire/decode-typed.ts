@@ -57,7 +57,9 @@ class TypedDecoder {
       else {
         if (seen.has(key)) this.strict('duplicate field', path);
         seen.add(key);
-        const decoded = this.value(value, field, { path, fields: fieldPath(place.fields, key), struct: go.struct ?? '' }, result[key]);
+        const before = result[key];
+        const decoded = this.value(value, field, { path, fields: fieldPath(place.fields, key), struct: go.struct ?? '' }, before);
+        if (isStillFilled(decoded, before, field)) continue;
         if (isZero(decoded, field)) delete result[key];
         else result[key] = decoded;
       }
@@ -137,6 +139,11 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
   float64: (text) => Number.isFinite(Number(text)),
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
+
+/** Whether a map keeps the entries that it had: counting them for each repetition of a field would take quadratic time. */
+function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
+  return decoded !== undefined && decoded === before && properties === undefined;
+}
 
 /** Whether null takes away what was there: so for pointers, lists, maps, and types that decode themselves. */
 function isReference({ items, additionalProperties }: Schema, { pointer, codec }: GoField): boolean {

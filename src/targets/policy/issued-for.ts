@@ -71,8 +71,8 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Whether a token was issued with the credential that the Cluster refers to: only that one's pins are for the token. */
-export function isIssuedWith(issued: IssuedFor, cluster: Cluster): boolean {
+/** Whether a token or its anchor was created with the credential that the Cluster refers to: only that one's pins are for the token. */
+export function isIssuedWith(issued: Pick<IssuedFor, 'clusterUID' | 'credential'>, cluster: Cluster): boolean {
   return issued.clusterUID === cluster.metadata.uid && issued.credential === credentialDigest(cluster);
 }
 

@@ -1,15 +1,24 @@
 // Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the places
 // where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
 
+import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../../api/names.ts';
+import { credentialDigest } from '../../targets/policy/credential-key.ts';
+import { isIssuedWith } from '../../targets/policy/issued-for.ts';
 import { anchorName } from '../../targets/policy/token-request.ts';
 import type { TokenRecord } from './record.ts';
 
 /** Cluster and namespace of an anchor; its name is always the same. */
-export interface AnchorPlace {
+export interface AnchorLocation {
   readonly cluster: string;
   readonly namespace: string;
+}
+
+/** Location of an anchor, and the Cluster and credential with which Purser created the anchor. */
+export interface AnchorPlace extends AnchorLocation {
+  readonly clusterUID: string;
+  readonly credential: string;
 }
 
 /** Maximum number of places in status.anchors. */
@@ -19,23 +28,24 @@ export const MAX_ANCHORS = 16;
 export function recordedAnchor(
   { metadata }: ManagedToken,
   record: TokenRecord | undefined,
-): (AnchorPlace & { readonly uid?: string }) | undefined {
+): (AnchorLocation & { readonly uid?: string }) | undefined {
   const [kind, name, uid] = record?.issuedFor.boundTo.split('/') ?? [];
   if (record === undefined || kind !== 'Secret' || name !== anchorName(metadata.uid ?? '')) return undefined;
   const [, , namespace = ''] = record.issuedFor.subject.split(':');
   return { cluster: record.issuedFor.cluster, namespace, ...(uid && { uid }) };
 }
 
-/** Returns the place of the anchor for tokens of this spec. */
-export function wantedAnchor({ spec }: ManagedToken): AnchorPlace {
+/** Returns the location of the anchor for tokens of this spec. */
+export function wantedAnchor({ spec }: ManagedToken): AnchorLocation {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace };
 }
 
 /** Returns the listed places: valid names only, each once, at most 16. */
 export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
   const places = new Map<string, AnchorPlace>();
-  for (const { cluster, namespace } of status?.anchors ?? []) {
-    if (CLUSTER.test(cluster) && NAMESPACE.test(namespace)) places.set(`${cluster}/${namespace}`, { cluster, namespace });
+  for (const { cluster, namespace, clusterUID, credential } of status?.anchors ?? []) {
+    if (CLUSTER.test(cluster) && NAMESPACE.test(namespace))
+      places.set(`${cluster}/${namespace}`, { cluster, namespace, clusterUID, credential });
   }
   return [...places.values()].slice(0, MAX_ANCHORS);
 }
@@ -51,28 +61,43 @@ export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
   return token.spec.revocation === 'BoundSecret' ? without(places, [wantedAnchor(token)]) : places;
 }
 
-/** Returns the list with the place that tokens of this spec need; undefined if there is no room for it. */
-export function withWantedAnchor(token: ManagedToken): readonly AnchorPlace[] | undefined {
-  const places = anchorsOf(token);
+/** Returns whether the list has room for the place that tokens of this spec need. */
+export function hasRoom(token: ManagedToken): boolean {
+  return without(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
+}
+
+/** Returns the list with the place that tokens of this spec need on this Cluster. */
+export function withWantedAnchor(token: ManagedToken, cluster: Cluster): readonly AnchorPlace[] {
   const wanted = wantedAnchor(token);
-  if (places.some((place) => isSamePlace(place, wanted))) return places;
-  return places.length < MAX_ANCHORS ? [...places, wanted] : undefined;
+  const registration = { clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
+  return [...without(anchorsOf(token), [wanted]), { ...wanted, ...registration }];
+}
+
+/** Returns the listed place that tokens of this spec need, if its Cluster was replaced since. */
+export function replacedAnchor(token: ManagedToken, cluster: Cluster): AnchorPlace | undefined {
+  return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, cluster));
+}
+
+/** Returns whether two lists have the same places, in any order. */
+export function hasSamePlaces(a: readonly AnchorPlace[], b: readonly AnchorPlace[]): boolean {
+  const isIn = (place: AnchorPlace, list: readonly AnchorPlace[]) => list.some((other) => isSamePlace(place, other));
+  return a.length === b.length && a.every((place) => isIn(place, b));
 }
 
 /**
  * Returns the anchor that the Secret's record names and status.anchors does not. Tenants can write the record, so Purser reports
  * such an anchor and sends nothing to its cluster.
  */
-export function unlistedAnchor(token: ManagedToken, record: TokenRecord | undefined): AnchorPlace | undefined {
+export function unlistedAnchor(token: ManagedToken, record: TokenRecord | undefined): AnchorLocation | undefined {
   const recorded = recordedAnchor(token, record);
-  if (recorded === undefined || anchorsOf(token).some((place) => isSamePlace(place, recorded))) return undefined;
+  if (recorded === undefined || anchorsOf(token).some((place) => isSameLocation(place, recorded))) return undefined;
   const { cluster, namespace } = recorded;
   return CLUSTER.test(cluster) && NAMESPACE.test(namespace) ? { cluster, namespace } : undefined;
 }
 
-/** Returns the places of a list that another list does not have. */
-export function without(places: readonly AnchorPlace[], others: readonly AnchorPlace[]): readonly AnchorPlace[] {
-  return places.filter((place) => !others.some((other) => isSamePlace(place, other)));
+/** Returns the places of a list that are at none of these locations. */
+export function without(places: readonly AnchorPlace[], others: readonly AnchorLocation[]): readonly AnchorPlace[] {
+  return places.filter((place) => !others.some((other) => isSameLocation(place, other)));
 }
 
 export function hasAnchorFinalizer({ metadata }: ManagedToken): boolean {
@@ -84,8 +109,12 @@ export function otherFinalizers({ metadata }: ManagedToken): readonly string[] {
   return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
 }
 
-function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
+function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
+}
+
+function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
+  return isSameLocation(a, b) && a.clusterUID === b.clusterUID && a.credential === b.credential;
 }
 
 const CLUSTER = /^[a-z\d][a-z\d.-]{0,252}$/;

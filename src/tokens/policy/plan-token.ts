@@ -4,7 +4,7 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { instantOf } from '../../std/instant.ts';
 import type { TokenLimits } from '../../targets/policy/token-request.ts';
-import { anchorsOf, formerAnchors, hasAnchorFinalizer, recordedAnchor, without, withWantedAnchor } from './anchors.ts';
+import { anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom, recordedAnchor, without } from './anchors.ts';
 import type { StoredSecret, TokenObservation } from './observation.ts';
 import type { HoldPlan, SecretWrite, TokenPlan } from './plan.ts';
 import { mayIssueAt, whyIssue } from './reasons-to-issue.ts';
@@ -136,7 +136,7 @@ const formerSecrets: Decision = ({ observation }) => {
 
 /** Makes room in status.anchors for the place of the next token; the anchor of the present token goes last. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
-  if (token.spec.revocation !== 'BoundSecret' || withWantedAnchor(token) !== undefined || anchorsAt > now) return undefined;
+  if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   const recorded = recordedAnchor(token, record);
   return { type: 'leave', places: without(formerAnchors(token), recorded ? [recorded] : []) };
 };

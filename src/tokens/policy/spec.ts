@@ -18,15 +18,18 @@ type Spec = ManagedToken['spec'];
 export interface StoredToken extends ManagedToken {
   /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
   readonly isTooLarge?: true;
+  /** Present if parts of the ManagedToken are missing because those of its namespace take too much memory. */
+  readonly isOverBudget?: true;
 }
 
 /** Maximum size of a ManagedToken without labels and foreign annotations, as JSON. Above everything that the CRD admits. */
 export const MAX_TOKEN_BYTES = 65_536;
 
 /** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
-export function specProblems({ metadata, spec, isTooLarge }: StoredToken, limits: TokenLimits): readonly FieldError[] {
+export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: StoredToken, limits: TokenLimits): readonly FieldError[] {
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
+    ...(isOverBudget ? [forbiddenValue('spec', OVER_BUDGET)] : []),
     ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
     ...expirationProblems(spec),
     ...audienceProblems(spec.audiences, limits.allowedAudiences),
@@ -34,6 +37,8 @@ export function specProblems({ metadata, spec, isTooLarge }: StoredToken, limits
   ];
 }
 
+const OVER_BUDGET =
+  'the ManagedTokens of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;

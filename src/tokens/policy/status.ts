@@ -1,4 +1,4 @@
-// The status of a ManagedToken: a report of what its Secret says. Nothing is ever decided by it that matters.
+// The status of a ManagedToken: a report of what its Secret says, except for status.anchors and status.tokenDigest, which are records.
 
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';

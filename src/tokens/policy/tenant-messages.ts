@@ -8,7 +8,7 @@ import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanedMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
-import type { AnchorPlace } from './anchors.ts';
+import type { AnchorLocation } from './anchors.ts';
 import type { TokenFailure } from './plan.ts';
 import type { SecretConflict } from './secret-claim.ts';
 
@@ -54,7 +54,7 @@ export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', 
   return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
 }
 
-export function orphanedAnchorMessage({ cluster, namespace }: AnchorPlace, name: string): string {
+export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
   return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Until it is deleted, tokens bound to it are valid to their expiry.`;
 }
 

@@ -14,6 +14,11 @@ class World {
     this.#turns = new Turns(limits);
   }
 
+  /** Number of callers that are kept in memory. */
+  get size(): number {
+    return this.#turns.size;
+  }
+
   async take(caller: string, signal = new AbortController().signal): Promise<void> {
     const end = await this.#turns.take(caller, signal);
     this.begun.push(caller);
@@ -82,5 +87,31 @@ describe('Turns', () => {
     await world.end();
     await next;
     expect(world.begun).toEqual(['a', 'a', 'a']);
+  });
+
+  it('keeps nothing of a caller who was rejected with 429', async () => {
+    const world = new World();
+    for (const caller of ['a', 'b']) for (let count = 0; count < 5; count++) void world.take(caller);
+    await expect(world.take('c')).rejects.toMatchObject({ code: 429 });
+    expect(world.size).toBe(2);
+  });
+
+  it('keeps nothing of a caller who left the queue', async () => {
+    const world = new World();
+    for (const caller of ['a', 'b']) for (let count = 0; count < 2; count++) await world.take(caller);
+    const gone = new AbortController();
+    const left = world.take('c', gone.signal);
+    gone.abort();
+    await expect(left).rejects.toBe(gone.signal.reason);
+    expect(world.size).toBe(2);
+  });
+
+  it('keeps nothing of callers whose turns have ended', async () => {
+    const world = new World();
+    const all = Promise.all(['a', 'a', 'a', 'b'].map((caller) => world.take(caller)));
+    await settled();
+    for (let count = 0; count < 4; count++) await world.end();
+    await all;
+    expect(world.size).toBe(0);
   });
 });

@@ -4,8 +4,8 @@ import { watchLimits } from '../../../src/facade/admission/watch-limits.ts';
 describe('watchLimits', () => {
   it.each([
     ['no memory limit', undefined, { perCaller: 1_000, perAddress: 7_500, total: 10_000 }],
-    ['512Mi', 512 * 1024 * 1024, { perCaller: 355, perAddress: 2_660, total: 3_546 }],
-    ['1Gi', 1024 * 1024 * 1024, { perCaller: 920, perAddress: 6_898, total: 9_197 }],
+    ['512Mi', 512 * 1024 * 1024, { perCaller: 450, perAddress: 3_369, total: 4_491 }],
+    ['1Gi', 1024 * 1024 * 1024, { perCaller: 1_000, perAddress: 7_500, total: 10_000 }],
     ['128Mi', 128 * 1024 * 1024, { perCaller: 50, perAddress: 375, total: 500 }],
   ])('allows for %s what fits', (_what, bytes, limits) => {
     expect(watchLimits(bytes)).toEqual(limits);

@@ -89,6 +89,13 @@ describe('the token endpoint', () => {
     expect([few, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
   });
 
+  it('forwards 250,000 audiences, which no check may compare with each other', async () => {
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(422, refusal(422, 'too many', { reason: 'Invalid' })) });
+    const audiences = Array.from({ length: 250_000 }, (_, index) => index.toString(36));
+    expect((await world.post({ ...TOKEN_REQUEST, spec: { audiences } })).status).toBe(422);
+    expect(world.tokenRequests).toHaveLength(1);
+  });
+
   it.each([
     ['', ['serviceaccounts']],
     ['Secret', ['serviceaccounts', 'secrets']],

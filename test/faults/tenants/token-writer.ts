@@ -166,7 +166,12 @@ const setFinalizers: Production = (draw) => {
 
 const forgeStatus: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
-  const anchors = Array.from({ length: 16 }, (_, n) => ({ cluster: draw.pick(ALL_CLUSTERS), namespace: `ns-${n}` }));
+  const anchors = Array.from({ length: 16 }, (_, n) => ({
+    cluster: draw.pick(ALL_CLUSTERS),
+    namespace: `ns-${n}`,
+    clusterUID: '',
+    credential: '',
+  }));
   const status = { secretName: 'forged', rotations: 7, expirationTimestamp: '2200-01-01T00:00:00Z', anchors };
   return [patch(`status of ${name}`, `${paths.tokens(namespace, name)}/status`, { status })];
 };

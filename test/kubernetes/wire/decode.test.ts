@@ -28,6 +28,8 @@ const wireSchema: Schema = {
 };
 const wire = { group: 'wire.dev', version: 'v1', kind: 'Wire', builtIn: false, schema: wireSchema };
 
+const LABELS = Array.from({ length: 20_000 }, (_, index) => `"label-${index}":""`).join();
+
 function decode(body: string | Buffer, request: Partial<DecodeRequest> = {}): DecodedObject {
   const kind = request.kind ?? tokenRequest;
   return decodeObject({
@@ -152,6 +154,14 @@ describe('decodeObject, for built-in kinds', () => {
     const { object, warnings } = decode('{"data":{"a":null},"data":{"b":"Yg=="}}', { kind: secret });
     expect(object['data']).toEqual({ a: '', b: 'Yg==' });
     expect(warnings).toEqual(['duplicate field "data"']);
+  });
+
+  it.each([
+    ['the field', (count: number) => `"metadata":{"labels":{${LABELS}}${',"labels":{}'.repeat(count)}}`],
+    ['its parent', (count: number) => `"metadata":{"labels":{${LABELS}}}${',"metadata":{"labels":{}}'.repeat(count)}`],
+  ])('decodes 20,000 labels although %s is repeated 40,000 times, without reading them for each', (_, fields) => {
+    const { object } = decode(`{${fields(40_000)}}`, { kind: secret });
+    expect(Object.keys(object.metadata.labels ?? {})).toHaveLength(20_000);
   });
 
   it('leaves out zero values and unknown fields, and brings times into UTC', () => {

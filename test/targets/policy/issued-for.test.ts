@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isIssuedWith, issuedForOf, issuedForText, parseIssuedFor, supersededBy } from '../../../src/targets/policy/issued-for.ts';
+import {
+  isIssuedWith,
+  issuedForOf,
+  issuedForText,
+  parseIssuedFor,
+  sameAudiences,
+  supersededBy,
+} from '../../../src/targets/policy/issued-for.ts';
 import { aCluster, aToken } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
@@ -79,5 +86,26 @@ describe('supersededBy', () => {
 
   it('does not miss a Cluster that is gone', () => {
     expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
+  });
+});
+
+describe('sameAudiences', () => {
+  it.each([
+    ['another order', ['a', 'b'], ['b', 'a'], true],
+    ['repetitions', ['a', 'a', 'b'], ['b', 'a'], true],
+    ['one more', ['a'], ['a', 'b'], false],
+    ['one less', ['a', 'b'], ['a'], false],
+    ['another one', ['a', 'b'], ['a', 'c'], false],
+  ])('compares lists with %s', (_, a, b, isSame) => {
+    expect(sameAudiences(a, b)).toBe(isSame);
+  });
+
+  it('reads each of 1,000 audiences a few times, whatever their order', () => {
+    let reads = 0;
+    const counted = (list: readonly string[]) =>
+      new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
+    const audiences = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
+    expect(sameAudiences(counted(audiences), counted(audiences.toReversed()))).toBe(true);
+    expect(reads).toBeLessThanOrEqual(4_000);
   });
 });

@@ -1,14 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
-import { anchorsOf, formerAnchors, unlistedAnchor, withWantedAnchor } from '../../../src/tokens/policy/anchors.ts';
+import { anchorsOf, formerAnchors, hasRoom, replacedAnchor, unlistedAnchor, withWantedAnchor } from '../../../src/tokens/policy/anchors.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { aToken } from '../../support/builders.ts';
+import { aCluster, aToken } from '../../support/builders.ts';
 
-const HERE = { cluster: 'prod-eu', namespace: 'deploy' };
-const THERE = { cluster: 'prod-us', namespace: 'other' };
+const REGISTRATION = { clusterUID: aCluster().metadata.uid ?? '', credential: '' };
+const HERE = { cluster: 'prod-eu', namespace: 'deploy', ...REGISTRATION };
+const THERE = { cluster: 'prod-us', namespace: 'other', ...REGISTRATION };
 const revocable = aToken().with({ revocation: 'BoundSecret' });
 const listed = (...anchors: readonly unknown[]) => revocable.withStatus({ anchors: anchors as (typeof HERE)[] }).build();
-const many = Array.from({ length: 40 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}` }));
+const many = Array.from({ length: 40 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}`, ...REGISTRATION }));
 
 describe('anchorsOf', () => {
   it('ignores annotations and finalizers, which tenants write', () => {
@@ -23,7 +24,7 @@ describe('anchorsOf', () => {
   });
 
   it.each(['', '..', 'A', 'a/b', 'x'.repeat(64)])('skips a place with the namespace %j', (namespace) => {
-    expect(anchorsOf(listed({ cluster: 'prod-us', namespace }, HERE))).toEqual([HERE]);
+    expect(anchorsOf(listed({ ...THERE, namespace }, HERE))).toEqual([HERE]);
   });
 
   it('returns at most 16 places', () => {
@@ -49,15 +50,41 @@ describe('formerAnchors', () => {
 
 describe('withWantedAnchor', () => {
   it('keeps the list once it has the place of the spec', () => {
-    expect(withWantedAnchor(listed(THERE, HERE))).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE, HERE), aCluster())).toEqual([THERE, HERE]);
   });
 
   it('adds the place of the spec to the listed ones', () => {
-    expect(withWantedAnchor(listed(THERE))).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE), aCluster())).toEqual([THERE, HERE]);
   });
 
-  it('returns undefined when 16 other places are listed', () => {
-    expect(withWantedAnchor(listed(...many.slice(0, 16)))).toBeUndefined();
+  it('lists the place of the spec with the Cluster that replaced another one', () => {
+    expect(withWantedAnchor(listed(HERE, THERE), aCluster('another'))).toEqual([THERE, { ...HERE, clusterUID: 'another' }]);
+  });
+});
+
+describe('hasRoom', () => {
+  it.each([
+    ['15 other places', many.slice(0, 15), true],
+    ['15 other places and that of the spec', [...many.slice(0, 15), HERE], true],
+    ['16 other places', many.slice(0, 16), false],
+  ])('is decided for a list with %s', (_, places, expected) => {
+    expect(hasRoom(listed(...places))).toBe(expected);
+  });
+});
+
+describe('replacedAnchor', () => {
+  const { spec, ...cluster } = aCluster();
+  const otherCredential = {
+    ...cluster,
+    spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace: 'a', name: 'b' } } },
+  };
+
+  it.each([
+    ['the Cluster of the list', aCluster(), undefined],
+    ['a Cluster that was re-created', aCluster('another'), HERE],
+    ['a Cluster that refers to another credential', otherCredential, HERE],
+  ])('compares the place of the spec with %s', (_, each, expected) => {
+    expect(replacedAnchor(listed(THERE, HERE), each)).toEqual(expected);
   });
 });
 
@@ -79,7 +106,7 @@ describe('unlistedAnchor', () => {
     });
 
   it('returns the place that only the record of the Secret names', () => {
-    expect(unlistedAnchor(listed(THERE), record('prod-eu'))).toEqual(HERE);
+    expect(unlistedAnchor(listed(THERE), record('prod-eu'))).toEqual({ cluster: 'prod-eu', namespace: 'deploy' });
   });
 
   it.each([

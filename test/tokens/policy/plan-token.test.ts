@@ -351,7 +351,7 @@ describe('planToken holds', () => {
   });
 
   it('off a Secret of others, but revokes all the same what is in the former one', () => {
-    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy' }];
+    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
     );
@@ -401,7 +401,7 @@ describe('planToken holds', () => {
 });
 
 describe('planToken with revocation BoundSecret', () => {
-  const HERE = { cluster: 'prod-eu', namespace: 'deploy' };
+  const HERE = { cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' };
   const token = aToken()
     .with({ revocation: 'BoundSecret' })
     .withMetadata({ finalizers: [AnchorFinalizer] })
@@ -464,8 +464,8 @@ describe('planToken with revocation BoundSecret', () => {
 
   describe('after a move', () => {
     const former = [
-      { cluster: 'prod-us', namespace: 'deploy' },
-      { cluster: 'prod-eu', namespace: 'other' },
+      { cluster: 'prod-us', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-eu', namespace: 'other', clusterUID: 'cluster-uid', credential: '' },
     ];
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
@@ -480,7 +480,12 @@ describe('planToken with revocation BoundSecret', () => {
     });
 
     it('deletes former anchors before it issues when 16 are listed, that of the present token last', () => {
-      const anchors = Array.from({ length: 16 }, (_, index) => ({ cluster: 'prod-us', namespace: `ns-${index}` }));
+      const anchors = Array.from({ length: 16 }, (_, index) => ({
+        cluster: 'prod-us',
+        namespace: `ns-${index}`,
+        clusterUID: 'cluster-uid',
+        credential: '',
+      }));
       const full = bound.changing((each) => each.withStatus({ anchors }));
       expect(planToken(full.build(), at('12:20:00'))).toEqual({ type: 'leave', places: anchors });
       expect(planToken(full.with({ secret: undefined, anchorsAt: at('12:21:00') }).build(), at('12:20:00')).type).toBe('issue');

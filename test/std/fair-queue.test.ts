@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { FairQueue } from '../../src/std/fair-queue.ts';
+
+function drained(queue: FairQueue<string>): readonly string[] {
+  const items: string[] = [];
+  for (let item = queue.take(); item !== undefined; item = queue.take()) items.push(item);
+  return items;
+}
+
+describe('FairQueue', () => {
+  it('returns the items of tenants in turn, those of one tenant in order', () => {
+    const queue = new FairQueue<string>(20);
+    for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) queue.add(item.slice(0, 1), item);
+    expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
+  it('rejects items of a tenant that has as many as are free, and accepts those of another one', () => {
+    const queue = new FairQueue<string>(10);
+    const accepted = Array.from({ length: 8 }, (_, index) => queue.add('a', `a${index}`));
+    expect(accepted.filter(Boolean)).toHaveLength(5);
+    expect([queue.add('b', 'b0'), queue.add('c', 'c0')]).toEqual([true, true]);
+  });
+
+  it('rejects every item while it is full', () => {
+    const queue = new FairQueue<string>(3);
+    expect(['a', 'b', 'c', 'd'].map((tenant) => queue.add(tenant, tenant))).toEqual([true, true, true, false]);
+    expect(queue.take()).toBe('a');
+    expect(queue.add('d', 'd')).toBe(true);
+  });
+
+  it('holds an item once', () => {
+    const queue = new FairQueue<string>(10);
+    expect([queue.add('a', 'x'), queue.add('a', 'x'), drained(queue)]).toEqual([true, true, ['x']]);
+    expect([queue.add('a', 'x'), drained(queue)]).toEqual([true, ['x']]);
+  });
+
+  it('has room again for a tenant whose items were taken', () => {
+    const queue = new FairQueue<string>(4);
+    for (let index = 0; index < 4; index++) queue.add('a', `a${index}`);
+    expect(drained(queue)).toEqual(['a0', 'a1']);
+    expect(queue.add('a', 'a4')).toBe(true);
+  });
+});

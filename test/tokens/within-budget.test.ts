@@ -1,0 +1,129 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
+import { NamespaceBudgets } from '../../src/tokens/budgets.ts';
+import { silentLog } from '../support/silent-log.ts';
+import type { Looker } from './looker.ts';
+import { ScriptedWorld } from './scripted-world.ts';
+
+const MINUTE = 60_000;
+
+let world: ScriptedWorld;
+let looker: Looker;
+let budgets: NamespaceBudgets;
+
+beforeAll(async () => {
+  world = await ScriptedWorld.start();
+});
+beforeEach(() => {
+  world.renew();
+  const { clock } = world;
+  budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: () => 1 });
+  looker = world.looker({ budgets });
+});
+afterEach(() => looker.close());
+afterAll(() => world.close());
+
+/** Spends more than the namespace has, then reconciles. Returns the time until the next reconcile in milliseconds. */
+async function overspend(): Promise<number> {
+  for (let spent = 0; spent < 1_000; spent++) budgets.spend('reviews', 'team-a');
+  looker.sync();
+  return ((await looker.look()) ?? Infinity) - world.clock.now();
+}
+
+async function issue(): Promise<void> {
+  await looker.look();
+  looker.sync();
+  await looker.look();
+  expect(world.hub.secrets.get('ci')?.data?.['token']).toBeDefined();
+  world.clock.advance(MINUTE);
+  world.hub.answered.length = 0;
+}
+
+function annotate(name: string, value: string): void {
+  world.hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { [name]: value } } }));
+}
+
+/** Deletes the ManagedToken, which the finalizer of anchors on a Cluster that is gone keeps. */
+function remove(token: ManagedToken): ManagedToken {
+  const deletionTimestamp = new Date(world.clock.now()).toISOString();
+  return {
+    ...token,
+    metadata: { ...token.metadata, deletionTimestamp, finalizers: [AnchorFinalizer] },
+    status: { ...token.status, anchors: [{ cluster: 'gone', namespace: 'deploy', clusterUID: '', credential: '' }] },
+  };
+}
+
+describe('withinBudget, in a namespace over its budget', () => {
+  it('puts off a rotation, and sends no request', async () => {
+    await issue();
+    annotate(Annotation.rotate, 'now');
+
+    expect(await overspend()).toBeGreaterThan(MINUTE);
+    expect([world.hub.answered, world.issued]).toEqual([[], 1]);
+  });
+
+  it('puts off the first issuance, even if the permission is in doubt', async () => {
+    looker.forgetPermissions();
+
+    expect(await overspend()).toBeGreaterThan(MINUTE);
+    expect([world.hub.answered, world.issued]).toEqual([[], 0]);
+  });
+
+  it('withdraws a token whose requester lost permission 16 s earlier', async () => {
+    await issue();
+    world.hub.isAllowed = false;
+    looker.forgetPermissions();
+    await overspend();
+    world.clock.advance(16_000);
+    await overspend();
+
+    expect(world.hub.secrets.size).toBe(0);
+  });
+
+  it('reviews the permission for an issued token whose Secret was deleted', async () => {
+    await issue();
+    world.hub.isAllowed = false;
+    world.hub.secrets.clear();
+    looker.forgetPermissions();
+    await overspend();
+
+    expect(world.hub.answered).toContain('POST subjectaccessreviews');
+  });
+
+  it('removes an expired token from the Secret', async () => {
+    await issue();
+    world.isDown = true;
+    world.clock.advance(60 * MINUTE);
+    await overspend();
+
+    expect(world.hub.secrets.get('ci')?.data?.['token']).toBeUndefined();
+  });
+
+  it('handles a request to revoke', async () => {
+    await issue();
+    annotate(Annotation.revoke, 'leak');
+    await overspend();
+
+    expect(world.hub.token.status?.lastRevokeRequest).toBe('leak');
+  });
+
+  it('removes the finalizer of a deleted ManagedToken', async () => {
+    await issue();
+    world.hub.change(remove);
+    await overspend();
+
+    expect(world.hub.token.metadata.finalizers).toEqual([]);
+  });
+
+  it('reconciles a ManagedToken whose token may have to go once a second at most', async () => {
+    await issue();
+    world.hub.isAllowed = false;
+    looker.forgetPermissions();
+    await overspend();
+    world.hub.answered.length = 0;
+    world.clock.advance(500);
+
+    expect([await overspend(), world.hub.answered]).toEqual([1_000, []]);
+  });
+});
