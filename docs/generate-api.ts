@@ -2,10 +2,10 @@
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import type { ManagedToken } from '../src/api/managed-token.gen.ts';
-import { Annotation, Label, LabelValue, TokenSecretKey } from '../src/api/names.ts';
+import { Annotation, Label, LabelValue } from '../src/api/names.ts';
 import { openApi } from '../src/facade/openapi.ts';
-import { outputTexts, TOKEN_KEYS } from '../src/tokens/outputs/outputs.ts';
+import { outputForms } from '../src/tokens/outputs/forms.ts';
+import { TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
 const REFERENCE = new URL('api.md', import.meta.url);
@@ -107,22 +107,6 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-type Output = ManagedToken['spec']['secret']['outputs'][number];
-
-const OUTPUTS = Object.keys({ Token: true, Kubeconfig: true, ArgoCD: true } satisfies Record<Output, true>) as Output[];
-
-const KEYS: Readonly<Record<keyof typeof TokenSecretKey, string>> = {
-  token: 'The token.',
-  caCertificate:
-    "The certificates of the Cluster's `caBundle`, as PEM, or the hub's CA as Purser itself uses it; absent where there is none.",
-  server: 'The address of the API server: an https URL, that of `spec.secret.server`, or else the one for the network that Purser is in.',
-  namespace: 'The namespace of the service account.',
-  kubeconfig: 'A kubeconfig with the token in it.',
-  value: 'The same, under the name that Flux and Cluster API read.',
-  name: 'The name of the Cluster.',
-  config: "Argo CD's connection settings with the token in them, as JSON.",
-};
-
 const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | 'revoke' | 'anchors'>, string>> = {
   expiresAt: 'When the token expires.',
   renewAt: 'When it will be renewed, unless it is suspended.',
@@ -131,34 +115,43 @@ const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | '
   rotations: 'How often it has been renewed.',
   issuedFor: "The cluster, a digest of the name of Purser's credential, the account, audiences and bound object that it is for, as JSON.",
   tokenDigest: '`sha256:` and the digest of the token, so that another one is noticed. It goes with the token.',
+  outputsDigest:
+    'Digests of the data: rendered with a placeholder for the token, and as written. Purser rewrites a Secret whose data differs.',
   rotateRequest: `The value of \`${Annotation.rotate}\` that was acted on.`,
   revokeRequest: `The value of \`${Annotation.revoke}\` that was acted on.`,
   template: 'The names of the labels and annotations that `spec.secret` asked for, as JSON.',
 };
 
-/** What workloads find: the keys are those that are written, by asking what writes them. */
+/** Returns the section on Secrets; keys and labels are those of the registered output forms. */
 function secretSection(): string {
-  const target = { cluster: 'c', server: 'https://c.test', caBundle: 'Y2E=', namespace: 'n', account: 'a' };
-  const keysOf = (output: Output) => Object.keys(outputTexts({ ...target, outputs: [output] }, 't'));
-  const written = OUTPUTS.map((output) => ({ output, keys: keysOf(output) }));
-  const keys = Object.entries(KEYS).map(([name, meaning]) => {
-    const key = TokenSecretKey[name as keyof typeof TokenSecretKey];
-    const outputs = written.filter((each) => each.keys.includes(key)).map(({ output }) => `\`${output}\``);
-    return [`\`${key}\``, outputs.length === OUTPUTS.length ? 'any' : outputs.join(', '), meaning];
-  });
+  const forms = [...outputForms];
+  const meanings = new Map(forms.flatMap(([, { keys }]) => Object.entries(keys)));
+  const keys = [
+    [`\`${TOKEN_KEY}\``, 'any', 'The token.'],
+    ...[...meanings].map(([key, meaning]) => [`\`${key}\``, namesOf(forms.filter(([, form]) => key in form.keys)), meaning]),
+  ];
+  const labels = forms.flatMap(([name, form]) =>
+    Object.entries(form.labels ?? {}).map(([key, value]) => `, with the output \`${name}\` also \`${key}: ${value}\``),
+  );
   const annotations = Object.entries(ANNOTATIONS).map(([name, meaning]) => [`\`${Annotation[name as keyof typeof Annotation]}\``, meaning]);
   return `## What is in the Secret
 
 The Secret of a ManagedToken is in the same namespace, of the type \`Opaque\`, and owned by it: it goes when the ManagedToken does.
 A token and all that is said of it are written in one request. Once it has expired, the keys that hold it
-(${TOKEN_KEYS.map((key) => `\`${key}\``).join(', ')}) are gone, and the rest stays.
+(${tokenKeys()
+    .map((key) => `\`${key}\``)
+    .join(', ')}) are gone, and the rest stays.
 
 ${table(['key', 'with the output', 'meaning'], keys)}
-It has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`, with the output \`ArgoCD\` also \`${Label.argoSecretType}: ${LabelValue.argoSecretType}\`, and what
+It has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`${labels.join('')}, and what
 \`spec.secret\` asks for. Of its annotations, the first three are for readers; the others are Purser's own record. Times are in
 UTC, such as \`2026-01-31T12:00:00Z\`.
 
 ${table(['annotation', 'meaning'], annotations)}`;
+}
+
+function namesOf(forms: readonly (readonly [string, unknown])[]): string {
+  return forms.map(([name]) => `\`${name}\``).join(', ');
 }
 
 interface Operation {

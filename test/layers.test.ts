@@ -78,7 +78,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   facade: {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
-    packages: ['fastify', 'rxjs'],
+    packages: ['find-my-way', 'rxjs'],
     node: true,
     why: 'the HTTP façade; knows nothing of the controllers',
   },

@@ -12,7 +12,14 @@ import {
   verbMatches,
 } from '../kubernetes/rbac.ts';
 import { compareUtf8 } from '../std/go-text.ts';
-import { EVERYTHING, fingerprintOf } from './facade-version.ts';
+
+/** Fingerprint of a caller who sees everything. */
+export const EVERYTHING = 0;
+/** Fingerprint in versions that no caller can resume from. */
+export const NOT_RESUMABLE = 1;
+/** Size of a fingerprint, in bits. */
+export const FINGERPRINT_BITS = 24;
+const FIRST_FREE = 2;
 
 /** A set of names, of clusters that exist or not; one and the same object for all who see the same by the same roles. */
 export class Visibility {
@@ -155,4 +162,25 @@ function removeFrom(sets: Map<string, Set<string>>, key: string, value: string):
   const set = sets.get(key);
   set?.delete(value);
   if (set?.size === 0) sets.delete(key);
+}
+
+/** Returns the fingerprint of a set of names, in any order. It is none of the two with a special meaning. */
+export function fingerprintOf(names: Iterable<string>): number {
+  let sum = 0;
+  for (const name of names) sum = (sum + mixed(hashOf(name))) | 0;
+  return FIRST_FREE + (mixed(sum) % (2 ** FINGERPRINT_BITS - FIRST_FREE));
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
+}
+
+/** Spreads a hash over all 32 bits, so that sums of similar hashes differ. */
+function mixed(hash: number): number {
+  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -19,14 +19,11 @@ export const AnchorFinalizer = `${TokensGroup}/anchor`;
 export const Label = {
   /** On every Secret that Purser writes; the informer selects on it. */
   managedBy: `${TokensGroup}/managed-by`,
-  /** Argo CD takes a Secret for a cluster by this label. */
-  argoSecretType: 'argocd.argoproj.io/secret-type',
 } as const;
 
 /** The values of these labels. */
 export const LabelValue = {
   managedBy: 'purser',
-  argoSecretType: 'cluster',
 } as const;
 
 /** The global removal limit, once it is reached. */
@@ -57,6 +54,8 @@ export const Annotation = {
   issuedFor: `${TokensGroup}/issued-for`,
   /** On the Secret: `sha256:` and the digest of the token, so that another one is noticed. */
   tokenDigest: `${TokensGroup}/token-digest`,
+  /** On the Secret: digests of its data, rendered with a placeholder and as written; see `outputsDigests`. */
+  outputsDigest: `${TokensGroup}/outputs-digest`,
   /** On the Secret: the value of `rotate` that was acted on. */
   rotateRequest: `${TokensGroup}/rotate-request`,
   /** On the Secret: the value of `revoke` that was acted on. */
@@ -77,22 +76,6 @@ export const ClusterConditionType = {
   reachable: 'Reachable',
   authorized: 'Authorized',
   credentialFresh: 'CredentialFresh',
-} as const;
-
-/** Keys of the Secret that holds a token. */
-export const TokenSecretKey = {
-  /** Always there. */
-  token: 'token',
-  caCertificate: 'ca.crt',
-  server: 'server',
-  namespace: 'namespace',
-  kubeconfig: 'kubeconfig',
-  /** The kubeconfig under the name that Flux and Cluster API read. */
-  value: 'value',
-  /** Argo CD's name of the cluster. */
-  name: 'name',
-  /** Argo CD's connection settings, as JSON. */
-  config: 'config',
 } as const;
 
 /** Keys of the Secret that holds Purser's credential for a cluster. */

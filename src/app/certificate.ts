@@ -5,11 +5,11 @@ import {
   type CertificateSource,
   certificateFiles,
   followCertificate,
+  logFailureOnce,
   type ServingCertificate,
-  selfMadeCertificate,
-  toldOnce,
+  selfSignedCertificate,
 } from '../facade/certificate.ts';
-import { hubCertificate, serviceNames } from '../facade/serving-certificate.ts';
+import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Clock } from '../std/clock.ts';
@@ -20,10 +20,10 @@ import type { AppOptions } from './options.ts';
 export function servingCertificate(options: CertificateOptions, hub: KubeClient): CertificateSource {
   const { clock, log, settings, facadeCertificate: given } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
-  const mayMake = components.includes('controller');
-  if (certFile !== undefined && keyFile !== undefined) return toldOnce(certificateFiles(certFile, keyFile), log);
-  if (name !== undefined) return toldOnce(hubCertificate({ hub, namespace, name, mayMake, clock }), log);
-  return given === undefined ? selfMadeCertificate([...serviceNames(namespace), hostname()], clock.now()) : async () => given;
+  const mayIssue = components.includes('controller');
+  if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(certificateFiles(certFile, keyFile), log);
+  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, clock }), log);
+  return given === undefined ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now()) : async () => given;
 }
 
 type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facadeCertificate'>;
@@ -51,7 +51,7 @@ export function certificateUpkeep({ clock, log }: AppOptions, certificate: Certi
 
 /** For those who cannot wait: one that nobody trusts comes first, and the right one as soon as it is found. */
 export function withoutWaiting(certificate: CertificateSource, now: number): CertificateSource {
-  const makeshift = selfMadeCertificate([], now);
+  const makeshift = selfSignedCertificate([], now);
   let shown: ServingCertificate | undefined;
   return async () => {
     shown = shown === undefined ? await makeshift() : await certificate();

@@ -4,14 +4,14 @@ import { Subscription } from 'rxjs';
 import type { ReviewLimit } from '../facade/admission/review-limit.ts';
 import { watchLimits } from '../facade/admission/watch-limits.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
-import { clusterRoutes, createClusterEndpoints } from '../facade/clusters/endpoints.ts';
+import { createClusterList } from '../facade/clusters/cluster-kind.ts';
 import { createFacade } from '../facade/facade.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { registeredCluster } from '../targets/registered-cluster.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { TokenInformers } from '../tokens/hub-view.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
 import { untilFound } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
@@ -33,7 +33,7 @@ export function facade(
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
-  const endpoints = createClusterEndpoints({
+  const clusterList = createClusterList({
     ...informers,
     hub,
     clock,
@@ -42,13 +42,13 @@ export function facade(
     annotationPrefixes: settings.facadeAnnotations,
     watchLimits: watchLimits(settings.memoryBytes),
   });
-  const routes = clusterRoutes(endpoints);
-  metrics.watching = () => endpoints.watching();
+  const { routes } = clusterList;
+  metrics.watching = () => clusterList.watching();
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;
   const start = async () => {
-    following.add(endpoints.run());
+    following.add(clusterList.run());
     onListening(await served.listen());
   };
   const stop = async () => {

@@ -11,7 +11,7 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retried } from '../std/retried.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { TokenInformers } from '../tokens/hub-view.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
 /** Without its custom resources Purser has nothing to do; they may come at any time. */

@@ -14,7 +14,7 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/token-request.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createTokenController } from '../tokens/controller.ts';
-import type { TokenInformers } from '../tokens/hub-view.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
 import { leadership } from './leadership.ts';
 import type { AppOptions } from './options.ts';
 

@@ -1,10 +1,12 @@
-// Who a bearer token stands for, by the word of the hub. Answers are kept for ten seconds, under a digest of the token.
+// Authenticates callers by their bearer tokens, with TokenReviews of the hub. Results are cached for ten seconds, by a digest of the
+// token.
 
 import { hash } from 'node:crypto';
 import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
-import { unauthorized } from '../kubernetes/status.ts';
+import { isBearerToken } from '../kubernetes/bearer-token.ts';
+import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
 import { Recent } from '../std/recent.ts';
@@ -13,7 +15,6 @@ import { SingleFlight } from '../std/single-flight.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { overloaded } from './admission/rates.ts';
 import { type Admission, ReviewLimit, type ReviewOutcome } from './admission/review-limit.ts';
-import { bearerToken } from './bearer.ts';
 import { FreshCache } from './fresh-cache.ts';
 import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
 import type { Caller, User } from './request.ts';
@@ -23,27 +24,26 @@ export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** One of them must be among those that a token is for; none are demanded when empty. */
+  /** Accepted audiences; a token needs one of them. Any token is accepted if empty. */
   readonly audiences: readonly string[];
   /** Limit on reviews of unknown tokens, shared by all authenticators of the process; an own one if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;
 }
 
-/** The parts of a request that say who sent it. */
-export interface Presented {
-  /** Names and values of the headers as they came. */
+/** The parts of a request that authenticate it. */
+export interface Credentials {
+  /** Names and values of the headers as received. */
   readonly rawHeaders: readonly string[];
   /** Key of the source address. */
   readonly address: string;
 }
 
-/** Authenticates requests. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #accepted: FreshCache<User>;
-  /** Apart from the others: a flood of bad tokens drives out nobody who is known. */
-  readonly #refused: FreshCache<true>;
-  /** Whoever was known once does not stand in line with those who never were. */
+  /** A cache of its own, so that a flood of bad tokens evicts no accepted one. */
+  readonly #rejected: FreshCache<true>;
+  /** Tokens that were accepted before; their reviews are not limited. */
   readonly #known = new Recent<true>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #unknown: ReviewLimit;
@@ -52,12 +52,12 @@ export class Authenticator {
     this.#options = options;
     const { clock } = options;
     this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-    this.#refused = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+    this.#rejected = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
     this.#unknown = options.reviewLimit ?? new ReviewLimit(clock);
   }
 
   /** Returns the caller. Throws 400, 401, 429 or 503. */
-  async authenticate({ rawHeaders, address }: Presented, signal: AbortSignal): Promise<Caller> {
+  async authenticate({ rawHeaders, address }: Credentials, signal: AbortSignal): Promise<Caller> {
     const token = bearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
     const tokenId = hash('sha256', token, 'base64url');
@@ -69,52 +69,52 @@ export class Authenticator {
   }
 
   /** Returns the user; undefined for a token that is not accepted. */
-  async #find(shown: ShownToken, ttlMs = TTL_MS): Promise<User | undefined> {
-    const user = this.#accepted.get(shown.tokenId, ttlMs);
-    if (user !== undefined || this.#refused.get(shown.tokenId)) return user;
-    return this.#reviews.do(shown.tokenId, () => this.#review(shown));
+  async #find(presented: PresentedToken, ttlMs = TTL_MS): Promise<User | undefined> {
+    const user = this.#accepted.get(presented.tokenId, ttlMs);
+    if (user !== undefined || this.#rejected.get(presented.tokenId)) return user;
+    return this.#reviews.do(presented.tokenId, () => this.#review(presented));
   }
 
-  async #review({ tokenId, token, address }: ShownToken): Promise<User | undefined> {
+  async #review({ tokenId, token, address }: PresentedToken): Promise<User | undefined> {
     const { waitMs, settle } = this.#known.get(tokenId) ? KNOWN : this.#unknown.admit(address);
     if (waitMs > 0) throw overloaded(waitMs);
-    const askedAt = this.#options.clock.monotonic();
+    const requestedAt = this.#options.clock.monotonic();
     let outcome: ReviewOutcome = 'failed';
     try {
-      const user = await this.#ask(token);
+      const user = await this.#reviewToken(token);
       outcome = user ?? 'rejected';
-      if (user === undefined) this.#refuse(tokenId, askedAt);
-      else this.#accept(tokenId, user, askedAt);
+      if (user === undefined) this.#reject(tokenId, requestedAt);
+      else this.#accept(tokenId, user, requestedAt);
       return user;
     } finally {
       settle?.(outcome);
     }
   }
 
-  #accept(tokenId: string, user: User, askedAt: number): void {
-    this.#accepted.set(tokenId, user, askedAt);
-    this.#refused.delete(tokenId);
+  #accept(tokenId: string, user: User, requestedAt: number): void {
+    this.#accepted.set(tokenId, user, requestedAt);
+    this.#rejected.delete(tokenId);
     this.#known.set(tokenId, true);
   }
 
-  #refuse(tokenId: string, askedAt: number): void {
-    this.#refused.set(tokenId, true, askedAt);
+  #reject(tokenId: string, requestedAt: number): void {
+    this.#rejected.set(tokenId, true, requestedAt);
     this.#accepted.delete(tokenId);
   }
 
-  async #ask(token: string): Promise<User | undefined> {
+  async #reviewToken(token: string): Promise<User | undefined> {
     const { hub, audiences, log } = this.#options;
     const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) };
     const status = await reviewStatus(REVIEW, hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }), log);
-    if (!decisionOf(REVIEW, status, 'authenticated', log) || !isForUs(status, audiences)) return undefined;
-    const user = userOf(status['user']);
+    if (!decisionOf(REVIEW, status, 'authenticated', log) || !isAccepted(status, audiences)) return undefined;
+    const user = toUser(status['user']);
     if (user === undefined) throw unreadable(REVIEW, log);
-    return isSomebody(user) ? user : undefined;
+    return isAuthenticated(user) ? user : undefined;
   }
 }
 
-/** A token and the address that it came from. */
-interface ShownToken {
+/** A token and the key of its source address. */
+interface PresentedToken {
   readonly tokenId: string;
   readonly token: string;
   readonly address: string;
@@ -124,27 +124,27 @@ interface ShownToken {
 const KNOWN: Admission = { waitMs: 0, settle: () => {} };
 const REVIEW = 'TokenReview';
 const TTL_MS = 10_000;
-/** Streams last: with the time between two looks at their tokens, this is less than the other. */
+/** Cache time for streams, in milliseconds. With the interval of their checks, less than ten seconds. */
 const STREAM_TTL_MS = 4_000;
 const MAX_ENTRIES = 10_000;
 
-/** A server that does not know audiences says nothing of them. */
-function isForUs({ audiences }: Fields, demanded: readonly string[]): boolean {
-  if (demanded.length === 0) return true;
-  return Array.isArray(audiences) && demanded.some((audience) => audiences.includes(audience));
+/** A server without support for audiences returns none. */
+function isAccepted({ audiences }: Fields, accepted: readonly string[]): boolean {
+  if (accepted.length === 0) return true;
+  return Array.isArray(audiences) && accepted.some((audience) => audiences.includes(audience));
 }
 
-function isSomebody({ username, groups }: User): boolean {
+function isAuthenticated({ username, groups }: User): boolean {
   return username !== '' && username !== 'system:anonymous' && !groups.includes('system:unauthenticated');
 }
 
-/** Whoever has lost a group does not keep what it let them see. */
+/** A user whose groups have changed is another user: permissions of a lost group must end. */
 function isSame(user: User, found: User | undefined): boolean {
   return found !== undefined && userKey(found) === userKey(user);
 }
 
-/** Exactly what the hub says; undefined where that is not a user. */
-function userOf(value: unknown): User | undefined {
+/** Returns the user of a review; undefined if the value is not a user. */
+function toUser(value: unknown): User | undefined {
   const { username = '', uid = '', groups = [], extra = {} } = fieldsOf(value);
   if (typeof username !== 'string' || typeof uid !== 'string' || !isTexts(groups) || !isFields(extra)) return undefined;
   if (!Object.values(extra).every(isTexts)) return undefined;
@@ -153,4 +153,33 @@ function userOf(value: unknown): User | undefined {
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/**
+ * Returns the bearer token of a request from its raw headers (name, value, name, value…); undefined without a valid one. Throws 400
+ * for two Authorization headers, and for a token with a header that assumes another identity.
+ */
+export function bearerToken(rawHeaders: readonly string[]): string | undefined {
+  let authorization: string | undefined;
+  let assumed: string | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    if (name === 'authorization') {
+      if (authorization !== undefined) throw badRequest('the request has more than one Authorization header');
+      authorization = rawHeaders[index + 1] ?? '';
+    } else if (isAssumedIdentity(name)) assumed ??= name;
+  }
+  const token = tokenOf(authorization ?? '');
+  if (token !== undefined && assumed !== undefined) throw badRequest(`the header ${assumed} is not supported`);
+  return token;
+}
+
+function isAssumedIdentity(name: string): boolean {
+  return name.startsWith('impersonate-') || name.startsWith('x-remote-');
+}
+
+/** Accepts one space, and nothing after the token. */
+function tokenOf(authorization: string): string | undefined {
+  const token = /^bearer ([^ ]+)$/i.exec(authorization)?.[1];
+  return token !== undefined && isBearerToken(token) ? token : undefined;
 }

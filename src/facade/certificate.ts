@@ -1,36 +1,36 @@
-// The certificate that Purser shows to those who call it: from files that are replaced now and then, or made by itself.
+// The serving certificate of Purser: from files that are replaced on renewal, or self-signed.
 
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../std/x509/certificates.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
-/** A certificate with its chain and its private key, as PEM. */
+/** A certificate with its chain, and its private key, as PEM. */
 export interface ServingCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Where the certificate of today is found. Asked now and then; rejects while it cannot be read, and tells of that itself. */
+/** Returns the current certificate. Called periodically; rejects and logs while the certificate cannot be read. */
 export type CertificateSource = () => Promise<ServingCertificate>;
 
-/** Tells of a certificate that cannot be read: once, however many ask for it and however often. */
-export function toldOnce(certificate: CertificateSource, log: Logger): CertificateSource {
-  let isTold = false;
+/** Logs a failure to read the certificate once, until it succeeds again. */
+export function logFailureOnce(certificate: CertificateSource, log: Logger): CertificateSource {
+  let isLogged = false;
   return async () => {
     try {
       const found = await certificate();
-      isTold = false;
+      isLogged = false;
       return found;
     } catch (error) {
-      if (!isTold) log.warn({ error }, 'the certificate of the façade cannot be read: it is waited for, and what is shown stays');
-      isTold = true;
+      if (!isLogged) log.warn({ error }, 'cannot read serving certificate; retrying');
+      isLogged = true;
       throw error;
     }
   };
 }
 
-/** The certificate that two files hold. */
+/** Returns the certificate in two files. */
 export function certificateFiles(certFile: string, keyFile: string): CertificateSource {
   return async () => {
     const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
@@ -38,8 +38,8 @@ export function certificateFiles(certFile: string, keyFile: string): Certificate
   };
 }
 
-/** A certificate that nobody vouches for: whoever calls has to be given it. */
-export function selfMadeCertificate(names: readonly string[], now: number): CertificateSource {
+/** Returns a self-signed certificate, which callers have to be given. */
+export function selfSignedCertificate(names: readonly string[], now: number): CertificateSource {
   const authority = createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...LOOPBACK_NAMES, ...names], now);
   const made = { cert: `${certificate}${authority.certificate}`, key };
@@ -52,29 +52,33 @@ export interface FollowOptions {
   readonly log: Logger;
 }
 
-/** Who shows a certificate, and can take another one for new connections. */
-export interface Shower {
+/** A server that can use another certificate for new connections. */
+export interface CertificateConsumer {
   useCertificate(certificate: ServingCertificate): void;
 }
 
-/** Has a new certificate shown as soon as there is one that can be used. Returns how to stop. */
-export function followCertificate({ certificate, clock, log }: FollowOptions, first: ServingCertificate, shower: Shower): () => void {
+/** Passes each new certificate to the consumer. Returns the function that stops it. */
+export function followCertificate(
+  { certificate, clock, log }: FollowOptions,
+  first: ServingCertificate,
+  consumer: CertificateConsumer,
+): () => void {
   let last = first;
-  const look = async () => {
+  const check = async () => {
     const found = await certificate();
     if (found.cert === last.cert && found.key === last.key) return;
     last = found;
     try {
-      shower.useCertificate(found);
-      log.info('there is a new certificate');
+      consumer.useCertificate(found);
+      log.info('serving certificate replaced');
     } catch (error) {
-      log.warn({ error }, 'the new certificate cannot be used, the old one stays');
+      log.warn({ error }, 'cannot use new serving certificate; keeping the current one');
     }
   };
   let cancel = () => {};
   const arm = () => {
-    cancel = clock.wakeAfter(LOOK_MS, () => {
-      look().catch(() => {});
+    cancel = clock.wakeAfter(CHECK_MS, () => {
+      check().catch(() => {});
       arm();
     });
   };
@@ -82,5 +86,5 @@ export function followCertificate({ certificate, clock, log }: FollowOptions, fi
   return () => cancel();
 }
 
-/** How often the certificate is looked at. */
-const LOOK_MS = 10_000;
+/** Interval of checks for a new certificate, in milliseconds. */
+const CHECK_MS = 10_000;

@@ -1,24 +1,32 @@
-// One request to the façade from its head to its answer.
+// One request to the façade and its response.
 
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { noRoute } from '../kubernetes/refusals.ts';
+import { isStream } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
 import { badRequest, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { requestTimeoutMs } from '../kubernetes/wire/options.ts';
 import { flag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
+import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import { toAddressKey } from './admission/source-address.ts';
-import { firstHeader } from './first-header.ts';
-import type { Caller, FacadeRequest, User } from './request.ts';
+import type { Caller, FacadeReply, FacadeRequest, User } from './request.ts';
 
-/** The reason of a signal when its caller has left, or when the server has no more time for them. */
+/** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
 export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }
+
+/** A body of at most this size is read to its end, so that the connection can be reused, in bytes. */
+const MAX_REST_BYTES = 256 << 10;
+/** Limits on reading a longer body, so that the response arrives before the connection closes. */
+const MAX_DISCARDED_BYTES = 1 << 20;
+const MAX_DISCARD_MS = 1_000;
 
 /** A request as endpoints see it, once it is authenticated. */
 export class Exchange implements FacadeRequest {
@@ -33,6 +41,8 @@ export class Exchange implements FacadeRequest {
   readonly warnings: string[] = [];
   readonly #gone = new AbortController();
   params: Readonly<Record<string, string>> = {};
+  /** Pattern of the path; `*` for paths without a route. */
+  route = '*';
   #isStreaming = false;
   #endTurn = () => {};
   #caller: Caller | undefined;
@@ -73,7 +83,7 @@ export class Exchange implements FacadeRequest {
   }
 
   get caller(): Caller {
-    if (this.#caller === undefined) throw new Error('nobody has authenticated this request');
+    if (this.#caller === undefined) throw new Error('the request is not authenticated');
     return this.#caller;
   }
 
@@ -82,7 +92,7 @@ export class Exchange implements FacadeRequest {
     return this.#isStreaming;
   }
 
-  /** Undefined as long as nobody is known. */
+  /** Undefined until the request is authenticated. */
   get user(): User | undefined {
     return this.#caller?.user;
   }
@@ -93,36 +103,42 @@ export class Exchange implements FacadeRequest {
 
   readonly warn = (text: string): void => void this.warnings.push(text);
 
+  /** Returns the first header with this lower-case name, as Kubernetes does for repeated headers. */
   header(name: string): string | undefined {
-    return firstHeader(this.message.rawHeaders, name);
+    const { rawHeaders } = this.message;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const each = rawHeaders[index];
+      if (each?.length === name.length && each.toLowerCase() === name) return rawHeaders[index + 1];
+    }
+    return undefined;
   }
 
   body(): Promise<Buffer> {
     const { message, response, signal } = this;
-    // A caller who leaves takes the message along: only a timeout has to be waited for.
+    // Reading fails by itself if the caller disconnects: only a timeout needs the signal.
     return readBody(message, {
       signal: this.#cancelTimeout && signal,
       expectant: message.headers.expect === undefined ? undefined : response,
     });
   }
 
-  /** Refuses what HTTP allows and we do not. Throws 400, 404 or 417. */
+  /** Checks the request line and headers beyond what Node checks, and sets `params`. Throws 400, 404 or 417. */
   checkTarget(params: Readonly<Record<string, string>>): void {
     const { url = '', headers } = this.message;
-    if (headers.host === undefined) throw badRequest('the request names no host');
+    if (headers.host === undefined) throw badRequest('the request has no Host header');
     if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
-      throw unclassified('what the request expects is not known', 417);
-    // Node takes what ends in chunked for chunked; others may read it otherwise, and find another request in the body.
+      throw unclassified('the Expect header of the request is not supported', 417);
+    // Node accepts any list that ends in `chunked`; a proxy may read it differently, and find another request in the body.
     if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
-      throw badRequest('the body is in an unknown encoding');
+      throw badRequest('the Transfer-Encoding of the request is not supported');
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
-      throw badRequest('the path has control characters');
+      throw badRequest('the path contains control characters');
     if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw noRoute();
     this.params = params;
   }
 
-  /** Lets the request take no longer than its `timeout` says. Throws 400 if that says nothing. */
+  /** Limits the request to the time of its `timeout` parameter. Throws 400 for a value that is not a duration. */
   startTimeout(): void {
     if (!this.query.has('timeout') || (this.method === 'GET' && flag(this.query, 'watch'))) return;
     const expired = () =>
@@ -136,35 +152,105 @@ export class Exchange implements FacadeRequest {
     else this.#endTurn = end;
   }
 
-  /** The response lasts: from here on, limits of its own apply. */
-  startStreaming(): void {
-    this.#isStreaming = true;
-    this.#endTurn();
+  /** Sends the response. Never rejects: a response that fails on the way closes the connection. */
+  async send(reply: FacadeReply): Promise<void> {
+    const { message, response } = this;
+    if (response.destroyed || response.headersSent) return;
+    const isLast = !message.complete && !isShort(message);
+    if (isLast) response.setHeader('connection', 'close');
+    try {
+      await this.#write(reply, isLast);
+      if (!isLast) return;
+      await this.#discardBody();
+      response.end();
+    } catch {
+      response.destroy();
+    }
   }
 
-  /** The server stops: ends an answer that lasts, and the connection with any other. */
+  /** Ends a stream because the server stops; closes the connection after any other response. */
   stop(): void {
     if (this.#isStreaming) this.#abandon();
     else if (!this.response.headersSent) this.response.setHeader('connection', 'close');
   }
 
-  /** The answer has been sent, or never will be. */
+  /** Ends all work on the request. Called when the response has been sent or the connection is closed. */
   close(): void {
     this.#cancelTimeout?.();
     this.#endTurn();
     if (!this.response.writableFinished) this.#abandon();
   }
 
-  /** Ends the work on the request: nobody will read what it leads to. */
   #abandon(): void {
-    this.#gone.abort(new Abandoned('the caller has left'));
+    this.#gone.abort(new Abandoned('the caller has disconnected'));
+  }
+
+  /** Writes the response, and ends it unless the rest of the body has to be discarded first. */
+  async #write(reply: FacadeReply, isLast: boolean): Promise<void> {
+    const { response, message } = this;
+    if ('write' in reply || isStream(reply.body)) {
+      this.#isStreaming = true;
+      // Streams have their own limits.
+      this.#endTurn();
+      response.writeHead(reply.status, this.#headersOf(reply));
+      response.flushHeaders();
+      await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
+      if (!isLast) response.end();
+    } else {
+      const length = { 'content-length': Buffer.byteLength(reply.body) };
+      response.writeHead(reply.status, { ...this.#headersOf(reply), ...length });
+      const body = message.method === 'HEAD' ? '' : reply.body;
+      if (!isLast) response.end(body);
+      else {
+        response.flushHeaders();
+        response.write(body);
+      }
+    }
+  }
+
+  #headersOf({ headers }: FacadeReply): OutgoingHttpHeaders {
+    const all: Record<string, string | readonly string[]> = {
+      'audit-id': this.requestId,
+      'cache-control': 'no-cache, private',
+      ...headers,
+    };
+    if (this.warnings.length > 0) all['warning'] = warningHeaders(this.warnings);
+    // Node's type allows one Warning only.
+    return all as OutgoingHttpHeaders;
+  }
+
+  /** Reads on for a moment: the kernel resets a connection that is closed with unread bytes, and the client loses the response. */
+  #discardBody(): Promise<void> {
+    const { message, clock } = this;
+    return new Promise((resolve) => {
+      const cancel = clock.wakeAfter(MAX_DISCARD_MS, resolve);
+      let bytes = 0;
+      message.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_DISCARDED_BYTES) message.pause();
+      });
+      message.on('error', () => {});
+      message.on('close', () => {
+        cancel();
+        resolve();
+      });
+      message.resume();
+    });
   }
 }
 
 const CONTROL = /\p{Cc}/u;
 
-/** Wildcards are not names. */
+/** The value of a wildcard is not a name. */
 function isName(param: string, value: string): boolean {
   if (param === '*') return true;
   return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
+}
+
+/** Returns true if the rest of the body is short enough to read it for the sake of the connection. */
+function isShort({ headers }: IncomingMessage): boolean {
+  // Without `100 Continue`, the next bytes may be the next request.
+  if (headers.expect !== undefined) return false;
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return length === undefined ? encoding === undefined : Number(length) <= MAX_REST_BYTES;
 }

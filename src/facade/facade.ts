@@ -1,4 +1,4 @@
-// The façade, put together: who may call, what is served where, and the certificate that it is served with.
+// The façade: assembles authentication, limits, routes and the server.
 
 import { PROTECTED_NAMESPACES } from '../access/issue-names.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/known-unreachable.ts';
@@ -12,44 +12,45 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { Rates } from './admission/rates.ts';
 import type { ReviewLimit } from './admission/review-limit.ts';
 import { type TurnLimits, Turns } from './admission/turns.ts';
-import { Audit } from './audit.ts';
 import { Authenticator } from './authenticate.ts';
 import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { openApiDocument } from './openapi.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
+import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
-import { TokenRequestReader } from './tokens/read-request.ts';
+import { TokenRequestReader } from './tokens/token-request.ts';
 
-/** What an operator can set. */
+/** Settings of the façade. */
 export interface FacadeSettings {
   readonly facadePort: number;
-  /** Where to listen; everywhere by default. */
+  /** Address to listen on; all addresses by default. */
   readonly bindAddress?: string | undefined;
-  /** The first part of the paths that lead to clusters. */
+  /** First path segment of the token endpoint; `orchestrator` by default. */
   readonly facadePath?: string;
-  /** One of them must be among those that a caller's token is for; none are demanded by default. */
+  /** Audiences accepted in callers' tokens; a token needs one of them. Any token is accepted by default. */
   readonly facadeAudiences?: readonly string[];
-  /** Those of token requests that name none; without any, such requests are refused. */
+  /** Audiences of token requests that name none; such requests are rejected by default. */
   readonly facadeDefaultAudiences?: readonly string[];
-  /** How many requests a second a caller may make; any number by default, and for 0. */
+  /** Maximum rate of one caller, in requests per second; unlimited by default, and for 0. */
   readonly facadeRate?: number;
-  /** Annotations of Clusters that begin so may be read by everybody who sees the Cluster; none by default. */
+  /** Prefixes of Cluster annotations that are public; none by default. */
   readonly facadeAnnotations?: readonly string[];
-  /** Namespaces of clusters whose accounts must be named in a rule. */
+  /** Namespaces of target clusters for which a rule must name the namespace or the service account. */
   readonly protectedNamespaces?: readonly string[];
-  /** The longest lifetime of tokens, and the audiences that they may be for; all by default. */
+  /** Maximum lifetime of tokens, in seconds; unlimited by default. */
   readonly maxExpirationSeconds?: number | undefined;
+  /** Audiences that tokens may have; all by default. */
   readonly allowedAudiences?: readonly string[] | undefined;
-  /** How often clusters are asked whether they are ready. */
+  /** Interval of the controller's probes, in milliseconds. */
   readonly probeIntervalMs?: number;
 }
 
 export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
-  /** A Cluster and our credential for it; undefined when there is no such Cluster. */
+  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
   readonly certificate: CertificateSource;
   readonly clock: Clock;
@@ -59,19 +60,19 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
   readonly reviewLimit?: ReviewLimit;
   readonly turns?: Partial<TurnLimits>;
-  /** What else is served to callers. */
+  /** Further routes, such as those of lists. */
   readonly routes?: readonly Route[];
 }
 
 /** A façade that can be started once. */
 export interface Facade {
-  /** Starts to serve, and says where. Rejects when that is taken, or when the certificate cannot be used. */
+  /** Starts to listen; returns the URL. Rejects if the port is taken, or the certificate cannot be used. */
   listen(): Promise<string>;
-  /** Ends streams, lets other requests finish for a while, and closes. */
+  /** Ends streams, lets other requests finish within the grace period, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Makes a façade; nothing is opened before it listens. */
+/** Creates a façade that does not listen yet. */
 export function createFacade(options: FacadeOptions): Facade {
   const { certificate, clock, log, settings } = options;
   let server: FacadeServer | undefined;
@@ -79,7 +80,7 @@ export function createFacade(options: FacadeOptions): Facade {
   return {
     async listen() {
       const first = await certificate();
-      server = await serverOf(options, first);
+      server = serverOf(options, first);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       unfollow = followCertificate({ certificate, clock, log }, first, server);
       return url;
@@ -95,7 +96,7 @@ const PATH = 'orchestrator';
 /** Requests in progress before their response begins. One caller has at most half of the connections to one cluster. */
 const TURNS: TurnLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
-function serverOf(options: FacadeOptions, certificate: ServingCertificate): Promise<FacadeServer> {
+function serverOf(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
   const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
@@ -113,8 +114,8 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Prom
       rates.check(user.username);
       return turns.take(user.username, signal);
     },
-    answered: (answer) => options.metrics?.answered(answer),
-    report: (error, requestID) => log.error({ error, requestID }, 'the façade met an error that it did not expect'),
+    onResponse: (response) => options.metrics?.answered(response),
+    report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),
   });
 }
 
@@ -128,6 +129,6 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
     method: 'POST',
     path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
     endpoint: createTokenEndpoint({ authorizer, clients, registered, requests, audit, clock, probeIntervalMs }),
-    turnedAway: (request, error) => audit.turnedAway(request, { target: issueTargetOf(request.params) }, error),
+    onRejected: (request, error) => audit.rejectedEarly(request, { target: issueTargetOf(request.params) }, error),
   };
 }

@@ -1,42 +1,42 @@
-// Answers that are good for a while. The oldest go first when there are too many; failures are never kept.
+// A cache of review results with a time to live. When it is full, the oldest entries are evicted. Failures are not cached.
 
 import type { Clock } from '../std/clock.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 
 export interface FreshCacheOptions {
   readonly clock: Clock;
-  /** How long an answer counts from the moment that its question was asked. */
+  /** Time for which a result is valid after its request was sent, in milliseconds. */
   readonly ttlMs: number;
   readonly maxEntries: number;
 }
 
-/** Keeps answers by key, and lets all who ask the same at the same time wait for one answer. */
+/** Concurrent lookups of a missing key share one request. */
 export class FreshCache<V> {
   readonly #options: FreshCacheOptions;
-  /** In the order in which they were set, which is about that in which they expire. */
-  readonly #entries = new Map<string, { readonly value: V; readonly askedAt: number }>();
-  readonly #asked = new SingleFlight<V>();
+  /** In the order of `set`, which is about the order of expiry. */
+  readonly #entries = new Map<string, { readonly value: V; readonly requestedAt: number }>();
+  readonly #pending = new SingleFlight<V>();
 
   constructor(options: FreshCacheOptions) {
     this.#options = options;
   }
 
-  /** How many answers are kept. */
+  /** Number of entries. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The answer, if it is fresh, or younger than is asked for. */
+  /** Returns the result if it is younger than `ttlMs`. */
   get(key: string, ttlMs = this.#options.ttlMs): V | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && this.#ageMs(entry) < ttlMs ? entry.value : undefined;
   }
 
-  /** Keeps an answer to a question that was asked at `askedAt`, by the monotonic clock. Those that have expired go. */
-  set(key: string, value: V, askedAt: number): void {
+  /** Stores the result of a request that was sent at `requestedAt`, on the monotonic clock, and evicts expired entries. */
+  set(key: string, value: V, requestedAt: number): void {
     const { ttlMs, maxEntries } = this.#options;
     this.#entries.delete(key);
-    this.#entries.set(key, { value, askedAt });
+    this.#entries.set(key, { value, requestedAt });
     for (const [oldest, entry] of this.#entries) {
       if (this.#entries.size <= maxEntries && this.#ageMs(entry) < ttlMs) return;
       this.#entries.delete(oldest);
@@ -47,19 +47,19 @@ export class FreshCache<V> {
     this.#entries.delete(key);
   }
 
-  /** The answer: a fresh one, or the one to a question that is under way, or else what `ask` finds. */
-  async find(key: string, ask: () => Promise<V>): Promise<V> {
-    return this.get(key) ?? (await this.#asked.do(key, () => this.#ask(key, ask)));
+  /** Returns the cached result, or that of a request in progress, or else that of `request`. */
+  async find(key: string, request: () => Promise<V>): Promise<V> {
+    return this.get(key) ?? (await this.#pending.do(key, () => this.#request(key, request)));
   }
 
-  async #ask(key: string, ask: () => Promise<V>): Promise<V> {
-    const askedAt = this.#options.clock.monotonic();
-    const value = await ask();
-    this.set(key, value, askedAt);
+  async #request(key: string, request: () => Promise<V>): Promise<V> {
+    const requestedAt = this.#options.clock.monotonic();
+    const value = await request();
+    this.set(key, value, requestedAt);
     return value;
   }
 
-  #ageMs({ askedAt }: { readonly askedAt: number }): number {
-    return this.#options.clock.monotonic() - askedAt;
+  #ageMs({ requestedAt }: { readonly requestedAt: number }): number {
+    return this.#options.clock.monotonic() - requestedAt;
   }
 }

@@ -1,80 +1,80 @@
-// The objects of the façade's OpenAPI document.
+// The schemas of the façade's OpenAPI document.
 
 /** Schemas by name. */
 export const SCHEMAS = {
-  TokenRequest: object('A request for a token, and the answer to it: authentication.k8s.io/v1.', {
+  TokenRequest: object('A token request and its response: authentication.k8s.io/v1.', {
     apiVersion: text('authentication.k8s.io/v1'),
     kind: text('TokenRequest'),
-    metadata: { type: 'object', description: "In the answer: the account's name, namespace and UID." },
-    spec: object('What is asked for.', {
+    metadata: { type: 'object', description: 'In the response: name, namespace and UID of the service account.' },
+    spec: object('Requested token.', {
       audiences: {
         type: 'array',
         items: { type: 'string' },
         description:
-          'Required. Whom the token is for: a recipient accepts it only when its own identifier is among them. A token for several is valid at each, so they must trust one another.',
+          'Required. Audiences of the token: a recipient accepts a token only if its own identifier is among them. A token for several audiences is valid at each of them, so they must trust one another.',
       },
       expirationSeconds: {
         type: 'integer',
         format: 'int64',
-        description: 'How long the token should be valid, 3600 by default; the cluster may grant another time.',
+        description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant another one.',
       },
-      boundObjectRef: object('A Pod or Secret beside the account; the token dies with it.', {
+      boundObjectRef: object('Pod or Secret in the namespace of the service account; the token becomes invalid when it is deleted.', {
         apiVersion: text('v1'),
         kind: text('Pod or Secret.'),
-        name: text('Its name.'),
-        uid: text('Its UID; no token is issued for another object of the same name.'),
+        name: text('Name of the object.'),
+        uid: text('UID of the object; no token is issued for another object of the same name.'),
       }),
     }),
-    status: object('What was issued.', {
+    status: object('Issued token.', {
       token: text('The bearer token; empty in a dry run.'),
-      expirationTimestamp: { type: 'string', format: 'date-time', nullable: true, description: 'When it expires, as granted.' },
+      expirationTimestamp: { type: 'string', format: 'date-time', nullable: true, description: 'Granted expiry.' },
     }),
   }),
-  Cluster: object('What callers may know of a registered cluster; the custom resource has more.', {
+  Cluster: object('Public fields of a registered cluster; the custom resource has more.', {
     apiVersion: text('registry.purser.dev/v1alpha1'),
     kind: text('Cluster'),
     metadata: {
       type: 'object',
       description:
-        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under prefixes that the operator made public.',
+        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
     },
-    spec: object('Where the cluster is.', {
+    spec: object('Addresses of the cluster.', {
       orchestratorApiEndpoints: { type: 'object', description: 'caBundle and serverEndpoints, as in the custom resource.' },
     }),
-    status: object('How the cluster is.', {
-      type: text('The distribution.'),
-      version: text('The version that its API server reports.'),
+    status: object('State of the cluster.', {
+      type: text('Distribution of the cluster.'),
+      version: text('Version of its API server.'),
       conditions: { type: 'array', items: { type: 'object' }, description: 'As in the custom resource.' },
     }),
   }),
   ClusterList: object('One page of clusters.', {
     apiVersion: text('registry.purser.dev/v1alpha1'),
     kind: text('ClusterList'),
-    metadata: object('About the list.', {
+    metadata: object('Metadata of the list.', {
       selfLink: text('/auth/v1/clusters'),
-      resourceVersion: text('The version of the list, to watch from.'),
-      continue: text('Where the next page begins; empty on the last one.'),
+      resourceVersion: text('Resource version of the list, to watch from.'),
+      continue: text('Start of the next page; empty on the last page.'),
       remainingItemCount: {
         type: 'integer',
         format: 'int64',
-        description: 'How many clusters that the caller may see come after this page; absent with a selector.',
+        description: 'Number of visible clusters after this page; absent with a selector.',
       },
     }),
-    items: { type: 'array', items: { $ref: '#/components/schemas/Cluster' }, description: 'The clusters, by name.' },
+    items: { type: 'array', items: { $ref: '#/components/schemas/Cluster' }, description: 'Clusters, sorted by name.' },
   }),
   WatchEvent: object('One line of a watch.', {
     type: text('ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.'),
     object: { type: 'object', description: 'The Cluster; for ERROR, the Status.' },
   }),
-  Status: object('Why a request failed, as of kube-apiserver.', {
+  Status: object('Error, in the form of kube-apiserver.', {
     apiVersion: text('v1'),
     kind: text('Status'),
     metadata: { type: 'object', description: 'Empty.' },
     status: text('Failure'),
-    message: text('What went wrong, for people.'),
-    reason: text('What went wrong, for programs.'),
-    details: { type: 'object', description: 'What it is about, causes, and after how many seconds to come again.' },
-    code: { type: 'integer', format: 'int32', description: 'The status code of the answer.' },
+    message: text('Error message.'),
+    reason: text('Reason in one word.'),
+    details: { type: 'object', description: 'Object, causes, and seconds to wait before a retry.' },
+    code: { type: 'integer', format: 'int32', description: 'HTTP status code.' },
   }),
 } as const;
 

@@ -1,17 +1,17 @@
-// The OpenAPI v3 document of the façade. docs/api.md is made from it.
+// The OpenAPI v3 document of the façade. docs/api.md is generated from it.
 
 import { textReply } from '../kubernetes/reply.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { SCHEMAS } from './openapi-schemas.ts';
-import type { PublicDocument } from './routes.ts';
+import type { PublicDocument } from './router.ts';
 
-/** The document as everybody may read it, for a façade whose clusters are below `path`. */
+/** Returns the public document of a façade with this first path segment. */
 export function openApiDocument(path: string): PublicDocument {
   const text = JSON.stringify(openApi(path));
   return { path: '/openapi/v3', reply: ({ preferences }) => textReply(200, text, negotiateDocument(preferences, { routed: false })) };
 }
 
-/** What the document says. */
+/** Returns the content of the document. */
 export function openApi(path: string) {
   return {
     openapi: '3.0.0',
@@ -27,42 +27,42 @@ export function openApi(path: string) {
 }
 
 const ERRORS = {
-  '400': 'The request cannot be read, or asks for something that does not exist.',
-  '401': 'There is no bearer token, or the hub does not accept it.',
-  '403': 'RBAC on the hub does not allow it; the message names the permission that is missing.',
-  '404': 'There is no such cluster, service account or bound object.',
-  '406': 'No form of the answer that the caller accepts can be made.',
-  '409': 'The object is another one than the request names by its UID.',
-  '410': 'The version, or the page, is no longer kept: list again.',
+  '400': 'The request is malformed, or has an unsupported parameter.',
+  '401': 'The bearer token is missing, or the hub does not accept it.',
+  '403': 'RBAC on the hub does not allow the request; the message names the missing permission.',
+  '404': 'The cluster, the service account or the bound object was not found.',
+  '406': 'The response is not available in any form that the Accept header allows.',
+  '409': 'The UID in the request belongs to another object.',
+  '410': 'The resource version or the continue token has expired: list again.',
   '413': 'The body is too large.',
   '415': 'The body is neither JSON, nor YAML, nor protobuf.',
-  '422': 'A field has a value that is not allowed.',
-  '429': 'Too many requests; Retry-After says when to come again.',
-  '503': 'The hub or the cluster gives no answer that can be used; Retry-After says when to come again.',
-  '504': 'The cluster, or the version that was asked for, did not come in time.',
+  '422': 'A field has an invalid value.',
+  '429': 'Too many requests; retry after the time in Retry-After.',
+  '503': 'The hub or the cluster did not respond properly; retry after the time in Retry-After.',
+  '504': 'The cluster did not respond, or the requested resource version was not reached, in time.',
 } as const;
 
 const CREATE_TOKEN = {
   operationId: 'createToken',
-  summary: 'Issues a token of a service account of a registered cluster.',
+  summary: 'Issues a token for a service account of a registered cluster.',
   description:
-    'Body and answer are TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>.',
+    'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>.',
   parameters: [
-    inPath('cluster', 'The name of the Cluster.'),
-    inPath('namespace', 'The namespace of the service account on that cluster.'),
-    inPath('name', 'The name of the service account.'),
-    inQuery('dryRun', 'string', 'Only All: everything is checked and no token is issued; status.token is empty then.'),
-    inQuery('fieldManager', 'string', 'Who asks: fewer than 128 printable characters.'),
+    inPath('cluster', 'Name of the Cluster.'),
+    inPath('namespace', 'Namespace of the service account on that cluster.'),
+    inPath('name', 'Name of the service account.'),
+    inQuery('dryRun', 'string', 'Only All: checks the request and issues no token; status.token is empty.'),
+    inQuery('fieldManager', 'string', 'Name of the actor: fewer than 128 printable characters.'),
     inQuery(
       'fieldValidation',
       'string',
-      'What is made of unknown and duplicate fields: Ignore, Warn (default; a Warning header for each) or Strict (400).',
+      'Treatment of unknown and duplicate fields: Ignore, Warn (default; a Warning header for each) or Strict (400).',
     ),
-    prettiness(),
+    prettyParameter(),
   ],
   requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/TokenRequest' } } } },
   responses: {
-    '201': answerOf('The token, or the rehearsal of one.', 'TokenRequest'),
+    '201': responseOf('The token, or the result of a dry run.', 'TokenRequest'),
     ...errors(['400', '401', '403', '404', '406', '409', '413', '415', '422', '429', '503', '504']),
   },
 } as const;
@@ -71,22 +71,22 @@ const LIST_CLUSTERS = {
   operationId: 'listClusters',
   summary: 'Lists or watches the clusters that the caller may see.',
   description:
-    'A caller sees the clusters that RBAC on the hub lets it get or list. Without any rights the list is empty. A watch begins with the version of a list; when rights change, clusters come and go as ADDED and DELETED.',
+    'Returns the clusters that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost clusters.',
   parameters: [
-    inQuery('labelSelector', 'string', 'Only clusters with these labels.'),
-    inQuery('fieldSelector', 'string', 'Only clusters with these fields: metadata.name.'),
-    inQuery('limit', 'integer', 'The most clusters of one page; all by default.'),
-    inQuery('continue', 'string', 'Where the next page begins: metadata.continue of the one before.'),
-    inQuery('resourceVersion', 'string', 'A list is not older than this; a watch begins after it.'),
+    inQuery('labelSelector', 'string', 'Selects clusters by labels.'),
+    inQuery('fieldSelector', 'string', 'Selects clusters by fields: metadata.name.'),
+    inQuery('limit', 'integer', 'Maximum number of clusters in one page; all by default.'),
+    inQuery('continue', 'string', 'Start of the next page: metadata.continue of the page before.'),
+    inQuery('resourceVersion', 'string', 'Minimum resource version of a list; start of a watch.'),
     inQuery('resourceVersionMatch', 'string', 'NotOlderThan or Exact.'),
-    inQuery('watch', 'boolean', 'Streams events, one JSON object a line, instead of a list.'),
-    inQuery('allowWatchBookmarks', 'boolean', 'Sends BOOKMARK events, by which a watch can be resumed.'),
-    inQuery('sendInitialEvents', 'boolean', 'Begins a watch with what there is, as ADDED events.'),
-    inQuery('timeoutSeconds', 'integer', 'Ends a watch after this time, and a list that takes longer with 504.'),
-    prettiness(),
+    inQuery('watch', 'boolean', 'Streams events, one JSON object per line, instead of a list.'),
+    inQuery('allowWatchBookmarks', 'boolean', 'Sends BOOKMARK events with versions to resume from.'),
+    inQuery('sendInitialEvents', 'boolean', 'Starts a watch with an ADDED event for each existing cluster.'),
+    inQuery('timeoutSeconds', 'integer', 'Ends a watch after this time, and a longer list with 504.'),
+    prettyParameter(),
   ],
   responses: {
-    '200': answerOf('The clusters; with watch=true, a stream of WatchEvent.', 'ClusterList'),
+    '200': responseOf('The clusters; with watch=true, a stream of WatchEvent.', 'ClusterList'),
     ...errors(['400', '401', '406', '410', '429', '503', '504']),
   },
 } as const;
@@ -94,9 +94,13 @@ const LIST_CLUSTERS = {
 const READ_CLUSTER = {
   operationId: 'readCluster',
   summary: 'Reads one cluster.',
-  description: 'A cluster that the caller may not see is answered as one that does not exist.',
-  parameters: [inPath('name', 'The name of the Cluster.'), inQuery('resourceVersion', 'string', 'Not older than this.'), prettiness()],
-  responses: { '200': answerOf('The cluster.', 'Cluster'), ...errors(['400', '401', '404', '406', '429', '503', '504']) },
+  description: 'Returns the same 404 for a hidden and for a missing cluster.',
+  parameters: [
+    inPath('name', 'Name of the Cluster.'),
+    inQuery('resourceVersion', 'string', 'Minimum resource version.'),
+    prettyParameter(),
+  ],
+  responses: { '200': responseOf('The cluster.', 'Cluster'), ...errors(['400', '401', '404', '406', '429', '503', '504']) },
 } as const;
 
 function inPath(name: string, description: string) {
@@ -107,14 +111,14 @@ function inQuery(name: string, type: 'string' | 'integer' | 'boolean', descripti
   return { name, in: 'query', required: false, description, schema: { type } };
 }
 
-function prettiness() {
-  return inQuery('pretty', 'boolean', 'Indents the answer; true for browsers and command-line tools, false otherwise.');
+function prettyParameter() {
+  return inQuery('pretty', 'boolean', 'Pretty-prints the response; true by default for browsers and command-line tools.');
 }
 
-function answerOf(description: string, schema: keyof typeof SCHEMAS) {
+function responseOf(description: string, schema: keyof typeof SCHEMAS) {
   return { description, content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } };
 }
 
 function errors(codes: readonly (keyof typeof ERRORS)[]) {
-  return Object.fromEntries(codes.map((code) => [code, answerOf(ERRORS[code], 'Status')]));
+  return Object.fromEntries(codes.map((code) => [code, responseOf(ERRORS[code], 'Status')]));
 }

@@ -1,10 +1,10 @@
-// A request to the façade as its endpoints see it, and what they answer with.
+// A request to the façade as endpoints see it, and their responses.
 
 import type { ServerResponse } from 'node:http';
 import type { Reply } from '../kubernetes/reply.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 
-/** Who asks, as the hub knows them. */
+/** A user as the hub describes it in a TokenReview. */
 export interface User {
   readonly username: string;
   readonly uid: string;
@@ -15,44 +15,44 @@ export interface User {
 /** An authenticated caller. */
 export interface Caller {
   readonly user: User;
-  /** A digest of the bearer token, shared by all requests that carry it. */
+  /** Digest of the bearer token, equal for all requests with this token. */
   readonly tokenId: string;
-  /** Whether the hub still accepts the token, and for this very user, as of at most four seconds ago. Throws 503 when the hub gives no answer. */
+  /** Returns true if the hub accepts the token for the same user, as of at most four seconds ago. Throws 503 if the hub does not respond. */
   stillValid(): Promise<boolean>;
 }
 
 /** A request that has been authenticated. */
 export interface FacadeRequest {
   readonly method: string;
-  /** The decoded segments of the path that the route names. */
+  /** Decoded path parameters of the route. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly preferences: Preferences;
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   header(name: string): string | undefined;
-  /** Reads the whole body; throws 413 when it is too large. */
+  /** Reads the whole body. Throws 413 if it is too large. */
   body(): Promise<Buffer>;
-  /** Aborted when the caller goes away or the server stops. */
+  /** Aborted when the caller disconnects or the server stops. */
   readonly signal: AbortSignal;
-  /** The Audit-Id of the answer. */
+  /** Audit-Id of the response. */
   readonly requestId: string;
   readonly caller: Caller;
   /** Key of the source address. */
   readonly address: string;
-  /** Adds a Warning header to whatever the answer will be. */
+  /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;
 }
 
-/** An answer that writes itself, piece by piece, at the pace of its reader. */
+/** A response that is written in pieces, at the pace of its reader. */
 export interface StreamedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Called once the head is on its way; returns when all is written or the reader has left. */
+  /** Writes the body after the headers; returns when all is written or the reader has disconnected. */
   readonly write: (response: ServerResponse) => Promise<void>;
 }
 
 export type FacadeReply = Reply | StreamedReply;
 
-/** Answers a request. Throws a StatusError for what it refuses. */
+/** Responds to a request. Throws a StatusError to reject it. */
 export type Endpoint = (request: FacadeRequest) => Promise<FacadeReply>;

@@ -1,87 +1,79 @@
-// The façade's TLS server: its limits, what Node leaves to us of HTTP, and an orderly end.
+// The façade's HTTPS server: its limits, responses to malformed requests, and graceful shutdown.
 
-import { METHODS } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { type FastifyServerFactory, fastify } from 'fastify';
-import { badRequest, serviceUnavailable } from '../kubernetes/status.ts';
+import { noMethod } from '../kubernetes/refusals.ts';
+import { type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
+import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
 import type { Answer } from '../telemetry/metrics.ts';
+import { ActiveRequests } from './active-requests.ts';
 import { type ConnectionLimits, Connections } from './admission/connections.ts';
-import { addRoutes, answer, type RouteOptions } from './routes.ts';
-import { errorAnswer } from './send.ts';
-import { UnderWay } from './under-way.ts';
-import { endSoon, refuseConnect, refuseUnparsed } from './unparsed.ts';
+import { Router, type RouterOptions } from './router.ts';
 
-export interface ServerOptions extends RouteOptions {
+export interface ServerOptions extends RouterOptions {
   readonly clock: Clock;
   readonly certificate: { readonly cert: string; readonly key: string };
-  /** Told of every answer, when it has been sent. */
-  readonly answered?: (answer: Answer) => void;
+  /** Called for every response, once it has been sent. */
+  readonly onResponse?: (response: Answer) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
-  /** How long a connection is kept after its last answer. */
+  /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
 }
 
 export interface FacadeServer {
-  /** Rejects when the port is taken. */
+  /** Rejects if the port is taken. */
   listen(port: number, host: string | undefined): Promise<Pick<Listening, 'port' | 'url'>>;
-  /** Takes another certificate for new connections. Throws for one that cannot be used. */
+  /** Uses another certificate for new connections. Throws for a certificate that cannot be used. */
   useCertificate(certificate: ServerOptions['certificate']): void;
-  /** Ends streams, lets other requests finish for a while, and closes. */
+  /** Ends streams, lets other requests finish within the grace period, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** How long a request may take to arrive, its head and its body; with what Node takes to notice, no more than ten seconds. */
+/** Maximum time for a request to arrive, head and body, in milliseconds. With the checking interval, less than ten seconds. */
 const REQUEST_MS = 9_000;
-const NOTICE_MS = 250;
+const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** Key exchange without ML-KEM, whose keys take 7 kB of every open connection: tokens that pass here expire long before it matters. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
 const MAX_HEADER_BYTES = 16_384;
-/** Requests in progress are limited to fewer than the difference, so that a connection is always left for a refusal. */
+/** Requests in progress are limited to fewer than the difference, so that a connection is always left for a rejection. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
+/** Time for a client to read the response to a malformed request, in milliseconds. */
+const UNREAD_MS = 1_000;
 
-/** Makes a server that does not listen yet. */
-export async function createFacadeServer(options: ServerOptions): Promise<FacadeServer> {
-  const underWay = new UnderWay(options.clock, options.answered);
-  let server: Server | undefined;
-  const app = fastify({
-    serverFactory: (handler) => {
-      server = serverOf(options, underWay, handler);
-      return server;
+/** Creates a server that does not listen yet. */
+export function createFacadeServer(options: ServerOptions): FacadeServer {
+  const { clock, report, onResponse } = options;
+  const active = new ActiveRequests(clock, onResponse);
+  const server = serverOf(options, active, new Router(options));
+  let listening: Listening | undefined;
+  return {
+    async listen(port, host) {
+      listening = await listen(server, { port, host, clock, report: (error) => report(error) });
+      return listening;
     },
-    routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, maxParamLength: MAX_HEADER_BYTES },
-    logger: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    clientErrorHandler: (error, socket) => (underWay.isAnswering(socket) ? endSoon(socket) : refuseUnparsed(error, socket)),
-    frameworkErrors: (_error, request, reply) => {
-      const { preferences, requestId } = underWay.begin(request, reply);
-      void answer(request, reply, errorAnswer(badRequest('the path cannot be decoded'), preferences, requestId));
+    useCertificate: (certificate) => server.setSecureContext({ ...certificate, ...TLS }),
+    async close(graceMs) {
+      const closed = listening?.close(graceMs);
+      active.stop();
+      await closed;
     },
-  });
-  // Endpoints read bodies themselves, when their turn has come.
-  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  app.decorateRequest('exchange');
-  app.addHook('onRequest', (request, reply, done) => {
-    if (underWay.isEnding(request.raw.socket)) return void reply.hijack();
-    underWay.begin(request, reply).checkTarget(request.params as Record<string, string>);
-    if (underWay.isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
-    done();
-  });
-  await addRoutes(app, options);
-  await app.ready();
-  if (server === undefined) throw new Error('there is no server');
-  return facadeServer(server, underWay, options);
+  };
 }
 
-function serverOf(options: ServerOptions, underWay: UnderWay, handler: Parameters<FastifyServerFactory>[0]): Server {
-  const server = createServer(limits(options), handler);
-  server.on('checkContinue', handler);
-  server.on('checkExpectation', handler);
-  server.on('connect', (_message, socket: Socket) => (underWay.isAnswering(socket) ? socket.destroy() : refuseConnect(socket)));
+function serverOf(options: ServerOptions, active: ActiveRequests, router: Router): Server {
+  const serve = (message: IncomingMessage, response: ServerResponse) => {
+    // Node parses bytes after the last response of a connection as further requests.
+    if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
+  };
+  const server = createServer(limits(options), serve);
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
+  server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
+  server.on('clientError', (error, socket: Socket) => (active.isResponding(socket) ? endSoon(socket) : rejectMalformed(error, socket)));
   new Connections({ ...CONNECTIONS, ...options.connections }).follow(server);
   return server;
 }
@@ -95,9 +87,9 @@ function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS }: ServerOptions) {
     headersTimeout: REQUEST_MS,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: keepAliveMs,
-    connectionsCheckingInterval: NOTICE_MS,
+    connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Its refusal would be an empty one.
+    // Node would reject the request with an empty body; we send a Status.
     requireHostHeader: false,
   } as const;
 }
@@ -110,18 +102,30 @@ function selectProtocol({ protocols }: { readonly protocols: readonly string[] }
   return protocols.find((protocol) => protocol === 'http/1.1');
 }
 
-function facadeServer(server: Server, underWay: UnderWay, { clock, report }: ServerOptions): FacadeServer {
-  let listening: Listening | undefined;
-  return {
-    async listen(port, host) {
-      listening = await listen(server, { port, host, clock, report: (error) => report(error) });
-      return listening;
-    },
-    useCertificate: (certificate) => server.setSecureContext({ ...certificate, ...TLS }),
-    async close(graceMs) {
-      const closed = listening?.close(graceMs);
-      underWay.stop();
-      await closed;
-    },
-  };
+/** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
+function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else endSoon(socket, rawReply(rejectionOf(code)));
+}
+
+function rejectConnect(socket: Socket): void {
+  endSoon(socket, rawReply(noMethod(), 'allow: POST\r\n'));
+}
+
+/** Ends a connection after `text`. Node has detached from the socket, so errors and timeouts are handled here. */
+function endSoon(socket: Socket, text = ''): void {
+  socket.on('error', () => {});
+  socket.setTimeout(UNREAD_MS, () => socket.destroy());
+  socket.end(text, () => socket.destroy());
+}
+
+function rejectionOf(code: string): StatusError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return unclassified('the request did not arrive in time', 408);
+  if (code === 'HPE_HEADER_OVERFLOW') return unclassified('the headers of the request are too large', 431);
+  return statusError('BadRequest', 'the request is malformed');
+}
+
+function rawReply({ code, status }: StatusError, more = ''): string {
+  const body = `${orderedJson(status)}\n`;
+  return `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: application/json\r\ncache-control: no-cache, private\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}connection: close\r\n\r\n${body}`;
 }

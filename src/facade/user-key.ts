@@ -1,23 +1,23 @@
-// A user as a key.
+// Keys of users in caches.
 
 import { hash } from 'node:crypto';
 import type { User } from './request.ts';
 
-/** Users are described anew at every review, and asked for by every request in between. */
+/** Keys by the user object, which all requests between two reviews share. */
 const known = new WeakMap<User, string>();
 
-/** A digest of everything about a user that an authoriser may look at. */
+/** Returns a digest of all properties of a user that authorizers can use. */
 export function userKey(user: User): string {
-  return known.get(user) ?? described(user);
+  return known.get(user) ?? computeKey(user);
 }
 
-function described(user: User): string {
+function computeKey(user: User): string {
   const key = hash('sha256', textOf(user), 'base64url');
   known.set(user, key);
   return key;
 }
 
 function textOf({ username, uid, groups, extra }: User): string {
-  // Authorisers look for groups wherever they stand.
+  // The order of groups has no meaning.
   return JSON.stringify([username, uid, groups.toSorted(), Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

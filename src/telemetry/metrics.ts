@@ -61,10 +61,9 @@ export class Metrics {
   readonly #families: readonly Family[];
   readonly #orphans = new Set<string>();
   readonly #isRegistered: (cluster: string) => boolean;
+  #overBudget: () => Iterable<Excess> = () => [];
   /** Whether this process leads. Set by who knows. */
   leads: () => boolean = () => false;
-  /** The namespaces that are over a budget. Set by the controller of ManagedTokens. */
-  overBudget: () => Iterable<Excess> = () => [];
   /** How many watches are open at the façade. Set by who knows. */
   watching: () => number = () => 0;
 
@@ -81,7 +80,7 @@ export class Metrics {
       help: 'Attempts to issue a token, by cluster, result and reason.',
       isRegistered: this.#isRegistered,
     });
-    const budgets = budgetGauge(() => this.overBudget());
+    const budgets = budgetGauge(() => this.#overBudget());
     this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), this.#issuances, budgets];
     collectDefaultMetrics({ register: this.#registry });
   }
@@ -90,6 +89,11 @@ export class Metrics {
   ran({ controller, outcome, latenessMs }: Run): void {
     this.#declared.runs.inc({ controller, outcome });
     this.#declared.lateness.observe({ controller }, latenessMs / 1_000);
+  }
+
+  /** Reads the namespaces over a budget from `over` at each scrape. */
+  budgets(over: () => Iterable<Excess>): void {
+    this.#overBudget = over;
   }
 
   /** From now on `depth` says how many keys of the controller are due and wait. */

@@ -7,16 +7,16 @@ import { ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SubjectAccessReviews } from '../kube/reviews.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import { hubAnswer } from './hub-answer.ts';
-import type { HubView } from './hub-view.ts';
+import { hubResponse } from './hub-request.ts';
+import type { HubView } from './informers.ts';
 import { IssuePermissions, issueAttributes, type Requester, requesterOf } from './issue-permissions.ts';
-import type { TokenMemory } from './memory.ts';
-import { forbiddenMessage, requesterMissingMessage } from './policy/tenant-messages.ts';
+import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
+import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: HubView;
-  readonly memory: TokenMemory;
+  readonly memory: TrackedTokens;
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -42,8 +42,8 @@ export class Authority {
 
   /** Asks under one name after the other until one allows it. Throws an IssueError, AuthorizationFailed, if there is no answer. */
   async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
-    const recollection = this.#options.memory.of(token.metadata.uid ?? '');
-    const { doubts } = recollection;
+    const tracked = this.#options.memory.of(token.metadata.uid ?? '');
+    const { doubts } = tracked;
     const requester = requesterFor(token);
     const names = this.#namesFor(token);
     if (!(await this.#hasRequester(token, signal))) {
@@ -51,7 +51,7 @@ export class Authority {
     }
     for (const name of this.#inOrder(requester, names)) {
       if (!(await this.#isAllowed(requester, name, signal))) continue;
-      recollection.allowed(name, questionOf(token), doubts);
+      tracked.allow(name, questionOf(token), doubts);
       return { allowed: true };
     }
     const [mostSpecific = ''] = names.toSorted((a, b) => b.length - a.length);
@@ -91,7 +91,7 @@ export class Authority {
     if (view.hasRequester(token)) return true;
     const { namespace } = token.metadata;
     const fieldSelector = `metadata.name=${token.spec.requesterServiceAccountName}`;
-    const { items } = await hubAnswer(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), 'AuthorizationFailed', signal);
+    const { items } = await hubResponse(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), 'AuthorizationFailed', signal);
     return items.length > 0;
   }
 
@@ -99,7 +99,7 @@ export class Authority {
     const { verb, group, resource, subresource } = issueAttributes(name);
     const spec = { user, groups: [...groups], resourceAttributes: { verb, group, resource, subresource, name } };
     const review = this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal });
-    const decision = accessDecision(await hubAnswer(review, 'AuthorizationFailed', signal));
+    const decision = accessDecision(await hubResponse(review, 'AuthorizationFailed', signal));
     if (decision === undefined) throw new IssueError('AuthorizationFailed', 'the hub answered a SubjectAccessReview with something else');
     if (!decision.allowed && !isHarmless(decision.evaluationError)) throw new IssueError('AuthorizationFailed', decision.evaluationError);
     return decision.allowed;

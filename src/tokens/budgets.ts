@@ -1,11 +1,23 @@
-// The share of Purser's work that each namespace may cause. Rates grow with the number of ManagedTokens in the namespace, so that
-// renewals never exceed them; a few ManagedTokens that are changed without end do.
+// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals
+// never exceed them; a few ManagedTokens that are changed all the time do.
 
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { Annotation } from '../api/names.ts';
+import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
+import { IssueError } from '../targets/issue-error.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Budget, Excess } from '../telemetry/namespace-budgets.ts';
+import type { AuthorityOptions } from './authority.ts';
+import { anchorsOf } from './policy/anchors.ts';
+import { requestOf } from './policy/record.ts';
+import { latestRetryAt } from './policy/rotation.ts';
+import type { StoredToken } from './policy/spec.ts';
+import { expiresAt } from './priority.ts';
+import { BYTES_PER_NAMESPACE, bytesOf } from './reduce.ts';
+import type { TokenDeps } from './run.ts';
 
-/** Budgets of which each request spends one. */
+/** Budgets that requests spend. */
 export type RateBudget = Extract<Budget, 'reviews' | 'dials'>;
 
 export interface BudgetOptions {
@@ -15,7 +27,7 @@ export interface BudgetOptions {
   readonly countInNamespace: (namespace: string) => number;
 }
 
-/** Counts the requests of each namespace. A namespace over its budget is so until half of the budget is free again. */
+/** Counts the requests of each namespace. A namespace stays over its budget until half of the budget is free again. */
 export class NamespaceBudgets {
   readonly #options: BudgetOptions;
   readonly #accounts: Readonly<Record<RateBudget, Map<string, Account>>> = { reviews: new Map(), dials: new Map() };
@@ -32,7 +44,7 @@ export class NamespaceBudgets {
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
-    account.spent = Math.min(account.spent + 1, this.#mostSpent(namespace, budget));
+    account.spent = Math.min(account.spent + 1, this.#maxSpent(namespace, budget));
     if (!account.isOver && account.spent > this.#burst(namespace, budget)) {
       account.isOver = true;
       this.#options.log.warn({ namespace, budget }, 'namespace over budget');
@@ -50,7 +62,7 @@ export class NamespaceBudgets {
     });
     const longest = Math.max(...waits);
     if (longest === 0) return 0;
-    // All ManagedTokens of the namespace come back after this time, so it grows with their number.
+    // All ManagedTokens of the namespace are requeued after this time, so it grows with their number.
     const crowdMs = this.#options.countInNamespace(namespace) * WAIT_PER_TOKEN_MS;
     return Math.min(Math.max(longest, crowdMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
   }
@@ -65,7 +77,7 @@ export class NamespaceBudgets {
     }
   }
 
-  /** Number of namespaces that are remembered. */
+  /** Number of tracked namespaces. */
   get size(): number {
     return RATE_BUDGETS.reduce((size, budget) => size + this.#accounts[budget].size, 0);
   }
@@ -84,8 +96,8 @@ export class NamespaceBudgets {
     return RATES[budget].burst * (BASE + this.#options.countInNamespace(namespace));
   }
 
-  /** Returns what a namespace may owe at most: as much as it pays back in the longest wait, because some work is never put off. */
-  #mostSpent(namespace: string, budget: RateBudget): number {
+  /** Returns the maximum debt of a namespace: as much as it pays back in the longest wait, because some work is never deferred. */
+  #maxSpent(namespace: string, budget: RateBudget): number {
     return this.#burst(namespace, budget) + (this.#perSecond(namespace, budget) * LONGEST_WAIT_MS) / 1_000;
   }
 
@@ -103,7 +115,7 @@ export class NamespaceBudgets {
 
 interface Account {
   spent: number;
-  /** Instant of the last refill, on the monotonic clock. */
+  /** Time of the last refill, on the monotonic clock. */
   at: number;
   isOver: boolean;
 }
@@ -115,7 +127,84 @@ const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinu
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
-/** The one upper bound: no wait is longer, and no namespace owes more than it pays back in this time. */
+/** Upper bound of each wait, and of the time in which a namespace pays back its debt. */
 const LONGEST_WAIT_MS = 180_000;
-/** Number of namespaces from which on those that have spent nothing are forgotten. */
+/** Number of namespaces above which those that have spent nothing are forgotten. */
 const MAX_CALM = 1_000;
+
+/** Returns the hub client for reviews; each review is charged to the namespace of its requester. */
+export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
+  return {
+    list: (...call) => hub.list(...call),
+    createReview: (resource, review, options) => {
+      const { user = '' } = (review as { readonly spec?: { readonly user?: string } }).spec ?? {};
+      budgets.spend('reviews', user.split(':')[2] ?? '');
+      return hub.createReview(resource, review, options);
+    },
+  };
+}
+
+/** Returns the clients of target clusters; each use is charged to a namespace. */
+export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBudgets, namespace: string): TokenDeps['clients'] {
+  return {
+    endpointsOf: clients.endpointsOf.bind(clients),
+    use: async (registered, work) => {
+      const result = await clients.use(registered, work).catch((error: unknown) => {
+        // Nothing is sent while the circuit is open.
+        if (!(error instanceof IssueError && error.reason === 'CircuitOpen')) budgets.spend('dials', namespace);
+        throw error;
+      });
+      budgets.spend('dials', namespace);
+      return result;
+    },
+  };
+}
+
+/**
+ * Returns the time until which a ManagedToken of a namespace over its budget is deferred, early enough for renewals; undefined if it
+ * runs now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no namespace may keep a
+ * token by overspending.
+ */
+export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
+  const { view, clock, memory } = deps;
+  const token = view.tokens.get(key);
+  const now = clock.now();
+  const expiry = expiresAt(token, view);
+  if (token === undefined || !isUrgent(token, deps)) {
+    return Math.min(now + waitMs, expiry === undefined ? Infinity : latestRetryAt(expiry, now));
+  }
+  const tracked = memory.of(token.metadata.uid ?? '');
+  if (clock.monotonic() - tracked.urgentAt < URGENT_MS) return now + URGENT_MS;
+  tracked.urgentAt = clock.monotonic();
+  return undefined;
+}
+
+const URGENT_MS = 1_000;
+
+/** Returns whether a token may have to be removed. The Secret alone does not decide it: a tenant could delete it to keep a copy. */
+function isUrgent(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
+  const { metadata, status } = token;
+  if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
+  const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
+  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.isDoubtful(token));
+}
+
+function hasNewRevocation(token: ManagedToken): boolean {
+  const request = requestOf(token, Annotation.revoke);
+  return request !== undefined && request !== token.status?.lastRevokeRequest;
+}
+
+/** Returns the namespaces that hold more slots of the queue than their share. */
+export function overSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly Excess[] {
+  return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
+}
+
+/** Returns the namespaces that keep only stubs, or that are over their share of memory with small ManagedTokens alone. */
+export function overBytes(tokens: readonly StoredToken[]): readonly Excess[] {
+  const bytes = new Map<string, number>();
+  for (const token of tokens) {
+    const { namespace = '' } = token.metadata;
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (token.isOverBudget ? Infinity : bytesOf(token)));
+  }
+  return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
+}

@@ -1,37 +1,43 @@
-// What is watched on the hub for the sake of ManagedTokens, each kind reduced to what is needed of it.
+// Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
 
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
 import {
   type ApiObject,
+  type ClusterRole,
+  type ClusterRoleBinding,
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
   ManagedTokens,
   type Secret,
   Secrets,
+  type ServiceAccount,
   ServiceAccounts,
 } from '../api/resources.ts';
 import type { Selection } from '../kube/calls.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { createInformer, createReducedInformer } from '../kube/informer.ts';
+import { createInformer, createReducedInformer, type Informer } from '../kube/informer.ts';
 import { unionOf } from '../kube/informer-union.ts';
+import { objectKey } from '../kube/paths.ts';
+import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
-import { isManaged } from '../targets/registered-cluster.ts';
-import type { TokenInformers } from './hub-view.ts';
-import { reduceSecret } from './reduce-secret.ts';
-import { TokenBytes } from './token-bytes.ts';
+import { credentialKeys, isManaged, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
+import { type StoredSecret, secretNameOf } from './policy/secret.ts';
+import { reduceSecret, TokenBytes } from './reduce.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Where Clusters may have their credentials. */
+  /** Namespaces in which Clusters may have their credentials. */
   readonly credentialNamespaces: readonly string[];
-  /** Where ManagedTokens count; everywhere by default. */
+  /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
 }
 
-/** Makes the informers; they start when somebody listens. */
+/** Creates the informers, which start on subscription. */
 export function createTokenInformers({ credentialNamespaces, namespaces, ...options }: InformersOptions): TokenInformers {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
@@ -49,7 +55,7 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
       ),
     ),
     credentials: credentialNamespaces.map((namespace) =>
-      createReducedInformer({ ...options, resource: Secrets, selection: { namespace, labelSelector: others } }, credentialOf),
+      createReducedInformer({ ...options, resource: Secrets, selection: { namespace, labelSelector: others } }, reduceCredential),
     ),
     requesters: unionOf(
       places.map((selection) =>
@@ -70,8 +76,8 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
 
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 
-/** Of a Secret that may be a credential only what a credential consists of. */
-function credentialOf({ metadata, data = {} }: Secret): Secret {
+/** Returns a Secret reduced to the keys of a credential. */
+function reduceCredential({ metadata, data = {} }: Secret): Secret {
   const { labels, ownerReferences } = metadata;
   return {
     metadata: {
@@ -84,4 +90,83 @@ function credentialOf({ metadata, data = {} }: Secret): Secret {
 
 function identityOf({ name, namespace, uid, resourceVersion }: ApiObject['metadata']): ApiObject['metadata'] {
   return { ...(name && { name }), ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+}
+
+/** Informers on the hub. */
+export interface TokenInformers {
+  readonly tokens: Informer<ManagedToken>;
+  readonly clusters: Informer<Cluster>;
+  /** Secrets that Purser writes. */
+  readonly secrets: Informer<StoredSecret>;
+  /** Secrets that Clusters may refer to, one informer for each namespace. */
+  readonly credentials: readonly Informer<Secret>[];
+  /** Service accounts, which must exist to request tokens. */
+  readonly requesters: Informer<ServiceAccount>;
+  readonly roles: Informer<ClusterRole>;
+  readonly bindings: Informer<ClusterRoleBinding>;
+}
+
+/** Stores of the informers and indexes over them; sends no requests. */
+export class HubView {
+  readonly tokens: Store<ManagedToken>;
+  readonly clusters: Store<Cluster>;
+  readonly secrets: Store<StoredSecret>;
+  readonly roles: Store<ClusterRole>;
+  readonly bindings: Store<ClusterRoleBinding>;
+  /** Returns the bindings of a ClusterRole by its name. */
+  readonly bindingsTo: (role: string) => readonly ClusterRoleBinding[];
+  /** Returns the Secrets that an object owns, by its UID. */
+  readonly secretsOwnedBy: (uid: string) => readonly StoredSecret[];
+  readonly tokensForCluster: (name: string) => readonly ManagedToken[];
+  /** Returns the ManagedTokens that name a Secret, by its key. */
+  readonly tokensForSecret: (key: string) => readonly ManagedToken[];
+  /** Returns the ManagedTokens of a requester, by the key of the service account. */
+  readonly tokensOfRequester: (key: string) => readonly ManagedToken[];
+  readonly tokensOfNamespace: (namespace: string) => readonly ManagedToken[];
+  readonly countInNamespace: (namespace: string) => number;
+  /** Returns the Clusters that use a credential, by the key of its Secret. */
+  readonly clustersForCredential: (key: string) => readonly Cluster[];
+  readonly #credentials: readonly Store<Secret>[];
+  readonly #requesters: Store<ServiceAccount>;
+
+  constructor({ tokens, clusters, secrets, credentials, requesters, roles, bindings }: TokenInformers) {
+    this.tokens = tokens.store;
+    this.clusters = clusters.store;
+    this.secrets = secrets.store;
+    this.roles = roles.store;
+    this.bindings = bindings.store;
+    this.#credentials = credentials.map(({ store }) => store);
+    this.#requesters = requesters.store;
+    this.bindingsTo = this.bindings.index(({ roleRef }) => [roleRef.name]);
+    this.secretsOwnedBy = this.secrets.index(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
+    this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
+    this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);
+    this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
+    this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace ?? '']);
+    this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace ?? '']);
+    this.clustersForCredential = this.clusters.index(credentialKeys);
+  }
+
+  /** Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist. */
+  registered(clusterName: string): RegisteredCluster | undefined {
+    return registeredCluster(clusterName, this.clusters, this.#credentials);
+  }
+
+  hasRequester(token: ManagedToken): boolean {
+    return this.#requesters.has(requesterKeyOf(token));
+  }
+}
+
+/** Returns the key of the Secret that a ManagedToken names. */
+export function secretKeyOf(token: ManagedToken): string {
+  return `${token.metadata.namespace}/${secretNameOf(token)}`;
+}
+
+/** Returns the key of the service account that requests a token. */
+export function requesterKeyOf({ metadata, spec }: ManagedToken): string {
+  return `${metadata.namespace}/${spec.requesterServiceAccountName}`;
+}
+
+export function keysOf(tokens: readonly ManagedToken[]): readonly string[] {
+  return tokens.map(objectKey);
 }

@@ -4,7 +4,7 @@
 import { RegistryGroup } from '../api/names.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../api/resources.ts';
 import { type AccessAttributes, type PolicyRule, ruleAllows } from '../kubernetes/rbac.ts';
-import type { HubView } from './hub-view.ts';
+import type { HubView } from './informers.ts';
 
 /** Who asks, as RBAC knows it. */
 export interface Requester {

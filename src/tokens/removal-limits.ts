@@ -1,22 +1,31 @@
 // Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. They count only tokens that Purser
-// issued, so that no tenant can reach them with objects alone.
+// issued, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal until an administrator
+// releases it.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { RemovalLimit } from '../api/names.ts';
+import { AlertReason } from '../api/reasons.ts';
+import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
 import { objectKey } from '../kube/paths.ts';
+import type { Clock } from '../std/clock.ts';
+import { instantText } from '../std/instant.ts';
+import { SingleFlight } from '../std/single-flight.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
-import type { HubView } from './hub-view.ts';
-import type { TokenMemory } from './memory.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { hubResponse, unless } from './hub-request.ts';
+import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
-import type { Recollection } from './recollection.ts';
-import { RemovalPause, type RemovalPauseOptions } from './removal-pause.ts';
+import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 
 export interface RemovalLimitsOptions extends RemovalPauseOptions {
   readonly view: Pick<HubView, 'tokens'>;
-  readonly memory: TokenMemory;
+  readonly memory: TrackedTokens;
 }
 
-/** Whether a Secret may be removed now, after two refusals. */
+/** Decision on the removal of a Secret after two refusals. */
 export type Removal = { readonly type: 'allowed' } | { readonly type: 'delayed'; readonly until: number } | { readonly type: 'paused' };
 
 export class RemovalLimits {
@@ -35,16 +44,16 @@ export class RemovalLimits {
     });
   }
 
-  /** Reads whether an earlier leader paused removal; logs a failure, since the next removal reads again. */
+  /** Reads whether an earlier leader paused removal. A failure is logged only: the next removal reads again. */
   load(): void {
     this.#pause.refresh().catch((error: unknown) => this.#options.log.warn({ error }, 'removal limit could not be read'));
   }
 
   /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
-  async check(token: ManagedToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: Recollection): Promise<Removal> {
+  async check(token: ManagedToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
     // A token of BoundSecret ends with its anchor; waiting would keep it valid.
-    const isHeldNever = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
-    if (countedIn === undefined || isHeldNever) return { type: 'allowed' };
+    const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
+    if (countedIn === undefined || isExempt) return { type: 'allowed' };
     await this.#pause.refresh();
     if (!this.#pause.isHeld) await this.#holdIfMass();
     if (this.#pause.isHeld) return { type: 'paused' };
@@ -59,16 +68,16 @@ export class RemovalLimits {
     this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
   }
 
-  /** To be called at the end of a term. */
+  /** Stops the timers; to be called at the end of a term. */
   close(): void {
     this.#lines.close();
   }
 
   /** Counts a removal. */
-  removed({ countedIn, isOwnDoing, refusedAt: [firstRefusedAt = 0] }: Recollection): void {
+  recordRemoval({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }: TrackedToken): void {
     if (countedIn === undefined) return;
     const removedAt = this.#options.clock.now();
-    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, isOwnDoing, removedAt }];
+    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, isSelfCaused, removedAt }];
   }
 
   async #holdIfMass(): Promise<void> {
@@ -76,7 +85,7 @@ export class RemovalLimits {
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
   }
 
-  /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token asks for them. */
+  /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token needs them. */
   #lost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
@@ -88,15 +97,15 @@ export class RemovalLimits {
   }
 
   /**
-   * Counts tokens that wait for removal or were removed within a minute, and were first refused after an instant. The global limit
-   * ignores those that tenants caused themselves: they could pause removal for everybody at will.
+   * Counts tokens that wait for removal or were removed within a minute, and were first refused after the time `after`. The global limit
+   * ignores those that tenants caused: a tenant could pause removal for all others.
    */
   #countLost(limit: Limit, after: number): TokenCounts {
-    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, isOwnDoing, refusedAt: [firstRefusedAt = 0] }) =>
-      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt, isOwnDoing }],
+    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }) =>
+      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt, isSelfCaused }],
     );
-    const isCounted = ({ firstRefusedAt, isOwnDoing }: Omit<Loss, 'removedAt'>) =>
-      firstRefusedAt > after && (limit === 'namespace' || !isOwnDoing);
+    const isCounted = ({ firstRefusedAt, isSelfCaused }: Omit<Loss, 'removedAt'>) =>
+      firstRefusedAt > after && (limit === 'namespace' || !isSelfCaused);
     return countBy([...waiting, ...this.#recentlyRemoved()].filter(isCounted).map(({ namespace }) => namespace));
   }
 
@@ -118,8 +127,8 @@ type Limit = 'namespace' | 'global';
 interface Loss {
   readonly namespace: string;
   readonly firstRefusedAt: number;
-  /** Whether the tenant caused it. */
-  readonly isOwnDoing: boolean;
+  /** True if the tenant caused it. */
+  readonly isSelfCaused: boolean;
   readonly removedAt: number;
 }
 
@@ -128,3 +137,119 @@ function countBy(names: readonly string[]): TokenCounts {
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;
 }
+
+interface RemovalPauseOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: Pick<Metrics, 'removalPaused'> | undefined;
+  readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
+  /** Namespace that Purser runs in. */
+  readonly namespace: string;
+}
+
+/** Interval at which a paused controller reads the ConfigMap. */
+const READ_MS = 10_000;
+const MAX_NAMES = 20;
+
+/** The global limit once it is reached. Its state is in a ConfigMap in Purser's namespace, so that it outlives the leader. */
+class RemovalPause {
+  readonly #options: RemovalPauseOptions;
+  readonly #reading = new SingleFlight<void>();
+  /** Data of the ConfigMap while removal is paused. */
+  #held: Readonly<Record<string, string>> | undefined;
+  #readAt: number | undefined;
+  #releasedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RemovalPauseOptions) {
+    this.#options = options;
+  }
+
+  get isHeld(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Time of the last release; tokens that were refused before it are not held again. */
+  get releasedAt(): number {
+    return this.#releasedAt;
+  }
+
+  /** Reads the ConfigMap: once, and every ten seconds while removal is paused. Throws an IssueError if that fails. */
+  async refresh(): Promise<void> {
+    const { clock } = this.#options;
+    const isRecent = this.#readAt !== undefined && (!this.isHeld || clock.monotonic() - this.#readAt < READ_MS);
+    if (isRecent) return;
+    await this.#reading.do('read', async () => {
+      const stored = await this.#read();
+      this.#readAt = clock.monotonic();
+      const { since } = stored?.data ?? {};
+      if (stored?.data !== undefined && since !== undefined) this.#setHeld(stored.data);
+      if (stored !== undefined && this.isHeld && (await this.#releaseIfRequested(stored))) return;
+      if (this.isHeld && since === undefined) await this.#write(stored);
+    });
+  }
+
+  async #releaseIfRequested(stored: ConfigMap): Promise<boolean> {
+    const requested = stored.metadata.annotations?.[RemovalLimit.release];
+    if (!requested || requested === this.#held?.['released']) return false;
+    await this.#release(stored, requested);
+    return true;
+  }
+
+  /** Pauses removal, even if the ConfigMap cannot be written; the write is retried. */
+  async hold(lost: TokenCounts): Promise<void> {
+    const { clock, log, namespace } = this.#options;
+    const tokens = [...lost.values()].reduce((sum, count) => sum + count, 0);
+    const namespaces = [...lost.keys()].toSorted();
+    const message =
+      `Removal of Secrets is paused: ${tokens} tokens in ${lost.size} namespaces lost permission within a minute. Check RBAC, then run: ` +
+      `kubectl annotate -n ${namespace} configmap/${RemovalLimit.configMap} ${RemovalLimit.release}=<new value> --overwrite`;
+    const listed = namespaces.slice(0, MAX_NAMES).join(' ');
+    this.#setHeld({ since: instantText(clock.now()), tokens: String(tokens), namespaces: listed, message });
+    log.error({ tokens, namespaces: namespaces.slice(0, MAX_NAMES), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
+    try {
+      const stored = await this.#read();
+      // A value from before the limit was reached releases nothing.
+      const released = stored?.metadata.annotations?.[RemovalLimit.release];
+      this.#setHeld({ ...this.#held, ...(released !== undefined && { released }) });
+      await this.#write(stored);
+      this.#readAt = clock.monotonic();
+    } catch (error) {
+      this.#readAt = undefined;
+      log.error({ error }, 'removal limit could not be recorded');
+    }
+  }
+
+  async #release(stored: ConfigMap, released: string): Promise<void> {
+    const { clock, log, hub, metrics } = this.#options;
+    const data = { released, releasedAt: instantText(clock.now()) };
+    await hubResponse(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
+    this.#held = undefined;
+    this.#releasedAt = clock.now();
+    metrics?.removalPaused(false);
+    log.warn({ reason: 'MassWithdrawal' }, 'removal limit released');
+  }
+
+  #setHeld(data: Readonly<Record<string, string>>): void {
+    this.#held = data;
+    this.#options.metrics?.removalPaused(true);
+  }
+
+  async #read(): Promise<ConfigMap | undefined> {
+    const { hub, namespace } = this.#options;
+    const found = unless(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
+    return await hubResponse(found, 'AuthorizationFailed', NEVER);
+  }
+
+  async #write(stored: ConfigMap | undefined): Promise<void> {
+    const { hub, namespace } = this.#options;
+    const data = { ...this.#held };
+    const written =
+      stored === undefined
+        ? hub.create(ConfigMaps, { metadata: { namespace, name: RemovalLimit.configMap }, data })
+        : hub.update(ConfigMaps, { ...stored, data });
+    await hubResponse(written, 'AuthorizationFailed', NEVER);
+  }
+}
+
+/** Several reconciles share each request, so none of them may abort it. */
+const NEVER = new AbortController().signal;

@@ -1,4 +1,4 @@
-// Which changes on the hub wake which ManagedTokens.
+// Triggers: the changes on the hub that wake ManagedTokens.
 
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -8,27 +8,27 @@ import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../api
 import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
 import { mapped, owner, self, statesOf } from '../runtime/trigger.ts';
-import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './hub-view.ts';
+import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
 import { issueRules, subjectsOf } from './issue-permissions.ts';
-import type { TokenMemory } from './memory.ts';
-import type { StoredSecret } from './policy/observation.ts';
-import { nextClaimants } from './policy/secret-claim.ts';
+import type { StoredSecret } from './policy/secret.ts';
+import { nextClaimants } from './policy/secret-ownership.ts';
+import type { TrackedTokens } from './tracked-token.ts';
 
-/** The keys of ManagedTokens to be looked at, as things change. */
-export function wakes(informers: TokenInformers, view: HubView, memory: TokenMemory): Observable<string> {
+/** Emits the keys of ManagedTokens to reconcile. */
+export function wakes(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   const rivals = mapped((token: ManagedToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
   return merge(
     tokens.changes$.pipe(
-      tap((change) => remember(change, memory)),
+      tap((change) => trackToken(change, memory)),
       filter(isNews),
-      // Whoever wants the same Secret may have been waiting for this one to go.
+      // Other ManagedTokens that name the same Secret may wait for this one to be deleted.
       mergeMap((change) => [...new Set([...self(change), ...rivals(change)])]),
     ),
     secrets.changes$.pipe(
-      tap((change) => rememberSecret(change, view.tokensForSecret(change.key), memory)),
+      tap((change) => trackSecret(change, view.tokensForSecret(change.key), memory)),
       filter((change) => !isOwnWrite(change, view, memory)),
       mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(nextClaimants(view.tokensForSecret(change.key)))])]),
     ),
@@ -45,14 +45,14 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TokenMem
       mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
     ),
     permissionWakes(informers, view).pipe(
-      // What a review said before may no longer be true.
+      // Earlier reviews may no longer apply.
       tap(({ metadata }) => memory.of(metadata.uid ?? '').doubt()),
       map((token) => keysOf([token])[0] ?? ''),
     ),
   );
 }
 
-/** Those whose requesters a changed role or binding is about. */
+/** Emits the ManagedTokens whose requesters a changed role or binding concerns. */
 function permissionWakes({ roles, bindings }: TokenInformers, view: HubView): Observable<ManagedToken> {
   const mayIssue = ({ roleRef }: ClusterRoleBinding) => {
     const role = view.roles.get(roleRef.name);
@@ -81,25 +81,23 @@ function tokensOfSubject(subject: string, view: HubView): readonly ManagedToken[
   return view.tokensOfNamespace(NAMESPACE.exec(subject)?.[1] ?? '');
 }
 
-/** The Secret is as we wrote it: whoever wrote it has looked at everything that follows from it. */
-function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, memory: TokenMemory): boolean {
+/** Returns whether a change is Purser's own write, after which the writing run has reconciled everything. */
+function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, memory: TrackedTokens): boolean {
   const tokens = view.tokensForSecret(key);
-  return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid ?? '').recognises(object));
+  return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid ?? '').isOwnWrite(object));
 }
 
-function remember(change: Change<ManagedToken>, memory: TokenMemory): void {
+function trackToken(change: Change<ManagedToken>, memory: TrackedTokens): void {
   const { type, object } = change;
   const uid = object.metadata.uid ?? '';
   if (type === 'deleted') return memory.forget(uid);
-  memory.of(uid).sawToken(object);
-  // Changes of RBAC are not noticed for a requester that the spec does not name meanwhile.
+  memory.of(uid).observeToken(object);
+  // A change of RBAC reaches only the ManagedTokens that name the requester at that time.
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).doubt();
 }
 
-function rememberSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TokenMemory): void {
+function trackSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TrackedTokens): void {
   for (const { metadata } of tokens) {
-    const { secret } = memory.of(metadata.uid ?? '');
-    if (type === 'deleted') secret.forget();
-    else secret.saw(object);
+    memory.of(metadata.uid ?? '').observeSecret(type === 'deleted' ? undefined : object);
   }
 }

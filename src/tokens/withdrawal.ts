@@ -1,90 +1,104 @@
-// The withdrawal of a permission: another review after the first refusal, and the removal of the Secret after the second, unless a
-// removal limit delays or pauses it.
+// Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
+// pauses it.
 
-import { dropAnchors, unlistedNotes, writeLeftAnchors } from './anchors.ts';
-import { auditWithdrawal } from './audit.ts';
+import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
-import type { TokenDeps } from './deps.ts';
-import { deleteSecrets, stripSecret } from './hub-secrets.ts';
+import { auditWithdrawal } from './events.ts';
+import { toIssueError } from './hub-request.ts';
 import { anchorsOf } from './policy/anchors.ts';
-import type { TokenObservation } from './policy/observation.ts';
-import type { TokenFailure } from './policy/plan.ts';
-import { isToBeStripped } from './policy/plan-token.ts';
-import { isIssued, ownedNames, tokenState } from './policy/state.ts';
-import { heldRemovalFailure } from './policy/tenant-messages.ts';
+import { heldRemovalFailure, type TokenFailure } from './policy/messages.ts';
+import { isToBeStripped } from './policy/plan.ts';
+import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
 import { withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
-import type { Step } from './step.ts';
+import type { Step, TokenRun } from './run.ts';
+import { deleteSecrets, stripSecret } from './secrets.ts';
 
 /**
- * Acts on a review that refused. What the requester can see afterwards does not depend on the Cluster: without permission a
- * missing, a hidden and an unhealthy cluster look the same.
+ * Requests a review where the permission is in doubt, before anything is done or reported that depends on the Cluster. A review that
+ * fails removes nothing and is retried; an expired token leaves the Secret anyway.
  */
-export async function refuse(deps: TokenDeps, observation: TokenObservation, refusal: Refusal, signal: AbortSignal): Promise<Step> {
-  return await withdraw(deps, await withoutKnowledge(deps, observation, signal), refusal, signal);
+export async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
+  try {
+    const review = await run.authority.review(observation.token, run.signal);
+    if (review.allowed) return { observation, isDone: false, isReviewed: true };
+    // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
+    const state = tokenState({ ...observation, cluster: undefined }, run.clock.now());
+    const forbidden = { reason: 'Forbidden', message: review.message } as const;
+    const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
+    // The second review must not wait for the retry of another failure.
+    return { failure, error: undefined, ...(await refuse(run, observation, review)) };
+  } catch (error) {
+    const failure = toIssueError(error, run.signal);
+    return { observation: await hideCluster(run, observation), isDone: true, error: failure };
+  }
 }
 
-/** Returns the observation without the Cluster, after the token has left the Secret if it had to anyway. */
-export async function withoutKnowledge(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<TokenObservation> {
+/**
+ * Acts on a review that denied permission. The result does not depend on the Cluster: to a requester without permission a missing, a
+ * hidden and an unhealthy cluster look the same.
+ */
+export async function refuse(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
+  return await withdraw(run, await hideCluster(run, observation), refusal);
+}
+
+/** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
+async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const hidden = { ...observation, cluster: undefined };
-  return isToBeStripped(hidden, deps.clock.now()) ? await stripSecret(deps, hidden, signal) : hidden;
+  return isToBeStripped(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 
-/** Acts on a review that refused. */
-async function withdraw(deps: TokenDeps, observation: TokenObservation, refusal: Refusal, signal: AbortSignal): Promise<Step> {
-  const { memory, removals, clock } = deps;
+async function withdraw(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
+  const { tracked, removals, clock } = run;
   const { message } = refusal;
-  const now = clock.now();
+  const { state, now } = situationOf(observation, clock.now());
   const { token } = observation;
-  const recollection = memory.of(token.metadata.uid ?? '');
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
-    recollection.forgetRefusals();
-    const released = await writeLeftAnchors(deps, token, [], signal);
+    tracked.forgetRefusals();
+    const released = await writeLeftAnchors(run, token, []);
     return { observation: { ...observation, token: released }, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
   }
-  const state = tokenState(observation, now);
   // Tenants can forge the record in the Secret, but neither status nor memory.
-  const isKnown = [recollection.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
+  const isKnown = [tracked.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
   // A change of the spec, such as of the requester, is no mistake in RBAC.
-  const isOwnDoing = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
-  recollection.refused(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isOwnDoing });
-  const next = withdrawalAfter(recollection.refusedAt, now);
+  const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
+  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
+  const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
-  const removal = await removals.check(token, recollection);
-  if (removal.type !== 'allowed') return held(deps, observation, removal, message);
-  return { ...(await remove(deps, observation, signal)), isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+  const removal = await removals.check(token, tracked);
+  if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
+  return { ...(await remove(run, observation)), isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
 }
 
-/** Interval between reviews of a refused token; RBAC is watched, other authorizers are not. */
+/** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
 const FORBIDDEN_MS = 300_000;
 const HELD_MS = 60_000;
 
-function held(deps: TokenDeps, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
-  const now = deps.clock.now();
+function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
-  deps.removals.logHeld(observation.token, reason);
-  deps.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
+  run.removals.logHeld(observation.token, reason);
+  run.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
   const failure = heldRemovalFailure(reason, message);
-  const requeueAt = Math.min(now + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
+  const requeueAt = Math.min(run.clock.now() + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
   return { observation, isDone: true, failure, requeueAt };
 }
 
-async function remove(deps: TokenDeps, observation: TokenObservation, signal: AbortSignal): Promise<Pick<Step, 'observation' | 'notes'>> {
+async function remove(run: TokenRun, observation: TokenObservation): Promise<Pick<Step, 'observation' | 'events'>> {
   const { token } = observation;
-  const recollection = deps.memory.of(token.metadata.uid ?? '');
   const names = ownedNames(observation);
   const places = anchorsOf(token);
-  // Anchors go first; a target that does not respond must not keep the Secret.
-  const { left, notes } = await dropAnchors(deps, token, places, signal);
-  const unlisted = unlistedNotes(deps, token, tokenState(observation, deps.clock.now()).record);
-  const removed = await deleteSecrets(deps, observation, names, signal);
-  // An anchor that could not be deleted twice is reported once.
-  if (names.length > 0 || left.length < places.length) auditWithdrawal(deps, observation);
-  if (names.length > 0) deps.removals.removed(recollection);
-  // The next reconcile tries again to delete the anchors that are left.
-  const written = places.length > 0 ? await writeLeftAnchors(deps, removed.token, left, signal) : removed.token;
+  // Anchors are deleted first; a target that does not respond must not keep the Secret.
+  const { left, events } = await dropAnchors(run, token, places);
+  const situation = situationOf(observation, run.clock.now());
+  const unlisted = unlistedEvents(run, token, situation.state.record);
+  const removed = await deleteSecrets(run, observation, names);
+  // An anchor that cannot be deleted is audited once.
+  if (names.length > 0 || left.length < places.length) auditWithdrawal(run, situation);
+  if (names.length > 0) run.removals.recordRemoval(run.tracked);
+  // The next reconcile retries the anchors that are left.
+  const written = places.length > 0 ? await writeLeftAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
-  recollection.forgetRefusals();
-  return { observation: { ...removed, token: written }, notes: [...notes, ...unlisted] };
+  run.tracked.forgetRefusals();
+  return { observation: { ...removed, token: written }, events: [...events, ...unlisted] };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Visibility, VisibilityIndex } from '../../src/access/visibility.ts';
+import { fingerprintOf, Visibility, VisibilityIndex } from '../../src/access/visibility.ts';
 import { type Binding, decide, type Policy, type PolicyRule, type RbacUser } from '../../src/kubernetes/rbac.ts';
 
 const NAMES = ['a', 'b', 'c'];
@@ -123,3 +123,21 @@ function setBinding(index: VisibilityIndex, bindings: Map<string, Binding>, name
   else bindings.set(name, binding);
   return index.setBinding(name, binding);
 }
+
+describe('fingerprintOf', () => {
+  it('ignores the order of names, and returns none of the two fingerprints with a special meaning', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string()), (names) => {
+        const print = fingerprintOf(names);
+        expect(fingerprintOf(names.toReversed())).toBe(print);
+        expect(print).toBeGreaterThan(1);
+        expect(print).toBeLessThan(2 ** 24);
+      }),
+    );
+  });
+
+  it('returns different fingerprints for similar sets', () => {
+    const prints = new Set(Array.from({ length: 2_000 }, (_, index) => fingerprintOf([`cluster-${index}`, `cluster-${index + 1}`])));
+    expect(prints.size).toBeGreaterThan(1_995);
+  });
+});

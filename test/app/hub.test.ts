@@ -3,7 +3,7 @@ import type { ApiObject } from '../../src/api/resources.ts';
 import { watches } from '../../src/app/hub.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { TokenInformers } from '../../src/tokens/hub-view.ts';
+import type { TokenInformers } from '../../src/tokens/informers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 

@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
 import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import { clusterRoutes, createClusterEndpoints } from '../../src/facade/clusters/endpoints.ts';
+import { createClusterList } from '../../src/facade/clusters/cluster-kind.ts';
 import { createFacade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
@@ -82,8 +82,8 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
   const following = new Subscription();
   following.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
   for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
-  const endpoints = createClusterEndpoints({ clusters, roles, bindings, hub, clock, random: Math.random, log: silentLog, ...options });
-  following.add(endpoints.run());
+  const list = createClusterList({ clusters, roles, bindings, hub, clock, random: Math.random, log: silentLog, ...options });
+  following.add(list.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const clients = new ClusterClients(targetSettings(clock));
   const facade = createFacade({
@@ -94,7 +94,7 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
     clock,
     log: silentLog,
     settings: { facadePort: 0, bindAddress: '127.0.0.1' },
-    routes: clusterRoutes(endpoints),
+    routes: list.routes,
   });
   const agent = new Agent({ ca: authority.certificate, keepAlive: true });
   const stop = async () => {

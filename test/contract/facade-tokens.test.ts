@@ -174,7 +174,7 @@ describe('callers', () => {
     ['another issuer', (token) => changed(token, { iss: 'https://evil.test' })],
     ['another account', (token) => changed(token, { sub: 'system:serviceaccount:kube-system:admin' })],
     ['a flipped bit', (token) => token.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))],
-  ])('are not known by a forged token, in case 11: %s', async (_case, forge) => {
+  ])('are not known by a forged token: %s', async (_case, forge) => {
     expect((await bearing(forge(await hubToken()))).status).toBe(401);
   });
 

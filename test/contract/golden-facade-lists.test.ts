@@ -49,7 +49,7 @@ describe('the cluster list of the façade', () => {
     expect(body).toContain('The provided continue parameter is too old');
   });
 
-  it('may be kept by nobody, and says what it depends on (case 117)', async () => {
+  it('may be kept by nobody, and says what it depends on', async () => {
     const { headers } = await facade.request('GET', FACADE, { headers: { ...admin().headers, 'if-none-match': '*' } });
     expect(headers['etag']).toBeUndefined();
     expect(headers['cache-control']).toBe('no-cache, private');
@@ -65,7 +65,7 @@ describe('the cluster list of the façade', () => {
     ['application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io', 200, /^\{"kind":"PartialObjectMetadataList"/],
     ['application/vnd.kubernetes.protobuf', 406, /only the following media types are accepted/],
     ['application/vnd.kubernetes.protobuf,application/json', 200, /^\{"apiVersion"/],
-  ])('comes as %s (case 116)', async (accept, status, body) => {
+  ])('comes as %s', async (accept, status, body) => {
     const answer = await facade.request('GET', FACADE, { headers: { ...admin().headers, accept } });
     expect(answer.status).toBe(status);
     expect(answer.body).toMatch(body);

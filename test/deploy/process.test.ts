@@ -34,7 +34,7 @@ async function start(program: string, options: readonly string[] = []) {
 }
 
 describe('the process of the image', () => {
-  it('opens no debugger for SIGUSR1, in case 124', async () => {
+  it('opens no debugger for SIGUSR1', async () => {
     // A second signal, which the program answers, comes after the first has been dealt with.
     const program = `
       process.on('SIGUSR2', () => setTimeout(() => console.log(String(require('node:inspector').url())), 200));
@@ -60,7 +60,7 @@ describe('the process of the image', () => {
       ['--max-old-space-size=24'],
     ],
   ])(
-    'leaves no file behind when it dies, in case 125: of %s',
+    'leaves no file behind when it dies: of %s',
     async (_what, program, options) => {
       const purser = await start(program, options);
       const [code, signal] = (await purser.ended) as [number | null, string | null];
@@ -71,7 +71,7 @@ describe('the process of the image', () => {
     60_000,
   );
 
-  it('has no environment in its reports, in case 125', async () => {
+  it('has no environment in its reports', async () => {
     const purser = await start(`console.log(JSON.stringify(process.report.getReport()).includes(process.env.SECRET));`);
     expect(await once(purser.lines, 'line')).toEqual(['false']);
     await purser.ended;

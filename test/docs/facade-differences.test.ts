@@ -1,97 +1,100 @@
-// Every difference that is documented is held by a test, which is named here.
+// Every documented difference has a test, which is listed here.
 
 import { describe, expect, it } from '@jest/globals';
 import { readText } from '../support/repository.ts';
 
 const TOKENS = 'facade/tokens';
-const LIST = 'facade/clusters/list.test.ts';
-const WATCH = 'facade/clusters/watch.test.ts';
-const HEADER = `${TOKENS}/cases-authorization-header.test.ts`;
-const BODY = `${TOKENS}/cases-body.test.ts`;
-const FRAMING = `${TOKENS}/cases-framing.test.ts`;
-const PATHS = `${TOKENS}/cases-path.test.ts`;
-const ABUSE = `${TOKENS}/cases-abuse.test.ts`;
+const LIST = 'facade/listwatch/list.test.ts';
+const WATCH = 'facade/listwatch/watch.test.ts';
+const HEADER = `${TOKENS}/authorization-header.test.ts`;
+const BODY = `${TOKENS}/body.test.ts`;
+const FRAMING = `${TOKENS}/framing.test.ts`;
+const PATHS = `${TOKENS}/path.test.ts`;
+const ABUSE = `${TOKENS}/limits.test.ts`;
 const ISSUE = `${TOKENS}/issue.test.ts`;
-const REFUSALS = `${TOKENS}/refusals.test.ts`;
+const REJECTIONS = `${TOKENS}/rejections.test.ts`;
 const RECORDED_TOKENS = 'contract/golden-facade-tokens.test.ts';
 const RECORDED_LISTS = 'contract/golden-facade-lists.test.ts';
 
-/** By the first cell of the row: the file, and words of the test. */
-const HELD_BY: Readonly<Record<string, readonly [file: string, words: string]>> = {
-  'no credentials': [HEADER, '1: no header'],
-  'more than one word, or odd characters, behind `Bearer`': [HEADER, '6: something behind the token'],
-  'two `Authorization` headers': [HEADER, 'comes once, in case 7'],
-  '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'is refused, and nothing is sent, in case %s'],
-  'the bearer token is revoked, or its user has other groups, during a watch': [
-    'facade/clusters/token-checks.test.ts',
-    'ends within ten seconds, whenever that happens',
+/** File and part of the test's title, by the first cell of the row. */
+const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>> = {
+  'no credentials': [HEADER, 'no header'],
+  'more than one word, or invalid characters, after `Bearer`': [HEADER, 'text after the token'],
+  'two `Authorization` headers': [HEADER, 'rejects two Authorization headers with 400'],
+  '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'rejects an impersonation header without a request to the target: %s'],
+  'the bearer token is revoked, or its user gets other groups, during a watch': [
+    'facade/listwatch/token-checks.test.ts',
+    'ends all streams of a revoked token within ten seconds',
   ],
-  'more requests than `--facade-rate`': [ABUSE, 'is cut to the rate that is set'],
-  'more than eight requests of one caller in progress': [ABUSE, 'has eight in progress, and delays no other caller'],
-  'many tokens that are not known yet': [ABUSE, 'unknown tokens reaches the hub at a limited rate'],
-  'no audiences': [BODY, '73: no audiences'],
-  'an audience of `--facade-audiences`': [BODY, 'in case 75'],
-  'an audience outside of `--allowed-audiences`': [ISSUE, 'refuses audiences that the installation does not allow'],
-  'longer than `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens what exceeds the ceiling'],
-  '3607 seconds for a token bound to a Pod': [BODY, '72: an hour for a Pod that would be a year'],
-  'bound to a Node': [BODY, '76: bound to a Node'],
-  '`dryRun=All`': [ISSUE, 'warns in a dry run of what Purser may not read'],
-  '`dryRun=All` where there is no such namespace': [ISSUE, 'refuses what it finds missing'],
+  'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
+  'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
+  'many unknown tokens': [ABUSE, 'reviews unknown tokens at a limited rate'],
+  'no audiences': [BODY, 'no audiences'],
+  'an audience of `--facade-audiences`': [BODY, 'rejects an audience of the façade itself'],
+  'an audience outside `--allowed-audiences`': [ISSUE, 'rejects audiences that the installation does not allow'],
+  'a lifetime above `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens a lifetime above the installation’s maximum'],
+  '3607 seconds for a token bound to a Pod': [BODY, 'an hour for a Pod that would be a year'],
+  'bound to a Node': [BODY, 'bound to a Node'],
+  '`dryRun=All`': [ISSUE, 'warns in a dry run about objects that Purser may not read'],
+  '`dryRun=All` in a namespace that does not exist': [ISSUE, 'rejects a dry run for missing objects'],
   '`fieldManager` of exactly 128 characters': [PATHS, "'m'.repeat(128)"],
-  '`fieldManager` that is too long and cannot be printed': [
-    'kubernetes/wire/options.test.ts',
-    'says of a manager that is too long only that',
-  ],
-  '`Content-Encoding` of the body, `charset=utf-16`': [BODY, '59: UTF-16'],
-  'a body of YAML that is not JSON': [BODY, '61: YAML of more than 16 KiB'],
-  'lists and objects inside each other': ['kubernetes/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
-  '`metadata.managedFields` of the response': [`${TOKENS}/read-request.test.ts`, 'carries no managedFields'],
-  'more than 1,000 `metadata.ownerReferences`': [BODY, 'has an end, too: 1,001 owners'],
-  '`Accept` of protobuf alone': [REFUSALS, 'is not protobuf, and those who want nothing else are told what there is'],
-  '`Accept` with `as=PartialObjectMetadataList`': [REFUSALS, 'is no list, for which nothing is issued'],
-  "Purser's own account on the cluster": [BODY, 'in case 79'],
+  '`fieldManager` that is too long and not printable': ['kubernetes/wire/options.test.ts', 'says of a manager that is too long only that'],
+  '`Content-Encoding` of the body, `charset=utf-16`': [BODY, 'UTF-16'],
+  'a YAML body that is not JSON': [BODY, 'YAML of more than 16 KiB'],
+  'nested lists and objects': ['kubernetes/wire/json-parse.test.ts', 'allows a depth of 1,000 and no more'],
+  '`metadata.managedFields` of the response': [`${TOKENS}/token-request.test.ts`, 'carries no managedFields'],
+  'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
+  '`Accept` with protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
+  '`Accept` with `as=PartialObjectMetadataList`': [REJECTIONS, 'rejects Accept for lists with 406, and issues no token'],
+  "Purser's own service account on the cluster": [BODY, 'rejects Purser’s own service account'],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
-  'a cluster that is not registered': [`${TOKENS}/cases-authority.test.ts`, 'cannot tell whether a cluster exists, in case 81'],
-  'the cluster does not answer, or refuses Purser': [`${TOKENS}/cases-answers.test.ts`, 'is not what the target thinks of us, in case 98'],
-  'the controller has just found that the cluster cannot be reached': [REFUSALS, 'is left alone while that is news, in case 92'],
-  '`Cache-Control` of an answer with a token': [ISSUE, 'lets nobody keep a token on its way'],
+  'a cluster that is not registered': [`${TOKENS}/authorization.test.ts`, 'returns the same 403 for existing and missing clusters'],
+  'the cluster does not respond, or rejects Purser': [`${TOKENS}/target-responses.test.ts`, 'hides errors about Purser’s credential'],
+  'the last probe of the controller did not reach the cluster': [
+    REJECTIONS,
+    'returns 503 without a request to the target after a recent failed probe',
+  ],
+  '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a token'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
-  'fields of a Cluster': ['facade/clusters/public.property.test.ts', 'never leaves, whatever a Cluster holds'],
+  'fields of a Cluster': ['facade/clusters/public.property.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
     'facade/clusters/public-cluster.test.ts',
     'replaces the stored message with the sentence of the reason',
   ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
-  '`remainingItemCount`': [LIST, 'count what the caller may see'],
-  '`resourceVersion`': [LIST, 'carries the hub’s numbers for those who see everything'],
-  'rights change during a watch': [WATCH, 'takes away what is lost and shows what is gained'],
-  '`continue` of another replica, or of other rights': [RECORDED_LISTS, 'does not go back to what was before it was there'],
-  '`timeoutSeconds` of a list': [LIST, 'ends with 504 when the hub does not say so in the time that the caller gives'],
-  'a watch longer than an hour': [WATCH, 'after an hour, whatever is asked for'],
-  'more full lists at a time, or more watches, than the limits of one caller or of all': [
+  '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
+  '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
+  'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
+  '`continue` of another replica, or after a change of permissions': [RECORDED_LISTS, 'does not go back to what was before it was there'],
+  '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
+  'a watch longer than an hour': [WATCH, 'after an hour at most'],
+  'more large lists or watches than the limits per caller or in total': [
     LIST,
-    'is refused with 429 while too many of them are under way',
+    'rejects with 429 while too many large lists are in progress',
   ],
-  'a reader of a full list or of initial events slower than 64 KiB/s': [LIST, 'ends for a reader who takes one slice every five seconds'],
-  'connection after a list above 1 MiB': [LIST, 'closes its connection'],
-  '`Vary`': [RECORDED_LISTS, 'says what it depends on (case 117)'],
-  'path with `//`, `..`, `%2F`, a trailing slash, or names that are none': [PATHS, 'is answered by 404, and nothing is sent'],
-  'a method that is not served': [PATHS, 'other than POST is answered by 405'],
-  '`HEAD` with `watch=true`': ['facade/server.test.ts', 'is refused where GET would be a watch'],
-  'a path that is not served': [ABUSE, 'are not found by those who are known'],
-  'headers of more than 16 KiB': [HEADER, 'is not 20 kB long, in case 9'],
-  'a request that takes longer than 10 seconds to arrive': [BODY, 'comes within ten seconds, in case 62'],
-  'HTTP/2': [FRAMING, 'is not offered in TLS, in case 40'],
+  'a reader of a large list or of initial events slower than 64 KiB/s': [
+    LIST,
+    'closes the list of a reader who takes one slice in five seconds',
+  ],
+  'connection after a list above 1 MiB': [LIST, 'closes the connection after a large list'],
+  '`Vary`': [RECORDED_LISTS, 'says what it depends on'],
+  'path with `//`, `..`, `%2F`, a trailing slash, or invalid names': [PATHS, 'returns 404 without a request to the target'],
+  'a method that is not served': [PATHS, 'returns 405 for a method other than POST'],
+  '`HEAD` with `watch=true`': ['facade/server.test.ts', 'rejects HEAD with 405 if GET would be a watch'],
+  'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],
+  'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
+  'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
+  'HTTP/2': [FRAMING, 'offers no HTTP/2 in ALPN'],
 };
 
 describe('docs/facade-differences.md', () => {
-  it('has exactly the differences that tests hold', () => {
+  it('lists exactly the differences that have tests', () => {
     const lines = readText('docs/facade-differences.md').split('\n');
     const cells = lines.filter((line) => line.startsWith('| ')).map((line) => line.split(' | ')[0]?.slice(2) ?? '');
-    expect(cells.filter((cell) => cell !== 'case')).toEqual(Object.keys(HELD_BY));
+    expect(cells.filter((cell) => cell !== 'case')).toEqual(Object.keys(TESTED_BY));
   });
 
-  it.each(Object.entries(HELD_BY))('is right about %s', (_case, [file, words]) => {
+  it.each(Object.entries(TESTED_BY))('has a test for %s', (_case, [file, words]) => {
     expect(readText(`test/${file}`)).toContain(words);
   });
 });

@@ -1,4 +1,4 @@
-// Who a bearer token stands for, while many ask.
+// Authentication under load.
 
 import { describe, expect, it } from '@jest/globals';
 import { ReviewLimit } from '../../src/facade/admission/review-limit.ts';
@@ -21,7 +21,7 @@ class World {
     audiences: [],
   });
 
-  /** 200, or the code of the refusal. */
+  /** Returns 200, or the code of the rejection. */
   async code(token: string, address = POLITE): Promise<number> {
     const rawHeaders = ['authorization', `Bearer ${token}`];
     const caller = this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
@@ -42,14 +42,14 @@ class World {
   }
 }
 
-describe('a flood of unknown tokens', () => {
-  it('from one address does not reject a newcomer from another address, in case 120', async () => {
+describe('Authenticator during a flood of unknown tokens', () => {
+  it('accepts a new token from another address than the flood', async () => {
     const world = new World();
     expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
     expect(await world.code('good-newcomer')).toBe(200);
   });
 
-  it('from several addresses does not reject a newcomer from another address, in case 120', async () => {
+  it('accepts a new token from another address than a flood from several addresses', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       for (let index = 0; index < 8; index++) await world.flood(`10.0.1.${index}`);
@@ -58,7 +58,7 @@ describe('a flood of unknown tokens', () => {
     }
   });
 
-  it('rejects newcomers from its own address while it lasts, and no longer, in case 120', async () => {
+  it('rejects new tokens from the address of the flood until it ends', async () => {
     const world = new World();
     await world.flood();
     expect(await world.code('good-newcomer', ATTACKER)).toBe(429);
@@ -66,7 +66,7 @@ describe('a flood of unknown tokens', () => {
     expect(await world.code('good-newcomer', ATTACKER)).toBe(200);
   });
 
-  it('does not reject newcomers who come together from the address of a proxy', async () => {
+  it('accepts many new tokens from the address of a proxy', async () => {
     const world = new World();
     const codes: number[] = [];
     for (const size of [32, 64, 128]) {
@@ -76,7 +76,7 @@ describe('a flood of unknown tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200]));
   });
 
-  it('keeps nobody waiting who was known before, even while the hub is away, in case 120', async () => {
+  it('accepts known tokens at once, even while the hub does not respond', async () => {
     const world = new World();
     expect(await world.code('good-friend')).toBe(200);
     world.clock.advance(10_000);
@@ -88,9 +88,9 @@ describe('a flood of unknown tokens', () => {
   });
 });
 
-describe('a caller with many tokens', () => {
-  /** Shows 1,000 tokens of one user that were not seen before. */
-  const showMany = async (world: World, round: number) => {
+describe('Authenticator for a caller with many tokens', () => {
+  /** Sends 1,000 new tokens of one user. */
+  const sendMany = async (world: World, round: number) => {
     const codes: number[] = [];
     for (let index = 0; index < 1_000; index += 20) {
       const tokens = Array.from({ length: 20 }, (_, next) => `good-minter~${round}-${index + next}`);
@@ -99,22 +99,22 @@ describe('a caller with many tokens', () => {
     return codes;
   };
 
-  it('does not take the reviews of a newcomer from another address', async () => {
+  it('reviews a new token from another address', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
-      await showMany(world, second);
+      await sendMany(world, second);
       expect(await world.code(`good-newcomer-${second}`)).toBe(200);
       world.clock.advance(1_000);
     }
   });
 
-  it('is rejected with 429 beyond 64 new tokens and the allowance of the address', async () => {
-    const codes = await showMany(new World(), 0);
+  it('rejects with 429 beyond 64 new tokens and the allowance of the address', async () => {
+    const codes = await sendMany(new World(), 0);
     expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
     expect(new Set(codes)).toEqual(new Set([200, 429]));
   });
 
-  it('is served when each token comes from another address', async () => {
+  it('accepts tokens of one user that each come from another address', async () => {
     const world = new World();
     const codes = await Promise.all(Array.from({ length: 300 }, (_, index) => world.code(`good-replica~${index}`, `10.1.${index}.1`)));
     expect(new Set(codes)).toEqual(new Set([200]));
@@ -143,7 +143,7 @@ it('sends no more reviews for two authenticators that share a limit', async () =
   expect(reviews).toBe(32 + 10);
 });
 
-it('asks the hub once for all who come with the same token at once', async () => {
+it('sends one review for concurrent requests with the same token', async () => {
   const world = new World();
   expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
   expect(world.reviews).toBe(1);

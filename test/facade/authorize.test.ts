@@ -1,4 +1,4 @@
-// Who may have which token, as far as answers are kept.
+// Cached decisions about tokens.
 
 import { describe, expect, it } from '@jest/globals';
 import { Authorizer } from '../../src/facade/authorize.ts';
@@ -17,23 +17,23 @@ function world() {
     return { status: { allowed: true } };
   };
   const authorizer = new Authorizer({ hub: { createReview: createReview as never }, clock, log: silentLog, protectedNamespaces: [] });
-  const ask = (user: User, target = TARGET) => authorizer.authorize(user, target, new AbortController().signal);
-  return { clock, names, ask };
+  const authorize = (user: User, target = TARGET) => authorizer.authorize(user, target, new AbortController().signal);
+  return { clock, names, authorize };
 }
 
-describe('a decision', () => {
-  it('counts for a user who is described once more in the same words', async () => {
-    const { names, ask } = world();
-    await ask(alice());
-    await ask(alice());
+describe('Authorizer', () => {
+  it('reuses a decision for an equal user', async () => {
+    const { names, authorize } = world();
+    await authorize(alice());
+    await authorize(alice());
     expect(names).toHaveLength(1);
   });
 
-  it('counts for nobody of another description, and for no other account', async () => {
-    const { names, ask } = world();
-    await ask(alice());
-    await ask(alice(['more']));
-    await ask(alice(), { ...TARGET, serviceAccount: 'other' });
+  it('requests a new decision for another user and another service account', async () => {
+    const { names, authorize } = world();
+    await authorize(alice());
+    await authorize(alice(['more']));
+    await authorize(alice(), { ...TARGET, serviceAccount: 'other' });
     expect(names).toHaveLength(3);
   });
 });

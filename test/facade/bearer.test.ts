@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
-import { bearerToken } from '../../src/facade/bearer.ts';
+import { bearerToken } from '../../src/facade/authenticate.ts';
 
 const schemes = constantFrom('Bearer', 'bearer', 'BEARER', 'Basic', '');
 const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-remote-user', 'Accept', 'impersonate-group'), string()), {
@@ -8,7 +8,7 @@ const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-re
 });
 
 describe('bearerToken', () => {
-  it('gives what stands behind Bearer and one space, or nothing', () => {
+  it('returns the token after Bearer and one space, or undefined', () => {
     assert(
       property(schemes, string({ unit: 'binary' }), (scheme, rest) => {
         const token = bearerToken(['Authorization', `${scheme} ${rest}`]);
@@ -18,7 +18,7 @@ describe('bearerToken', () => {
     );
   });
 
-  it('refuses two of them, and other names for somebody with a token, whatever else there is', () => {
+  it('rejects two Authorization headers, and a token with an impersonation header', () => {
     assert(
       property(headers, (given) => {
         const raw = given.flat();

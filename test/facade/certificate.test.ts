@@ -1,11 +1,11 @@
-// The façade's certificate in files that somebody replaces, as new connections see it.
+// The façade's certificate in files, as new connections receive it after a replacement.
 
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { certificateFiles, type ServingCertificate, toldOnce } from '../../src/facade/certificate.ts';
+import { certificateFiles, logFailureOnce, type ServingCertificate } from '../../src/facade/certificate.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { eventually } from '../kube/eventually.ts';
@@ -20,7 +20,7 @@ let clock: FakeClock;
 let certFile: string;
 let keyFile: string;
 let world: FacadeWorld;
-/** How often the files have been read. */
+/** Number of times that the files have been read. */
 let looks: number;
 
 beforeEach(async () => {
@@ -52,22 +52,22 @@ async function open(): Promise<TLSSocket> {
   return socket;
 }
 
-/** The first name in the certificate that a new connection is shown. */
-async function shown(): Promise<string> {
+/** Returns the first name in the certificate that a new connection receives. */
+async function servedName(): Promise<string> {
   const socket = await open();
   const { subjectaltname = '' } = socket.getPeerCertificate();
   socket.destroy();
   return /^DNS:([^,]+)/.exec(subjectaltname)?.[1] ?? '';
 }
 
-/** The façade looks at its files; resolves when it has found what is told in its log. */
-async function looked(line: string): Promise<void> {
+/** Lets the façade check its files; resolves when its log contains the message. */
+async function checkedWith(line: string): Promise<void> {
   const { length } = world.lines;
   clock.advance(LOOK_MS);
   await eventually(() => expect(world.lines.slice(length).join()).toContain(line));
 }
 
-/** The façade looks at its files, which stay as they are, so often. */
+/** Lets the façade check its unchanged files this many times. */
 async function reads(count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
     const before = looks;
@@ -76,58 +76,55 @@ async function reads(count: number): Promise<void> {
   }
 }
 
-describe('a certificate in files', () => {
-  it('is shown to new connections once it is replaced, and old ones go on', async () => {
+describe('certificateFiles', () => {
+  it('uses a replaced certificate for new connections and keeps open ones', async () => {
     const old = await open();
-    expect(await shown()).toBe('first.test');
+    expect(await servedName()).toBe('first.test');
     await replace('second.test');
-    expect(await shown()).toBe('first.test');
+    expect(await servedName()).toBe('first.test');
 
-    await looked('there is a new certificate');
-    expect(await shown()).toBe('second.test');
+    await checkedWith('serving certificate replaced');
+    expect(await servedName()).toBe('second.test');
     old.write(bytesOf());
     expect(String((await once(old, 'data'))[0])).toMatch(/^HTTP\/1\.1 201 /);
     old.destroy();
   });
 
   it.each([
-    ['is no certificate', async () => writeFile(certFile, 'nonsense')],
-    [
-      'is half replaced: the key is that of another one',
-      async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key),
-    ],
-  ])('stays while the new one cannot be used, which is told, where it %s', async (_how, damage) => {
+    ['is not a certificate', async () => writeFile(certFile, 'nonsense')],
+    ['does not match the private key', async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key)],
+  ])('keeps the certificate and logs a warning if the new one %s', async (_how, damage) => {
     await damage();
-    await looked('the new certificate cannot be used, the old one stays');
-    expect(await shown()).toBe('first.test');
+    await checkedWith('cannot use new serving certificate; keeping the current one');
+    expect(await servedName()).toBe('first.test');
     const { length } = world.lines;
     await reads(2);
     expect(world.lines.slice(length)).toEqual([]);
 
     await replace('third.test');
-    await looked('there is a new certificate');
-    expect(await shown()).toBe('third.test');
+    await checkedWith('serving certificate replaced');
+    expect(await servedName()).toBe('third.test');
   });
 });
 
-describe('a certificate that cannot be read', () => {
-  it('is told of once, however many ask for it and however often, and again when that has passed', async () => {
+describe('logFailureOnce', () => {
+  it('logs a failure once for all callers, and again after a success', async () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
     let found: ServingCertificate | undefined;
-    const source = toldOnce(async () => {
+    const source = logFailureOnce(async () => {
       if (found === undefined) throw new Error('the hub is away');
       return found;
     }, log);
-    const asked = async (count: number) => await Promise.allSettled(Array.from({ length: count }, source));
+    const readTimes = async (count: number) => await Promise.allSettled(Array.from({ length: count }, source));
 
-    await asked(2);
-    await asked(2);
-    expect(lines).toEqual([expect.stringMatching(/the hub is away.*the certificate of the façade cannot be read/)]);
+    await readTimes(2);
+    await readTimes(2);
+    expect(lines).toEqual([expect.stringMatching(/the hub is away.*cannot read serving certificate/)]);
     found = { cert: 'found', key: 'key' };
     expect(await source()).toBe(found);
     found = undefined;
-    await asked(2);
+    await readTimes(2);
     expect(lines).toHaveLength(2);
   });
 });

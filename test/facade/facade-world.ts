@@ -1,4 +1,4 @@
-// A façade on a real TLS socket, between a hub and a target that answer as a test tells them to.
+// A façade on a real TLS socket, with a scripted hub and target.
 
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
@@ -16,7 +16,7 @@ import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { registered, settings as targetSettings } from '../targets/registration.ts';
 import { ACCOUNT_UID, authority, grant, refusal, startTarget } from '../targets/wire-target.ts';
-import { answerOf, isWhole, type RawAnswer, RawConnection } from './raw-connection.ts';
+import { isWhole, RawConnection, type RawResponse, responseOf } from './raw-connection.ts';
 
 export interface FacadeWorldOptions extends Pick<FacadeOptions, 'connections' | 'keepAliveMs'> {
   readonly hub?: WireHandler;
@@ -79,13 +79,13 @@ export class FacadeWorld {
     return world;
   }
 
-  /** Sends a request as bytes of its own, on a connection of its own. */
+  /** Sends a request on its own connection. */
   async request(method: string, path: string, { headers = {}, body = '' }: ApiRequest = {}): Promise<ApiAnswer> {
     const lines = ['Host: facade.test', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
-    return answerOf(await this.raw(bytesOf({ method, target: path, lines, body })));
+    return responseOf(await this.raw(bytesOf({ method, target: path, lines, body })));
   }
 
-  /** Asks for a token as somebody who may have it. */
+  /** Requests a token as a caller with permission. */
   post(
     body: unknown = TOKEN_REQUEST,
     { path = TOKEN_PATH, headers = {} }: { path?: string; headers?: Readonly<Record<string, string>> } = {},
@@ -97,22 +97,22 @@ export class FacadeWorld {
     });
   }
 
-  /** Opens a connection without writing anything; `port` may be that of a proxy, `localAddress` another source address of the loopback. */
+  /** Opens a connection; `port` can be that of a proxy, `localAddress` another loopback address. */
   open({ port = this.port, localAddress }: { readonly port?: number; readonly localAddress?: string } = {}): Promise<RawConnection> {
     return RawConnection.open({ port, ca: facadeAuthority.certificate, localAddress });
   }
 
-  /** Writes bytes as they are, and reads until the connection ends or the answer is whole. */
+  /** Writes bytes, and reads until the response is complete or the connection is closed. */
   async raw(
     bytes: string | Buffer,
     { isEnough = isWhole, localAddress }: { isEnough?: (text: string) => boolean; localAddress?: string | undefined } = {},
-  ): Promise<RawAnswer> {
+  ): Promise<RawResponse> {
     const connection = await this.open({ ...(localAddress && { localAddress }) });
     void connection.write(bytes);
     return connection.read(isEnough).finally(() => connection.destroy());
   }
 
-  /** The paths that the hub was asked for. */
+  /** Paths of the requests to the hub. */
   get reviews(): readonly string[] {
     return this.hub.requests.map(({ path }) => path.split('/').at(-1) ?? '');
   }
@@ -121,7 +121,7 @@ export class FacadeWorld {
     return this.target.requests.filter(({ path }) => path.endsWith('/token'));
   }
 
-  /** What a scrape would find. */
+  /** Returns the metrics text. */
   async scrape(): Promise<ReadonlyMap<string, Metric>> {
     return parseExposition((await Array.fromAsync(this.#metrics.text())).join(''));
   }
@@ -135,7 +135,7 @@ export class FacadeWorld {
   }
 }
 
-/** The bearer token of somebody who may have everything, and of somebody who may have nothing. */
+/** Bearer tokens of a caller with all permissions, and of a caller with none. */
 export const GOOD = 'good-token';
 export const POOR = 'poor-token';
 export const TOKEN_PATH = '/orchestrator/prod-eu/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
@@ -143,13 +143,13 @@ export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'To
 
 const DEFAULTS: FacadeSettings = { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: ['kube-system'] };
 
-/** A hub that knows two people, one of whom may have every token. */
+/** A hub that accepts two users, one of whom has all permissions. */
 export function allows(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {
   return (request, reply) => {
     const body = JSON.parse(request.body) as Review;
-    const answer =
+    const response =
       change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? authenticated(body) : { allowed: body.spec.user === 'alice' });
-    reply.json(201, { ...body, status: answer });
+    reply.json(201, { ...body, status: response });
   };
 }
 
@@ -169,7 +169,7 @@ function authenticated({ spec }: Review): object {
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
 }
 
-/** A target that issues what it is asked for, and has every object that somebody looks for. */
+/** A target that issues every requested token, and has every requested object. */
 export function issues(): WireHandler {
   return (request, reply) => {
     if (request.method !== 'GET') {
@@ -186,17 +186,17 @@ export interface RawRequest {
   readonly method?: string;
   readonly target?: string;
   readonly version?: string;
-  /** Lines of the head, instead of those of a good request. */
+  /** Header lines that replace those of a valid request. */
   readonly lines?: readonly string[];
-  /** Lines besides those. */
+  /** Further header lines. */
   readonly more?: readonly string[];
   readonly body?: string | Buffer;
 }
 
-/** The lines of a good request. */
+/** Header lines of a valid request. */
 export const GOOD_LINES: readonly string[] = ['Host: facade.test', `Authorization: Bearer ${GOOD}`, 'Content-Type: application/json'];
 
-/** The bytes of a request: a good one, but for what is said otherwise. */
+/** Returns the bytes of a valid request with these changes. */
 export function bytesOf(request: RawRequest = {}): Buffer {
   const {
     method = 'POST',

@@ -1,5 +1,3 @@
-// Answers that are kept for a while.
-
 import { describe, expect, it } from '@jest/globals';
 import { FreshCache } from '../../src/facade/fresh-cache.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -10,8 +8,8 @@ function cacheOf(maxEntries: number) {
   return { clock, cache, set: (key: string) => cache.set(key, 1, clock.monotonic()) };
 }
 
-describe('kept answers', () => {
-  it('go when they have expired, whether or not somebody asks for them again', () => {
+describe('FreshCache', () => {
+  it('evicts expired entries without a lookup', () => {
     const { clock, cache, set } = cacheOf(100);
     ['a', 'b', 'c'].forEach(set);
     clock.advance(5_000);
@@ -22,15 +20,15 @@ describe('kept answers', () => {
     expect(['a', 'd', 'e'].map((key) => cache.get(key))).toEqual([undefined, 1, 1]);
   });
 
-  it('are never more than there is room for, and the oldest go first', () => {
+  it('evicts the oldest entries when it is full', () => {
     const { cache, set } = cacheOf(2);
     ['a', 'b', 'a', 'c'].forEach(set);
     expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([1, undefined, 1]);
   });
 
-  it('count from the moment of the question, and failures are not kept', async () => {
+  it('measures the age from the request, and does not cache failures', async () => {
     const { clock, cache } = cacheOf(2);
-    await expect(cache.find('a', () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
+    await expect(cache.find('a', () => Promise.reject(new Error('no response')))).rejects.toThrow('no response');
     const found = cache.find('a', async () => {
       clock.advance(6_000);
       return 7;

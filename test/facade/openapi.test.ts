@@ -11,7 +11,7 @@ interface Document {
 }
 
 describe('/openapi/v3', () => {
-  it('describes what is served, to everybody', async () => {
+  it('returns the document without authentication', async () => {
     world = await FacadeWorld.start({ settings: { facadePort: 0, facadePath: 'kubernetes' } });
     const { status, headers, body } = await world.request('GET', '/openapi/v3');
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json' });
@@ -24,7 +24,7 @@ describe('/openapi/v3', () => {
     ]);
   });
 
-  it('refers to nothing that it does not hold', async () => {
+  it('contains all schemas that it refers to', async () => {
     world = await FacadeWorld.start();
     const { body } = await world.request('GET', '/openapi/v3');
     const { components } = JSON.parse(body) as Document;

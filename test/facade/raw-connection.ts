@@ -1,9 +1,9 @@
-// A TLS connection on which a test writes what it likes, byte for byte, and sees all that comes back.
+// A TLS connection for tests that write and read bytes.
 
 import { connect, type TLSSocket } from 'node:tls';
 import type { ApiAnswer } from '../support/api-request.ts';
 
-/** Where a façade listens, and who vouches for its certificate. */
+/** Address and CA of a façade. */
 export interface RawAddress {
   readonly port: number;
   readonly ca: string;
@@ -11,12 +11,12 @@ export interface RawAddress {
   readonly localAddress?: string | undefined;
 }
 
-/** What a connection got to read until it was closed, or until that was enough. */
-export type RawAnswer = { readonly text: string; readonly isClosed: boolean };
+/** Bytes that a connection received. */
+export type RawResponse = { readonly text: string; readonly isClosed: boolean };
 
 export class RawConnection {
   readonly #socket: TLSSocket;
-  /** Resolves when the connection is at its end, whoever ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<void>;
   #text = '';
   #error: Error | undefined;
@@ -29,7 +29,7 @@ export class RawConnection {
     socket.on('error', (error) => (this.#error = error));
   }
 
-  /** Rejects when the connection is refused, or ended before TLS has begun. */
+  /** Rejects if the connection fails before the TLS handshake ends. */
   static open({ port, ca, localAddress }: RawAddress): Promise<RawConnection> {
     const socket = connect({ port, host: '127.0.0.1', ca, ALPNProtocols: ['http/1.1'], ...(localAddress && { localAddress }) });
     const connection = new RawConnection(socket);
@@ -39,7 +39,7 @@ export class RawConnection {
     });
   }
 
-  /** All that came so far, a character for each byte. */
+  /** All bytes received so far, one character each. */
   get text(): string {
     return this.#text;
   }
@@ -48,14 +48,14 @@ export class RawConnection {
     return this.#socket.closed;
   }
 
-  /** Writes bytes as they are; says when they are on their way, or that they cannot be sent any more. */
+  /** Writes bytes; resolves when they are sent or cannot be sent. */
   write(bytes: string | Buffer): Promise<boolean> {
     return new Promise((resolve) => this.#socket.write(bytes, (error) => resolve(!error)));
   }
 
-  /** Reads until that is enough or the connection is closed. Rejects when it breaks before the first byte. */
-  read(isEnough: (text: string) => boolean): Promise<RawAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+  /** Reads until the predicate holds or the connection is closed. Rejects if the connection fails before the first byte. */
+  read(isEnough: (text: string) => boolean): Promise<RawResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
     const look = () => isEnough(this.#text) && resolve({ text: this.#text, isClosed: false });
     this.#socket.on('data', look);
     const ended = () =>
@@ -70,51 +70,51 @@ export class RawConnection {
   }
 }
 
-/** The status of an answer on the wire; 0 when there is none. */
-export function statusOf({ text }: Pick<RawAnswer, 'text'>): number {
+/** Returns the status code of the first response; 0 without one. */
+export function statusOf({ text }: Pick<RawResponse, 'text'>): number {
   return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0);
 }
 
-/** The Status of an answer on the wire. */
-export function failureOf({ text }: RawAnswer): { readonly message?: string; readonly reason?: string; readonly code?: number } {
+/** Returns the Status of the first response. */
+export function failureOf({ text }: RawResponse): { readonly message?: string; readonly reason?: string; readonly code?: number } {
   return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as object;
 }
 
-/** The first answer on the wire, in parts. */
-export function answerOf(answer: RawAnswer): ApiAnswer {
-  const [first] = answersIn(answer.text);
-  if (first === undefined) throw new Error(`the connection was closed, with this answer: ${answer.text || 'none'}`);
+/** Returns the parts of the first response. */
+export function responseOf(response: RawResponse): ApiAnswer {
+  const [first] = responsesIn(response.text);
+  if (first === undefined) throw new Error(`the connection was closed, after: ${response.text || 'none'}`);
   return first;
 }
 
-/** The answers that are whole, in their order. */
-export function answersIn(text: string): readonly ApiAnswer[] {
-  const answers: ApiAnswer[] = [];
-  for (let from = 0, next = wholeAnswer(text, from); next !== undefined; next = wholeAnswer(text, from)) {
-    answers.push(next.answer);
+/** Returns all complete responses, in order. */
+export function responsesIn(text: string): readonly ApiAnswer[] {
+  const responses: ApiAnswer[] = [];
+  for (let from = 0, next = completeResponse(text, from); next !== undefined; next = completeResponse(text, from)) {
+    responses.push(next.response);
     from = next.end;
   }
-  return answers;
+  return responses;
 }
 
-/** Whether there is an answer with all that its head announces. */
+/** Returns true if the first response is complete. */
 export function isWhole(text: string): boolean {
-  return wholeAnswer(text, 0) !== undefined;
+  return completeResponse(text, 0) !== undefined;
 }
 
-function wholeAnswer(text: string, from: number): { readonly answer: ApiAnswer; readonly end: number } | undefined {
+function completeResponse(text: string, from: number): { readonly response: ApiAnswer; readonly end: number } | undefined {
   const headEnd = text.indexOf('\r\n\r\n', from);
   if (headEnd < 0) return undefined;
   const [first = '', ...lines] = text.slice(from, headEnd).split('\r\n');
   const headers = headersOf(lines);
   const end = headEnd + 4 + Number(headers['content-length'] ?? Number.NaN);
-  // Not so either for an answer that does not tell its length.
+  // Nor for a response without a length.
   if (!(text.length >= end)) return undefined;
   const body = Buffer.from(text.slice(headEnd + 4, end), 'latin1').toString('utf8');
-  return { answer: { status: statusOf({ text: first }), headers, body }, end };
+  return { response: { status: statusOf({ text: first }), headers, body }, end };
 }
 
-/** Names in lower case; several headers of one name are joined with a comma. */
+/** Returns headers with lower-case names; repeated headers are joined with a comma. */
 function headersOf(lines: readonly string[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const line of lines) {

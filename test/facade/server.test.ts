@@ -1,4 +1,4 @@
-// What callers can do with connections, byte for byte, and what the server makes of it.
+// The server on the wire, byte for byte.
 
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import type { Answer } from '../../src/telemetry/metrics.ts';
 import { eventually } from '../kube/eventually.ts';
-import { answersIn, isWhole, RawConnection, statusOf } from './raw-connection.ts';
+import { isWhole, RawConnection, responsesIn, statusOf } from './raw-connection.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 3 * 1024 * 1024;
@@ -30,16 +30,16 @@ let server: FacadeServer;
 let port: number;
 let endpoint: Endpoint;
 let seen: (readonly string[])[];
-let answered: Answer[];
+let recorded: Answer[];
 let reported: unknown[];
 let connections: RawConnection[];
 beforeEach(async () => {
-  [seen, answered, reported, connections] = [[], [], [], []];
+  [seen, recorded, reported, connections] = [[], [], [], []];
   endpoint = async (request) => {
     await request.body();
     return OK;
   };
-  server = await createFacadeServer({
+  server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
     routes: [
@@ -52,7 +52,7 @@ beforeEach(async () => {
       return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
     },
     report: (error) => void reported.push(error),
-    answered: (answer) => void answered.push(answer),
+    onResponse: (response) => void recorded.push(response),
   });
   ({ port } = await server.listen(0, '127.0.0.1'));
 });
@@ -76,17 +76,19 @@ async function sent(text: string | Buffer): Promise<RawConnection> {
 const request = (first: string, ...lines: readonly string[]) => [`${first} HTTP/1.1`, 'Host: f', ...lines, '', ''].join('\r\n');
 const GET = request('GET /document');
 const POST = 'POST /things/a';
-const count = (number: number) => (text: string) => answersIn(text).length >= number;
+const count = (number: number) => (text: string) => responsesIn(text).length >= number;
 
 describe('CONNECT', () => {
   const CONNECT = request('CONNECT f:443');
 
-  it('is refused, and ends its connection', async () => {
-    const answer = await (await sent(CONNECT)).read(() => false);
-    expect(answersIn(answer.text)).toMatchObject([{ status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') }]);
+  it('rejects CONNECT and closes its connection', async () => {
+    const response = await (await sent(CONNECT)).read(() => false);
+    expect(responsesIn(response.text)).toMatchObject([
+      { status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') },
+    ]);
   });
 
-  it('by somebody who resets the connection harms nobody', async () => {
+  it('survives CONNECT by a client that resets the connection', async () => {
     const plain = connectPlain(port, '127.0.0.1');
     const secure = connect({ socket: plain, ca: authority.certificate });
     secure.on('error', () => {});
@@ -96,7 +98,7 @@ describe('CONNECT', () => {
     expect(statusOf(await (await sent(GET)).read(isWhole))).toBe(200);
   });
 
-  it('by somebody who never leaves does not stay open', async () => {
+  it('closes the connection of CONNECT if the client does not', async () => {
     const plain = connectPlain({ port, host: '127.0.0.1', allowHalfOpen: true });
     const secure = connect({ socket: plain, ca: authority.certificate });
     secure.on('error', () => {}).resume();
@@ -120,7 +122,7 @@ describe('HEAD', () => {
   it.each([
     ['at once', OK, '2'],
     ['in pieces', pieces, '4'],
-  ])('is GET without the body, of what is sent %s', async (_, reply, length) => {
+  ])('returns the headers of GET for HEAD, for a body sent %s', async (_, reply, length) => {
     endpoint = async () => reply;
     const { text } = await (await sent(`${request('HEAD /things')}${request('HEAD /things')}`)).read(
       (so) => so.split('\r\n\r\n').length > 2,
@@ -133,52 +135,52 @@ describe('HEAD', () => {
     expect(rest).toBe('');
   });
 
-  it('is refused where GET would be a watch', async () => {
-    const answer = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
-    expect(statusOf(answer)).toBe(405);
-    expect(answer.text).toMatch(/\r\nallow: GET\r\n/i);
+  it('rejects HEAD with 405 if GET would be a watch', async () => {
+    const response = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
+    expect(statusOf(response)).toBe(405);
+    expect(response.text).toMatch(/\r\nallow: GET\r\n/i);
   });
 });
 
-describe('headers beyond the thousandth', () => {
+describe('more than 1,000 headers', () => {
   const many = Array.from({ length: 1_100 }, () => 'a: b');
 
   it.each([
-    ['7: a second Authorization', 'Authorization: Bearer other'],
-    ['24: Impersonate-User', 'Impersonate-User: admin'],
-    ['25: Impersonate-Group', 'Impersonate-Group: system:masters'],
-  ])('are seen, in case %s', async (_case, line) => {
+    ['a second Authorization', 'Authorization: Bearer other'],
+    ['Impersonate-User', 'Impersonate-User: admin'],
+    ['Impersonate-Group', 'Impersonate-Group: system:masters'],
+  ])('checks headers beyond the thousandth: %s', async (_case, line) => {
     await (await sent(request(POST, ...many, line, 'Content-Length: 0'))).read(isWhole);
     expect(seen[0]?.join(': ')).toContain(line);
   });
 
-  it('are seen, in case 32: identity, chunked', async () => {
+  it('checks headers beyond the thousandth: identity, chunked', async () => {
     const bytes = `${request(POST, ...many, 'Transfer-Encoding: identity, chunked')}0\r\n\r\n`;
     expect(statusOf(await (await sent(bytes)).read(isWhole))).toBe(400);
   });
 });
 
-describe('a later request of a connection', () => {
+describe('pipelined requests', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
     ['431', request('GET /document', `x: ${'y'.repeat(17_000)}`)],
-  ])('is refused with a Status by %s', async (code, bytes) => {
+  ])('rejects a later request with a Status: %s', async (code, bytes) => {
     const connection = await sent(GET);
     await connection.read(isWhole);
     await connection.write(bytes);
-    const [, answer] = answersIn((await connection.read(() => false)).text);
-    expect(answer).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
+    const [, response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('is refused with a Status by 408', async () => {
+  it('rejects a later request that does not arrive with a Status: 408', async () => {
     const connection = await sent(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));
-    const [, answer] = answersIn((await connection.read(() => false)).text);
-    expect(answer).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
+    const [, response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('is not answered amid the answer to an earlier one', async () => {
+  it('does not write a rejection into an earlier response', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = async () => ({
       status: 200,
@@ -196,7 +198,7 @@ describe('a later request of a connection', () => {
     expect(text).not.toContain('Status');
   });
 
-  it('is not answered in the place of an earlier one', async () => {
+  it('does not send a rejection in place of an earlier response', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
     const connection = await sent(request(POST, 'Content-Length: 0'));
@@ -209,31 +211,31 @@ describe('a later request of a connection', () => {
   });
 });
 
-describe('a request that Node would refuse without a word', () => {
+describe('requests that Node rejects without a body', () => {
   it.each([
     ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
-    ['an expectation that nobody knows', request('GET /document', 'Expect: x'), 417],
-  ])('is refused with a Status: %s', async (_what, bytes, code) => {
-    const [answer] = answersIn((await (await sent(bytes)).read(isWhole)).text);
-    expect(answer?.status).toBe(code);
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ kind: 'Status', code });
+    ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
+  ])('rejects with a Status: %s', async (_what, bytes, code) => {
+    const [response] = responsesIn((await (await sent(bytes)).read(isWhole)).text);
+    expect(response?.status).toBe(code);
+    expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
   });
 });
 
-describe('a body that is too long', () => {
+describe('bodies above the limit', () => {
   it.each([
-    ['its length is told', [`Content-Length: ${64 << 20}`]],
-    ['its length is not told', ['Transfer-Encoding: chunked']],
-  ])('is answered while the caller still sends, where %s', async (_what, lines) => {
+    ['it has a Content-Length', [`Content-Length: ${64 << 20}`]],
+    ['it is chunked', ['Transfer-Encoding: chunked']],
+  ])('responds while the caller still sends if %s', async (_what, lines) => {
     const connection = await sent(request(POST, ...lines));
     const piece = lines[0]?.startsWith('T') ? `100000\r\n${' '.repeat(1 << 20)}\r\n` : ' '.repeat(1 << 20);
     const read = connection.read(() => false);
     for (let left = 64; left > 0 && !connection.isClosed; left--) await connection.write(piece);
-    expect(answersIn((await read).text)).toMatchObject([{ status: 413, headers: { connection: 'close' } }]);
+    expect(responsesIn((await read).text)).toMatchObject([{ status: 413, headers: { connection: 'close' } }]);
   });
 
-  it('is answered to a caller who reads only when all is sent', async () => {
+  it('delivers the response to a caller who reads only after sending everything', async () => {
     const secure = connect({ port, host: '127.0.0.1', ca: authority.certificate });
     await once(secure, 'secureConnect');
     secure.write(request(POST, 'Transfer-Encoding: chunked'));
@@ -242,58 +244,58 @@ describe('a body that is too long', () => {
     expect(statusOf({ text: await wholeText(secure) })).toBe(413);
   });
 
-  it('is taken no longer than for a second, and not whole', async () => {
+  it('reads an excessive body for at most one second', async () => {
     const connection = await sent(request(POST, `Content-Length: ${64 << 20}`));
     const startedAt = performance.now();
     const read = connection.read(() => false);
     await read;
     expect(performance.now() - startedAt).toBeLessThan(5_000);
-    expect(answersIn(connection.text)).toHaveLength(1);
+    expect(responsesIn(connection.text)).toHaveLength(1);
   });
 
-  it('of just the right length is taken', async () => {
+  it('accepts a body of exactly the maximum length', async () => {
     const connection = await sent(Buffer.from(request(POST, `Content-Length: ${LIMIT}`) + ' '.repeat(LIMIT)));
     expect(statusOf(await connection.read(isWhole))).toBe(200);
   });
 });
 
-describe('a body that does not come', () => {
-  it.each(['timeout=1s', 'timeout=1s&watch=true'])('takes no longer than ?%s says', async (query) => {
+describe('bodies that do not arrive', () => {
+  it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends the request after ?%s', async (query) => {
     const startedAt = performance.now();
     const connection = await sent(request(`${POST}?${query}`, 'Content-Length: 5'));
-    const [answer] = answersIn((await connection.read(isWhole)).text);
-    expect(answer).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
+    const [response] = responsesIn((await connection.read(isWhole)).text);
+    expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  it('is not answered twice', async () => {
+  it('sends one response for a body that does not arrive', async () => {
     const connection = await sent(request(`${POST}?timeout=1s`, 'Content-Length: 5'));
     const { text } = await connection.read(() => false);
-    expect(answersIn(text).map(({ status }) => status)).toEqual([504]);
+    expect(responsesIn(text).map(({ status }) => status)).toEqual([504]);
   });
 });
 
-describe('a refusal', () => {
+describe('rejections', () => {
   it.each([
-    ['a name that is none', request('GET /things/Bad_Name')],
+    ['an invalid name', request('GET /things/Bad_Name')],
     ['a path that cannot be decoded', request('GET /%zz')],
     ['control characters', request('GET /things/%00')],
-  ])('does not cost the connection: %s', async (_what, bytes) => {
+  ])('keeps the connection open: %s', async (_what, bytes) => {
     const connection = await sent(bytes);
     await connection.read(isWhole);
     await connection.write(GET);
-    const answers = answersIn((await connection.read(count(2))).text);
-    expect(answers[1]?.status).toBe(200);
+    const responses = responsesIn((await connection.read(count(2))).text);
+    expect(responses[1]?.status).toBe(200);
   });
 
-  it('of a path that cannot be decoded is counted', async () => {
+  it('counts a path that cannot be decoded in metrics', async () => {
     await (await sent(request('GET /%zz'))).read(isWhole);
-    await eventually(() => expect(answered).toMatchObject([{ route: '*', code: 400 }]));
+    await eventually(() => expect(recorded).toMatchObject([{ route: '*', code: 400 }]));
   });
 });
 
-describe('a server that stops', () => {
-  it('does not wait for connections that are kept alive', async () => {
+describe('close', () => {
+  it('does not wait for idle connections', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
     const connection = await sent(request(POST, 'Content-Length: 0'));
@@ -301,13 +303,13 @@ describe('a server that stops', () => {
     const startedAt = performance.now();
     const stopped = server.close(20_000);
     end();
-    const [answer] = answersIn((await connection.read(() => false)).text);
-    expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    const [response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await stopped;
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  it('ends streams at once', async () => {
+  it('ends streams immediately', async () => {
     endpoint = async ({ signal }) => ({
       status: 200,
       headers: {},
@@ -323,7 +325,7 @@ describe('a server that stops', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  it('waits for nobody longer than it has time', async () => {
+  it('closes all connections at the end of the grace period', async () => {
     endpoint = () => new Promise(() => {});
     await sent(request(POST, 'Content-Length: 0'));
     await eventually(() => expect(seen).toHaveLength(1));

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { AUTHORITY_CONFIG_MAP, hubCertificate } from '../../src/facade/serving-certificate.ts';
+import { AUTHORITY_CONFIG_MAP, hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 it('is theirs from then on, though the key of our authority stays in the Secret, and theirs is published', async () => {
   const clock = new FakeClock(Date.now());
-  const source = () => hubCertificate({ hub, ...PLACE, mayMake: true, clock })();
+  const source = () => hubCertificate({ hub, ...PLACE, mayIssue: true, clock })();
   const ours = await source();
   const authority = createAuthority(Date.now());
   const { certificate, key } = issueServerCertificate(authority, ['purser.purser-system.svc'], Date.now());

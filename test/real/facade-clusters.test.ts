@@ -125,7 +125,7 @@ describe('a watch whose token is taken back', () => {
     ['its account', {}, () => facade.hub.delete(ServiceAccounts, account)],
     ['the Secret that it is bound to', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
   ])(
-    'ends by itself within 12 seconds, or little more on a busy machine, in case 111: with %s',
+    'ends by itself within 12 seconds, or little more on a busy machine: with %s',
     async (_what, spec, revoke) => {
       await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
       await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });

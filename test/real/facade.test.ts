@@ -139,7 +139,7 @@ describe('a token that has expired', () => {
   it.each([
     ['30 seconds ago counts, as at any API server', 30, 201],
     ['61 seconds ago does not count', 61, 401],
-  ])('%s, in case 12', async (_when, agoSeconds, status) => {
+  ])('%s', async (_when, agoSeconds, status) => {
     const key = parseSigningKey(await readFile(join(cluster.folder, 'service-account.key'), 'utf8'));
     const now = Math.floor(Date.now() / 1000);
     const token = await signToken(

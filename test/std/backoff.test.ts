@@ -61,6 +61,38 @@ describe('Backoff', () => {
   });
 });
 
+describe('Backoff with free attempts', () => {
+  const OPTIONS = { initialMs: 10_000, maxMs: 300_000, free: 2, calmMs: 600_000 };
+
+  it('pauses after the free attempts, each time twice as long', () => {
+    const backoff = new Backoff(OPTIONS);
+    const lefts = Array.from({ length: 9 }, () => {
+      backoff.nextMs(0);
+      return backoff.leftMs(0);
+    });
+    expect(lefts).toEqual([0, 0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  });
+
+  it('returns the rest of a pause', () => {
+    const backoff = new Backoff({ ...OPTIONS, free: 0 });
+    expect(backoff.leftMs(0)).toBe(0);
+    backoff.nextMs(1_000);
+    expect([1_000, 6_000, 11_000, 20_000].map((now) => backoff.leftMs(now))).toEqual([10_000, 5_000, 0, 0]);
+  });
+
+  it('starts over after a calm period, and after a reset', () => {
+    const backoff = new Backoff({ ...OPTIONS, free: 0 });
+    for (let attempt = 0; attempt < 5; attempt++) backoff.nextMs(0);
+    backoff.nextMs(160_000 + 600_001);
+    expect(backoff.leftMs(760_001)).toBe(10_000);
+    backoff.nextMs(800_000);
+    backoff.reset();
+    expect(backoff.leftMs(800_000)).toBe(0);
+    backoff.nextMs(800_000);
+    expect(backoff.leftMs(800_000)).toBe(10_000);
+  });
+});
+
 describe('doubledMs', () => {
   it('is the maximum also after failures beyond count', () => {
     expect(doubledMs(100_000, { initialMs: 500, maxMs: 300_000 })).toBe(300_000);

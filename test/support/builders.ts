@@ -1,18 +1,19 @@
 // ManagedTokens, Clusters, grants and the Secrets that follow from them, for tests of decisions. It is noon on 1 March 2026.
 
-import { createHash } from 'node:crypto';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Secret } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
+import { digestOf } from '../../src/std/digest.ts';
 import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
-import { type OutputTarget, outputsText, outputTarget, outputTexts } from '../../src/tokens/outputs/outputs.ts';
-import type { StoredSecret, TokenObservation } from '../../src/tokens/policy/observation.ts';
-import { parseRecord, recordOf, type TokenRecord } from '../../src/tokens/policy/record.ts';
-import { desiredSecret } from '../../src/tokens/policy/secret.ts';
+import type { OutputTarget } from '../../src/tokens/outputs/forms.ts';
+import { outputTarget } from '../../src/tokens/outputs/outputs.ts';
+import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
+import { desiredSecret, digestOfData, digestOfOutputs, type StoredSecret } from '../../src/tokens/policy/secret.ts';
+import type { TokenObservation } from '../../src/tokens/policy/state.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
 
@@ -160,10 +161,6 @@ export function jwt(claims: unknown): string {
   return `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
-export function digestOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
-}
-
 /** A Secret without what is secret in it. */
 export function stored(secret: Secret): StoredSecret {
   const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
@@ -174,7 +171,7 @@ export function stored(secret: Secret): StoredSecret {
     type: secret.type ?? 'Opaque',
     immutable: secret.immutable ?? false,
     ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),
-    outputsDigest: digestOf(outputsText(texts)),
+    dataDigest: digestOfData(secret.data ?? {}),
     ...(claims && { claims }),
   };
 }
@@ -182,7 +179,7 @@ export function stored(secret: Secret): StoredSecret {
 /** A Secret as it is written for this grant. */
 export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'cluster' | 'secret'>, grant: GrantBuilder): Secret {
   const { token, cluster = aCluster(), secret } = observation;
-  const record = recordOf({
+  const record = createRecord({
     token,
     cluster,
     grant: grant.build(),
@@ -199,7 +196,7 @@ export function secretOf(
   text: string,
 ): Secret {
   const target = targetOf(token, cluster);
-  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) })(text);
+  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) }, text);
 }
 
 /** What is written next to a token of a Cluster that its credential covers. */
@@ -247,7 +244,7 @@ export class SceneBuilder {
   build(): TokenObservation {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
-    const outputs = cluster && digestOf(outputsText(outputTexts(targetOf(token, cluster), 'any')));
+    const outputs = cluster && digestOfOutputs(targetOf(token, cluster));
     return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), ...this.#observed, token, cluster };
   }
 }

@@ -59,7 +59,7 @@ describe('Metrics', () => {
     metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
     metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
     metrics.removalHeld('global');
-    metrics.overBudget = () => [['team-a', 'reviews']];
+    metrics.budgets(() => [['team-a', 'reviews']]);
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -185,7 +185,7 @@ describe('Metrics', () => {
 
   it('name twenty of the namespaces that are over a budget, and count the rest as other', async () => {
     const { metrics } = world();
-    metrics.overBudget = () => [['team-a', 'slots'], ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const)];
+    metrics.budgets(() => [['team-a', 'slots'], ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const)]);
     const samples = (await scrape(metrics)).get('purser_namespace_over_budget')?.samples;
 
     expect(samples?.size).toBe(22);

@@ -1,4 +1,4 @@
-// The lines that tell people afterwards which tokens there were, at the level that a cluster logs at.
+// Audit lines in the log, at the default level.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { ManagedTokens } from '../../src/api/resources.ts';
@@ -21,17 +21,17 @@ function lines({ logged }: RunningController): readonly Line[] {
   return logged.map((line) => JSON.parse(line) as Line).filter(({ audit }) => audit === 'ManagedToken');
 }
 
-const told = async (controller: RunningController, decision: string): Promise<Line> => {
+const auditLine = async (controller: RunningController, decision: string): Promise<Line> => {
   await world.until(async () => lines(controller).some((line) => line['decision'] === decision));
   return lines(controller).find((line) => line['decision'] === decision) ?? {};
 };
 
-it('tell of a token that is issued, rotated and revoked, by its id alone', async () => {
+it('logs audit lines for a token that is issued, rotated and revoked, with its ID only', async () => {
   const controller = await world.run();
   await world.create('ci', { revocation: 'BoundSecret' });
   await world.ready();
-  const issued = await told(controller, 'issued');
-  // Whatever is seen is looked for in the log when the test ends.
+  const issued = await auditLine(controller, 'issued');
+  // The world searches the log for this token at the end of the test.
   await world.tokenText();
   const { status } = await world.get();
 
@@ -49,28 +49,28 @@ it('tell of a token that is issued, rotated and revoked, by its id alone', async
 
   await world.pass(5_000);
   await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } });
-  const rotated = await told(controller, 'rotated');
+  const rotated = await auditLine(controller, 'rotated');
   expect(rotated).toMatchObject({ level: 'info', key: `${world.namespace}/ci`, reason: 'RotationRequested' });
   expect(rotated['credentialID']).not.toBe(status?.credentialID);
 
   await world.pass(5_000);
   await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': '1' } } });
-  const revoked = await told(controller, 'revoked');
+  const revoked = await auditLine(controller, 'revoked');
   expect(revoked).toMatchObject({ level: 'info', reason: 'RevocationRequested', credentialID: rotated['credentialID'] });
 });
 
-it('tell of a token that is withdrawn', async () => {
+it('logs an audit line for a token that is withdrawn', async () => {
   const controller = await world.run();
   await world.create();
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   const { status } = await world.get();
   await world.forbid();
-  await world.looked();
+  await world.reconciled();
   await world.pass(30_000, 500);
   await world.until(async () => (await world.secret()) === undefined);
 
-  expect(await told(controller, 'withdrawn')).toMatchObject({
+  expect(await auditLine(controller, 'withdrawn')).toMatchObject({
     level: 'info',
     key: `${world.namespace}/ci`,
     reason: 'Forbidden',
@@ -78,15 +78,15 @@ it('tell of a token that is withdrawn', async () => {
   });
 });
 
-it('tell of a token that dies with its ManagedToken', async () => {
+it('logs an audit line for a token that is revoked with its ManagedToken', async () => {
   const controller = await world.run();
   await world.create('ci', { revocation: 'BoundSecret' });
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   const { status, metadata } = await world.get();
   await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'ci' });
 
-  expect(await told(controller, 'revoked')).toMatchObject({
+  expect(await auditLine(controller, 'revoked')).toMatchObject({
     level: 'info',
     key: `${metadata.namespace}/ci`,
     reason: 'Deleted',

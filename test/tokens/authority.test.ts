@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
 import { Authority, type AuthorityOptions } from '../../src/tokens/authority.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
+import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 
 const signal = new AbortController().signal;
 const token = {
@@ -27,11 +27,11 @@ function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unkno
   };
   const nothing = { resourceVersion: '1', list: () => [] };
   const view = { hasRequester: () => false, roles: nothing, bindings: nothing };
-  const options = { hub, view, memory: new TokenMemory(), protectedNamespaces: [] } as unknown as AuthorityOptions;
+  const options = { hub, view, memory: new TrackedTokens(), protectedNamespaces: [] } as unknown as AuthorityOptions;
   return { listed, authority: new Authority(options) };
 }
 
-describe('F57: a requester that the informer does not know', () => {
+describe('a requester that the informer does not know', () => {
   it('is looked for on the hub before anything is refused', async () => {
     const { authority, listed } = knowingNobody(async () => ['default']);
     expect(await authority.review(token, signal)).toEqual({ allowed: true });

@@ -15,7 +15,7 @@ function world(tokens = 10) {
 }
 
 describe('NamespaceBudgets', () => {
-  it.each([1, 100, 10_000])('let a namespace issue and renew %i tokens without delay', (tokens) => {
+  it.each([1, 100, 10_000])('lets a namespace issue and renew %i tokens without delay', (tokens) => {
     const { clock, budgets, spend } = world(tokens);
     spend('reviews', 3 * tokens);
     spend('dials', 2 * tokens);
@@ -27,7 +27,7 @@ describe('NamespaceBudgets', () => {
     }
   });
 
-  it.each(['reviews', 'dials'] as const)('delay a namespace that spends too many %s, and no other one', (budget) => {
+  it.each(['reviews', 'dials'] as const)('delays a namespace that spends too many %s, and no other namespace', (budget) => {
     const { budgets, spend } = world();
     spend(budget, 2_000);
     spend(budget, 10, 'team-b');
@@ -40,7 +40,7 @@ describe('NamespaceBudgets', () => {
     ['reviews', 10],
     ['dials', 10],
     ['reviews', 30_000],
-  ] as const)('delay a namespace by three minutes at most, whatever it has spent: %s with %i ManagedTokens', (budget, tokens) => {
+  ] as const)('delays a namespace by three minutes at most, whatever it has spent: %s with %i ManagedTokens', (budget, tokens) => {
     const { clock, budgets, spend } = world(tokens);
     spend(budget, 400_000);
     expect(budgets.waitMs('team-a')).toBe(180_000);
@@ -48,7 +48,7 @@ describe('NamespaceBudgets', () => {
     expect(budgets.waitMs('team-a')).toBe(0);
   });
 
-  it('log once that a namespace is over its budget, and once that it is back', () => {
+  it('logs once that a namespace is over its budget, and once that it is within it again', () => {
     const { clock, lines, budgets, spend } = world();
     for (let round = 0; round < 10; round++) {
       spend('reviews', 100);
@@ -59,7 +59,7 @@ describe('NamespaceBudgets', () => {
     expect([[...budgets.over()], budgets.waitMs('team-a'), lines]).toEqual([[], 0, ['namespace over budget', 'namespace within budget']]);
   });
 
-  it('forget namespaces that have spent nothing lately', () => {
+  it('forgets namespaces that have spent nothing lately', () => {
     const { clock, budgets, spend } = world();
     for (let index = 0; index < 1_000; index++) spend('reviews', 1, `team-${index}`);
     clock.advance(3_600_000);

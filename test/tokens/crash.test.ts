@@ -1,5 +1,5 @@
-// The process dies at every request boundary: before a request is served, and after it is served but before the answer arrives.
-// Whoever comes next knows nothing but what is stored.
+// The process dies at every request boundary: before a request is served, and after it is served but before the response arrives.
+// The next process knows only the stored objects.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
@@ -9,15 +9,15 @@ import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { startTarget } from '../targets/wire-target.ts';
-import { Looker } from './looker.ts';
 import { ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
+import { TestReconciler } from './test-reconciler.ts';
 
 jest.setTimeout(120_000);
 
 type When = 'before' | 'after';
 
-/** Where the process dies: at this request, counted from the last `arm`. */
+/** Request at which the process dies, counted from the last `arm`. */
 interface Crash {
   readonly at: number;
   readonly when: When;
@@ -36,13 +36,13 @@ afterAll(async () => {
   await server.close();
 });
 
-/** One ManagedToken, and whoever looks after it. */
+/** One ManagedToken and its reconciler. */
 class Scene {
   readonly clock = new FakeClock(Date.now());
   readonly hub: ScriptedHub;
   readonly target = new ScriptedTarget(this.clock);
   readonly problems: string[] = [];
-  looker: Looker;
+  reconciler: TestReconciler;
   #crash: Crash | undefined;
   #requests = 0;
   #isDead = false;
@@ -53,7 +53,7 @@ class Scene {
         .with({ audiences: ['api'], ...spec })
         .build(),
     );
-    this.looker = this.#start();
+    this.reconciler = this.#start();
   }
 
   /** Requests since `arm`. */
@@ -66,7 +66,7 @@ class Scene {
     this.#requests = 0;
   }
 
-  /** Serves a request, unless nobody is there any more who sent it. */
+  /** Serves a request, unless the process that sent it is dead. */
   pass(handler: WireHandler, ...[request, reply]: Parameters<WireHandler>): void | Promise<void> {
     const isFatal = this.#crash?.at === this.#requests++;
     if (this.#isDead || (isFatal && this.#crash?.when === 'before')) {
@@ -78,18 +78,18 @@ class Scene {
     return handler(request, Object.assign(Object.create(reply) as typeof reply, { json: () => reply.reset() }));
   }
 
-  /** Another process, with an empty memory. */
+  /** Starts another process with an empty memory. */
   async restart(): Promise<void> {
-    await this.looker.close();
+    await this.reconciler.close();
     this.#isDead = false;
     this.#crash = undefined;
-    this.looker = this.#start();
+    this.reconciler = this.#start();
   }
 
-  async look(): Promise<void> {
-    this.looker.sync();
-    await this.looker.look();
-    this.looker.sync();
+  async reconcile(): Promise<void> {
+    this.reconciler.sync();
+    await this.reconciler.reconcile();
+    this.reconciler.sync();
     this.#check();
   }
 
@@ -105,7 +105,7 @@ class Scene {
     return Buffer.from(this.hub.secrets.get(name)?.data?.['token'] ?? '', 'base64').toString();
   }
 
-  /** Ready is said of nothing that the target does not accept. */
+  /** Checks that Ready is True only for a token that the target accepts. */
   #check(): void {
     const isReady = this.hub.token.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
     const tokens = [...this.hub.secrets.keys()].map((name) => this.token(name)).filter((token) => token !== '');
@@ -113,14 +113,14 @@ class Scene {
     if (this.hub.trespasses.length > 0) this.problems.push(...this.hub.trespasses);
   }
 
-  #start(): Looker {
-    return new Looker({ clock: this.clock, hub: this.hub, client: world.client, server: server.url });
+  #start(): TestReconciler {
+    return new TestReconciler({ clock: this.clock, hub: this.hub, client: world.client, server: server.url });
   }
 }
 
 interface Story {
   readonly spec: Partial<ManagedTokenSpec>;
-  /** Brings about what the crash is to interrupt. */
+  /** Causes the run that the crash interrupts. */
   readonly begin?: (of: Scene) => void;
 }
 
@@ -147,33 +147,33 @@ const STORIES: Readonly<Record<string, Story>> = {
 async function tell({ spec, begin }: Story, crash?: Crash): Promise<{ readonly requests: number; readonly issued: number }> {
   scene = new Scene(spec);
   if (begin !== undefined) {
-    await scene.look();
-    await scene.look();
+    await scene.reconcile();
+    await scene.reconcile();
     scene.clock.advance(15_000);
     begin(scene);
   }
   const before = scene.target.issuedAt.length;
   scene.arm(crash);
-  await scene.look();
+  await scene.reconcile();
   const { requests } = scene;
   if (crash !== undefined) await scene.restart();
-  for (let looks = 0; looks < 20 && !scene.isWell; looks++) {
-    await scene.look();
+  for (let reconciles = 0; reconciles < 20 && !scene.isWell; reconciles++) {
+    await scene.reconcile();
     scene.clock.advance(2_000);
   }
-  await scene.looker.close();
+  await scene.reconciler.close();
   return { requests, issued: scene.target.issuedAt.length - before };
 }
 
-describe('a crash (F32)', () => {
-  it.each(Object.entries(STORIES))('at any request of %s costs one more token at most, and everything ends well', async (_, story) => {
+describe('token controller that crashes', () => {
+  it.each(Object.entries(STORIES))('issues at most one more token and converges after a crash at any request of %s', async (_, story) => {
     const calm = await tell(story);
     expect([scene.isWell, scene.problems, calm.requests > 1]).toEqual([true, [], true]);
     for (let at = 0; at < calm.requests; at++) {
       for (const when of ['before', 'after'] as const) {
         const { issued } = await tell(story, { at, when });
-        const told = { at, when, isWell: scene.isWell, problems: scene.problems, isInMeasure: issued <= calm.issued + 1 };
-        expect(told).toEqual({ at, when, isWell: true, problems: [], isInMeasure: true });
+        const result = { at, when, isWell: scene.isWell, problems: scene.problems, isInMeasure: issued <= calm.issued + 1 };
+        expect(result).toEqual({ at, when, isWell: true, problems: [], isInMeasure: true });
         expect(scene.target.anchors.size).toBe(scene.hub.token.spec.revocation === 'BoundSecret' ? 1 : 0);
       }
     }

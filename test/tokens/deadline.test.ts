@@ -9,18 +9,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('the deadline of a run', () => {
-  it('ends a run after 60 s although a request has no answer, and reports it', async () => {
+describe('reconcileToken', () => {
+  it('ends a run after 60 s without a response, and reports ClusterTimeout', async () => {
     const timers = new FakeClock();
-    const looker = world.looker({ timers });
+    const reconciler = world.reconciler({ timers });
     const isAsked = new Promise<void>((resolve) => world.hub.faults.push(() => resolve()));
-    const look = looker.look();
+    const reconcile = reconciler.reconcile();
     await isAsked;
     timers.advance(60_000);
-    const retryAt = await look;
+    const retryAt = await reconcile;
 
     expect(retryAt).toBe(world.clock.now() + 5_000);
     expect(world.hub.token.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'False', reason: 'ClusterTimeout' });
-    await looker.close();
+    await reconciler.close();
   });
 });

@@ -26,7 +26,7 @@ async function issued(revocation: 'None' | 'BoundSecret' = 'BoundSecret'): Promi
   await world.allow(`${world.cluster}/deploy/deployer`);
   await world.create('ci', { revocation });
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   await world.pass(15_000);
   world.calls.clear();
   return await world.tokenText();
@@ -62,7 +62,7 @@ async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
 /** Withdraws the permission of the token and lets the time of a withdrawal pass. */
 async function withdraw(): Promise<void> {
   await world.forbid();
-  await world.looked();
+  await world.reconciled();
   await world.pass(40_000, 1_000);
 }
 
@@ -88,7 +88,7 @@ describe('a failing revocation', () => {
     await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, clusterName, rotation: { suspend: true } } });
     await world.hub.admin.delete(Secrets, ci());
     await revoke('admin');
-    await world.looked();
+    await world.reconciled();
     await world.pass(MINUTE, 5_000);
     expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
     await world.target.restart();
@@ -100,7 +100,7 @@ describe('a failing revocation', () => {
     await world.run();
     const token = await issued();
     await breakCredential();
-    await world.looked();
+    await world.reconciled();
     await withdrawAndRevoke();
     await world.until(async () => (await world.secret()) === undefined);
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
@@ -112,7 +112,7 @@ describe('a failing revocation', () => {
   async function withdrawAndRevoke(): Promise<void> {
     await world.forbid();
     await revoke('admin');
-    await world.looked();
+    await world.reconciled();
     await world.pass(40_000, 1_000);
   }
 
@@ -136,7 +136,7 @@ describe('a failing deletion of a ManagedToken', () => {
     await world.run();
     await issued();
     await breakCredential();
-    await world.looked();
+    await world.reconciled();
     await world.hub.admin.delete(ManagedTokens, ci());
     await withdraw();
     await world.until(async () => (await world.secret()) === undefined);
@@ -215,7 +215,7 @@ describe('the revocation of a token', () => {
     await world.target.stop();
     await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
     await revoke('admin');
-    await world.looked();
+    await world.reconciled();
     expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
     await world.target.restart();
     await world.pass(10 * MINUTE, 5_000);
@@ -231,7 +231,7 @@ describe('the revocation of a token', () => {
     await world.target.stop();
     await revoke('admin');
     await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke-request': 'admin' } } });
-    await world.looked();
+    await world.reconciled();
     expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
     await world.target.restart();
     await world.pass(10 * MINUTE, 5_000);
@@ -261,10 +261,10 @@ describe('a withdrawal', () => {
     await world.run();
     await issued('None');
     await world.patch('ci', { spec: { requesterServiceAccountName: 'second' } });
-    await world.looked();
+    await world.reconciled();
     await world.forbid();
     await world.patch('ci', { spec: { requesterServiceAccountName: 'default' } });
-    await world.looked();
+    await world.reconciled();
     await world.pass(40_000, 1_000);
     await world.until(async () => (await world.secret()) === undefined);
   });

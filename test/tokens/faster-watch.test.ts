@@ -1,17 +1,17 @@
-// The watch tells of our own writes before the answers do, more often than not.
+// The watch often delivers Purser's own writes before the responses.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../src/api/resources.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { base64 } from '../targets/registration.ts';
-import type { Looker } from './looker.ts';
 import { type Fault, refused, type ScriptedHub } from './scripted-hub.ts';
 import { ScriptedWorld } from './scripted-world.ts';
+import type { TestReconciler } from './test-reconciler.ts';
 
 let world: ScriptedWorld;
 let clock: FakeClock;
 let hub: ScriptedHub;
-let looker: Looker;
+let reconciler: TestReconciler;
 
 beforeAll(async () => {
   world = await ScriptedWorld.start();
@@ -20,44 +20,44 @@ afterAll(() => world.close());
 beforeEach(() => {
   world.renew();
   ({ clock, hub } = world);
-  looker = world.looker();
-  looker.woken.length = 0;
+  reconciler = world.reconciler();
+  reconciler.woken.length = 0;
 });
-afterEach(() => looker.close());
+afterEach(() => reconciler.close());
 
 function somebodyChangesTheServer(): void {
   const secret = hub.secrets.get('ci') as Secret;
   hub.put({ ...secret, data: { ...secret.data, server: base64('https://elsewhere') } });
 }
 
-describe('a Secret that the watch tells of before the answer does', () => {
-  it('wakes nobody', async () => {
-    hub.meanwhile = () => looker.sync();
-    await looker.look();
-    expect(looker.woken).toEqual([]);
+describe('wakes for a Secret that the watch delivers before the response', () => {
+  it('wakes no ManagedToken', async () => {
+    hub.meanwhile = () => reconciler.sync();
+    await reconciler.reconcile();
+    expect(reconciler.woken).toEqual([]);
     expect(hub.token.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'True' });
   });
 
-  it('is looked at again soon when somebody else was as fast', async () => {
+  it('requests a reconcile within a second when another client changed the Secret as fast', async () => {
     hub.meanwhile = () => {
       hub.meanwhile = () => {};
-      looker.sync();
+      reconciler.sync();
       somebodyChangesTheServer();
-      looker.sync();
+      reconciler.sync();
     };
-    expect(await looker.look()).toBe(clock.now() + 1_000);
-    await looker.look();
+    expect(await reconciler.reconcile()).toBe(clock.now() + 1_000);
+    await reconciler.reconcile();
     expect(hub.secrets.get('ci')?.data?.['server']).toBe(base64(world.server));
-    looker.sync();
-    expect(await looker.look()).toBeGreaterThan(clock.now() + 1_000);
+    reconciler.sync();
+    expect(await reconciler.reconcile()).toBeGreaterThan(clock.now() + 1_000);
   });
 
-  it('wakes as ever once the write has failed', async () => {
+  it('wakes the ManagedToken once the write has failed', async () => {
     const isAsked: Fault = (request, reply) => hub.answer(request, reply);
     hub.faults.push(isAsked, (_, reply) => reply.json(500, refused(500, 'InternalError')));
-    await looker.look();
+    await reconciler.reconcile();
     hub.put({ metadata: { name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
-    looker.sync();
-    expect(looker.woken).toEqual(['team-a/ci']);
+    reconciler.sync();
+    expect(reconciler.woken).toEqual(['team-a/ci']);
   });
 });

@@ -1,4 +1,4 @@
-// Whatever people, clusters and the hub do: no defect, no foreign Secret touched, no storm of tokens, and in the end all is well.
+// Random actions of users, clusters and the hub: no defect, no foreign Secret changed, few tokens, and convergence at the end.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -9,9 +9,9 @@ import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { base64 } from '../targets/registration.ts';
 import { grant, refusal, startTarget } from '../targets/wire-target.ts';
-import { Looker } from './looker.ts';
 import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
+import { TestReconciler } from './test-reconciler.ts';
 
 jest.setTimeout(300_000);
 
@@ -21,21 +21,21 @@ const SUBJECT_UID = 'an-owner-that-is-not-ours';
 
 let clock = new FakeClock(Date.now());
 let hub = new ScriptedHub(aToken().build());
-let answer: WireHandler;
+let respond: WireHandler;
 let cluster = new ScriptedTarget(clock);
 let hubWorld: WireWorld;
 let target: WireServer;
 
 beforeAll(async () => {
   hubWorld = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
-  target = await startTarget((request, reply) => answer(request, reply));
+  target = await startTarget((request, reply) => respond(request, reply));
 });
 afterAll(async () => {
   await hubWorld.close();
   await target.close();
 });
 
-type Act = (looker: Looker) => unknown;
+type Act = (reconciler: TestReconciler) => unknown;
 
 const anyText = fc.oneof(
   fc.string(),
@@ -100,7 +100,7 @@ const request: fc.Arbitrary<Act> = fc
     hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { ...token.metadata.annotations, [name]: value } } }));
   });
 
-/** What happens on the target without us. */
+/** Actions of others on the target. */
 const upheaval: fc.Arbitrary<Act> = fc.constantFrom<Act>(
   () => cluster.recreateAccount(),
   () => cluster.anchors.clear(),
@@ -124,7 +124,7 @@ const hubFault: fc.Arbitrary<Fault> = fc.oneof(
 );
 const hubFaults: fc.Arbitrary<Act> = fc.array(hubFault, { maxLength: 4 }).map((faults) => () => void hub.faults.push(...faults));
 
-const answers: fc.Arbitrary<WireHandler> = fc.oneof(
+const responses: fc.Arbitrary<WireHandler> = fc.oneof(
   { arbitrary: fc.constant<WireHandler>((sent, reply) => cluster.handler(sent, reply)), weight: 6 },
   fc.constantFrom(400, 401, 403, 404, 409, 422, 429, 500, 502, 503).map(
     (code): WireHandler =>
@@ -144,17 +144,17 @@ const answers: fc.Arbitrary<WireHandler> = fc.oneof(
         sent.path.endsWith('/token') ? grant(sent, reply, { claims, now: clock.now() }) : cluster.handler(sent, reply),
   ),
 );
-const targetAnswers: fc.Arbitrary<Act> = answers.map((next) => () => (answer = next));
+const targetResponses: fc.Arbitrary<Act> = responses.map((next) => () => (respond = next));
 
-const look: fc.Arbitrary<Act> = fc.constant((looker: Looker) => looker.look());
-const news: fc.Arbitrary<Act> = fc.constant((looker: Looker) => looker.sync());
+const reconcile: fc.Arbitrary<Act> = fc.constant((reconciler: TestReconciler) => reconciler.reconcile());
+const news: fc.Arbitrary<Act> = fc.constant((reconciler: TestReconciler) => reconciler.sync());
 
 const acts = fc.array(
   fc.oneof(
-    { arbitrary: look, weight: 10 },
+    { arbitrary: reconcile, weight: 10 },
     { arbitrary: news, weight: 6 },
     { arbitrary: passing, weight: 5 },
-    ...[damage, removal, foreign, wish, request, permission, hubFaults, targetAnswers, upheaval].map((arbitrary) => ({
+    ...[damage, removal, foreign, wish, request, permission, hubFaults, targetResponses, upheaval].map((arbitrary) => ({
       arbitrary,
       weight: 2,
     })),
@@ -162,18 +162,18 @@ const acts = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-/** Everything that was in the way is gone. */
-async function converge(looker: Looker, revocation: 'None' | 'BoundSecret'): Promise<void> {
+/** Removes all faults and conflicts. */
+async function converge(reconciler: TestReconciler, revocation: 'None' | 'BoundSecret'): Promise<void> {
   hub.faults.length = 0;
   hub.isAllowed = true;
-  answer = cluster.handler;
+  respond = cluster.handler;
   for (const [name, { metadata }] of hub.secrets) if (metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) hub.secrets.delete(name);
   const spec = { ...aToken().build().spec, audiences: ['api'], clusterName: 'prod-eu', revocation };
   hub.change((token) => ({ ...token, spec }));
-  for (let looks = 0; looks < 40; looks++) {
-    looker.sync();
-    const dueAt = await looker.look();
-    looker.sync();
+  for (let reconciles = 0; reconciles < 40; reconciles++) {
+    reconciler.sync();
+    const dueAt = await reconciler.reconcile();
+    reconciler.sync();
     if (isWell() && dueAt !== undefined && dueAt > clock.now() + 60_000) return;
     clock.advance(Math.max(1_000, Math.min((dueAt ?? 0) - clock.now(), 60_000)));
   }
@@ -189,24 +189,24 @@ function storedToken(): string {
   return Buffer.from(hub.secrets.get('ci')?.data?.['token'] ?? '', 'base64').toString();
 }
 
-/** What is left of anchors: one where tokens are bound to it, and the finalizer with it. */
+/** Checks the remaining anchors: one where tokens are bound to it, together with the finalizer. */
 function anchors(): readonly unknown[] {
   return [cluster.anchors.size, hub.token.metadata.finalizers?.length ?? 0];
 }
 
-/** The ManagedToken is deleted, and nothing is in the way. */
-async function deleted(looker: Looker): Promise<void> {
+/** Deletes the ManagedToken without any fault. */
+async function deleted(reconciler: TestReconciler): Promise<void> {
   const deletionTimestamp = new Date(clock.now()).toISOString();
   hub.change((token) => ({ ...token, metadata: { ...token.metadata, deletionTimestamp } }));
-  for (let looks = 0; looks < 5; looks++) {
-    looker.sync();
-    await looker.look();
+  for (let reconciles = 0; reconciles < 5; reconciles++) {
+    reconciler.sync();
+    await reconciler.reconcile();
     clock.advance(60_000);
   }
 }
 
-describe('a reconcile', () => {
-  it('survives everything, touches nothing of others, issues in measure, ends well, and leaves nothing behind', async () => {
+describe('reconcileToken under random faults', () => {
+  it('never fails, writes no foreign Secret, issues few tokens, converges, and leaves no memory behind', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.constantFrom('None', 'BoundSecret'), async (sequence, revocation) => {
         clock = new FakeClock(Date.now());
@@ -216,22 +216,22 @@ describe('a reconcile', () => {
             .build(),
         );
         cluster = new ScriptedTarget(clock);
-        answer = cluster.handler;
-        const looker = new Looker({ clock, hub, client: hubWorld.client, server: target.url, verifyIntervalMs: VERIFY_MS });
+        respond = cluster.handler;
+        const reconciler = new TestReconciler({ clock, hub, client: hubWorld.client, server: target.url, verifyIntervalMs: VERIFY_MS });
         try {
-          for (const act of sequence) await act(looker);
+          for (const act of sequence) await act(reconciler);
           const gaps = cluster.issuedAt.slice(1).map((at, index) => at - (cluster.issuedAt[index] ?? 0));
           expect(gaps.filter((gap) => gap < SPACING_MS)).toEqual([]);
-          await converge(looker, revocation);
+          await converge(reconciler, revocation);
           expect({ trespasses: hub.trespasses, status: hub.token.status, isWell: isWell() }).toMatchObject({
             trespasses: [],
             isWell: true,
           });
           expect(anchors()).toEqual(revocation === 'BoundSecret' ? [1, 1] : [0, 0]);
-          await deleted(looker);
+          await deleted(reconciler);
           expect([anchors(), cluster.accepts(storedToken())]).toEqual([[0, 0], revocation === 'None']);
         } finally {
-          await looker.close();
+          await reconciler.close();
         }
       }),
       { numRuns: 100 },

@@ -1,4 +1,4 @@
-// From a ManagedToken to its Secret.
+// First issuance: from a ManagedToken to its Secret.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
@@ -20,8 +20,8 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-describe('a ManagedToken that is applied', () => {
-  it('gets a Secret with a token that the target accepts', async () => {
+describe('token controller and a new ManagedToken', () => {
+  it('creates a Secret with a token that the target accepts', async () => {
     await world.run();
     await world.create();
     const { status } = await world.ready();
@@ -29,21 +29,21 @@ describe('a ManagedToken that is applied', () => {
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
     expect(status).toMatchObject({ observedGeneration: 1, secretName: 'ci', rotations: 0 });
     expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=False Issued');
-    await world.told(['Normal Issued']);
+    await world.expectEvents(['Normal Issued']);
     expect(text(await world.secret(), 'server')).toBe(world.target.url);
   });
 
-  it('costs six requests at most, its event included', async () => {
+  it('sends six requests at most, the event included', async () => {
     await world.run();
     await world.create();
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect(world.sent()).toEqual({
       hub: ['POST subjectaccessreviews', 'POST secrets', 'PUT managedtokens/ci/status'],
       target: ['POST selfsubjectreviews', 'POST serviceaccounts/deployer/token'],
     });
-    await world.told(['Normal Issued']);
+    await world.expectEvents(['Normal Issued']);
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('a ManagedToken that is applied', () => {
     ]);
   });
 
-  it('has a kubeconfig that leads to the target as the account', async () => {
+  it('writes a kubeconfig that authenticates at the target as the service account', async () => {
     await world.run();
     await world.create('ci', { secret: { outputs: ['Kubeconfig'] } });
     await world.ready();
@@ -78,7 +78,7 @@ describe('a ManagedToken that is applied', () => {
     expect(status?.userInfo?.username).toBe('system:serviceaccount:deploy:deployer');
   });
 
-  it('says what is wrong with a spec that asks for an address that the Cluster does not have', async () => {
+  it('reports InvalidSpec for an address that the Cluster does not have', async () => {
     await world.run();
     await world.create('ci', { secret: { outputs: ['Token'], server: 'https://elsewhere.example.com' } });
     await world.until(async () => (await world.condition('Ready')) === 'False InvalidSpec');
@@ -86,7 +86,7 @@ describe('a ManagedToken that is applied', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
   });
 
-  it('says which Cluster is missing, and goes on when it comes (M-1)', async () => {
+  it('reports the missing Cluster, and issues once it is registered', async () => {
     await world.run();
     await world.allow(`${world.cluster}-later`);
     await world.create('ci', { clusterName: `${world.cluster}-later` });
@@ -94,10 +94,10 @@ describe('a ManagedToken that is applied', () => {
     await world.register(`${world.cluster}-later`);
     await world.ready();
 
-    await world.told(['Warning ClusterNotFound', 'Normal Issued']);
+    await world.expectEvents(['Warning ClusterNotFound', 'Normal Issued']);
   });
 
-  it('is refused for the account that Purser itself uses', async () => {
+  it('issues no token for the service account that Purser itself uses', async () => {
     await world.run();
     await world.create('ci', { serviceAccount: { namespace: 'purser-system', name: 'purser' } });
     await world.until(async () => (await world.condition('Ready')) === 'False OwnAccount');
@@ -105,7 +105,7 @@ describe('a ManagedToken that is applied', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
   });
 
-  it('has no field for a cluster of another kind or place: what is unknown is dropped, and never honoured (M-2)', async () => {
+  it('ignores unknown fields for a cluster of another kind or address', async () => {
     const elsewhere = { clusterRef: { name: 'elsewhere', namespace: 'kube-system' } };
     await world.run();
     await world.create('ci', elsewhere as object);
@@ -115,7 +115,7 @@ describe('a ManagedToken that is applied', () => {
     expect(text(await world.secret(), 'server')).toBe(world.target.url);
   });
 
-  it('reports an audience that the installation does not allow, without naming those that it allows', async () => {
+  it('reports an audience that the settings do not allow, without naming the allowed ones', async () => {
     await world.run({ settings: { limits: { allowedAudiences: ['https://kubernetes.default.svc'] } } });
     await world.create('ci', { audiences: ['vault'] });
     await world.until(async () => (await world.conditions()) === 'Ready=False InvalidSpec RotationFailing=undefined');
@@ -127,24 +127,24 @@ describe('a ManagedToken that is applied', () => {
     await world.ready();
   });
 
-  it('gets the longest lifetime that the installation allows, with one event for each spec and none for a rotation', async () => {
+  it('issues with the longest allowed lifetime, and records one event for each spec and none for a rotation', async () => {
     await world.run({ settings: { limits: { maxExpirationSeconds: 3600 } } });
     await world.create('ci', { expirationSeconds: 86_400 });
     const { status } = await world.ready();
     const first = await world.tokenText();
-    await world.looked();
+    await world.reconciled();
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(3_600_000);
-    await world.told(['Normal Issued', 'Warning LifetimeShortened']);
+    await world.expectEvents(['Normal Issued', 'Warning LifetimeShortened']);
     const [, event] = await world.eventObjects();
     expect(event?.message).toBe('requested expiration of 86400 seconds shortened to 3600 seconds');
     await world.pass(49 * 60_000);
     await world.renewed(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
     await world.patch('ci', { spec: { expirationSeconds: 7200 } });
-    await world.told(['Normal Issued', 'Warning LifetimeShortened', 'Warning LifetimeShortened']);
+    await world.expectEvents(['Normal Issued', 'Warning LifetimeShortened', 'Warning LifetimeShortened']);
   });
 
-  it('waits for its service account without a storm of requests (F21)', async () => {
+  it('waits for a missing service account with few requests', async () => {
     await world.run();
     await world.create('ci', { serviceAccount: { namespace: 'deploy', name: 'later' } });
     await world.until(async () => (await world.condition('Ready')) === 'False ServiceAccountNotFound');
@@ -158,7 +158,7 @@ describe('a ManagedToken that is applied', () => {
   });
 });
 
-describe('a Secret of somebody else', () => {
+describe('token controller and a foreign Secret', () => {
   const foreign = (labels: Readonly<Record<string, string>>) => ({
     metadata: { namespace: world.namespace, name: 'ci', labels },
     type: 'Opaque',
@@ -168,13 +168,13 @@ describe('a Secret of somebody else', () => {
   it.each([
     ['without our label', {}],
     ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
-  ])('is never touched, and the way is free once it is gone: %s (M-3)', async (_, labels) => {
+  ])('does not change a foreign Secret, and issues once it is deleted: %s', async (_, labels) => {
     const made = await world.hub.admin.create(Secrets, foreign(labels));
     await world.run();
     await world.create();
     await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
-    await world.looked();
-    await world.looked();
+    await world.reconciled();
+    await world.reconciled();
 
     expect(await world.secret()).toEqual(made);
     expect(world.sent().target.filter((call) => call.endsWith('/token')).length).toBeLessThanOrEqual(1);
@@ -183,7 +183,7 @@ describe('a Secret of somebody else', () => {
     await world.ready();
   });
 
-  it('may be that of another ManagedToken: the first keeps it, and nobody writes any more (M-4)', async () => {
+  it('leaves the Secret of another ManagedToken to its owner, without further writes', async () => {
     await world.run();
     await world.create('first', { secret: { name: 'shared', outputs: ['Token'] } });
     await world.ready('first');
@@ -191,8 +191,8 @@ describe('a Secret of somebody else', () => {
     await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
     const before = await world.secret('shared');
     world.calls.clear();
-    await world.looked('first');
-    await world.looked('second');
+    await world.reconciled('first');
+    await world.reconciled('second');
 
     expect([await world.secret('shared'), world.sent()]).toEqual([before, { hub: [], target: [] }]);
     expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
@@ -202,7 +202,7 @@ describe('a Secret of somebody else', () => {
     await world.ready('second');
   });
 
-  it('is for the oldest of those that want it, whoever deletes it, and for the next once that one is gone', async () => {
+  it('creates a shared Secret for the oldest ManagedToken, and for the next one after it', async () => {
     const secret = { name: 'shared', outputs: ['Token'] as const };
     await world.create('first', { secret, rotation: { renewBefore: '20%', suspend: true } });
     // Timestamps have whole seconds.
@@ -225,7 +225,7 @@ describe('a Secret of somebody else', () => {
     await world.ready('second');
   });
 
-  it('is written to nowhere, even when it claims to be ours with a forged token (M-17)', async () => {
+  it('replaces a forged token in a Secret that names the ManagedToken as its owner', async () => {
     const token = await world.create('ci', { rotation: { renewBefore: '20%', suspend: true } });
     const owner = {
       apiVersion: 'tokens.purser.dev/v1alpha1',
@@ -243,7 +243,7 @@ describe('a Secret of somebody else', () => {
     await world.run();
     await world.patch('ci', { spec: { rotation: { suspend: false } } });
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
     expect(world.sent().target.filter((call) => call.endsWith('/token'))).toHaveLength(1);

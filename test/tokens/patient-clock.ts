@@ -1,4 +1,4 @@
-// A test's time, by which requests under way are not late when it passes in leaps.
+// A simulated clock whose jumps do not time out requests in progress.
 
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 

@@ -1,4 +1,4 @@
-// Who may have a token is asked at every issuance, and noticed when it changes.
+// Permission is reviewed at every issuance, and changes are noticed.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ClusterRoleBindings, ClusterRoles, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
@@ -21,12 +21,12 @@ afterAll(() => world.close());
 async function issued(): Promise<string> {
   await world.create();
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   world.calls.clear();
   return await world.tokenText();
 }
 
-/** Waits until the controller has asked the hub this often. */
+/** Waits for this number of reviews. */
 async function reviewed(times: number): Promise<void> {
   await world.until(async () => reviews() >= times);
 }
@@ -35,8 +35,8 @@ const unreachable = () => ({ admin: world.target.admin, ca: world.target.ca, url
 
 const reviews = () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length;
 
-describe('a requester without permission', () => {
-  it('gets no token and no Secret, and is told what is missing (M-1)', async () => {
+describe('token controller and a requester without permission', () => {
+  it('issues no token, and names the missing permission in Ready', async () => {
     await world.forbid();
     await world.run();
     await world.create();
@@ -46,14 +46,14 @@ describe('a requester without permission', () => {
     expect(message).toContain(`User "system:serviceaccount:${world.namespace}:default" cannot issue clusters/token`);
     expect(message).toContain(`"${world.cluster}/deploy/deployer"`);
     expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
-    await world.told(['Warning Forbidden']);
+    await world.expectEvents(['Warning Forbidden']);
   });
 
   it.each([
-    ['the account', (cluster: string) => `${cluster}/deploy/deployer`],
+    ['the service account', (cluster: string) => `${cluster}/deploy/deployer`],
     ['the namespace', (cluster: string) => `${cluster}/deploy`],
     ['the cluster', (cluster: string) => cluster],
-  ])('gets its token as soon as a rule names %s', async (_, name) => {
+  ])('issues the token as soon as a rule names %s', async (_, name) => {
     await world.forbid();
     await world.run();
     await world.create();
@@ -63,9 +63,9 @@ describe('a requester without permission', () => {
   });
 
   it.each([
-    ['another account', (cluster: string) => `${cluster}/deploy/other`],
+    ['another service account', (cluster: string) => `${cluster}/deploy/other`],
     ['another cluster', () => 'elsewhere'],
-  ])('is not helped by a rule for %s', async (_, name) => {
+  ])('issues no token for a rule that names %s', async (_, name) => {
     await world.allow(name(world.cluster));
     await world.run();
     await world.create();
@@ -73,7 +73,7 @@ describe('a requester without permission', () => {
     expect(world.sent().target).toEqual([]);
   });
 
-  it('is not helped by a rule for the whole cluster when the namespace is protected', async () => {
+  it('issues no token in a protected namespace for a rule that names the cluster', async () => {
     await world.run();
     await world.create('ci', { serviceAccount: { namespace: 'kube-system', name: 'default' } });
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
@@ -81,7 +81,7 @@ describe('a requester without permission', () => {
     await world.ready();
   });
 
-  it('sees no difference between a missing, a hidden and an unreachable cluster, whatever else is wrong', async () => {
+  it('reports the same for a missing, a hidden and an unreachable cluster', async () => {
     await world.register('unreachable', unreachable());
     await world.run();
     const server = 'https://192.0.2.1';
@@ -104,7 +104,7 @@ describe('a requester without permission', () => {
     expect(world.sent().target).toEqual([]);
   });
 
-  it.each([['missing'], ['unreachable']])('learns nothing of a %s cluster by moving a token there', async (kind) => {
+  it.each([['missing'], ['unreachable']])('reports nothing about a %s cluster when a token is moved there', async (kind) => {
     const clusterName = `${world.cluster}-${kind}`;
     if (kind === 'unreachable') await world.register(clusterName, unreachable());
     await world.run();
@@ -115,7 +115,7 @@ describe('a requester without permission', () => {
     expect(world.sent().target).toEqual([]);
   });
 
-  it('must exist', async () => {
+  it('reports Forbidden for a requester that does not exist', async () => {
     await world.allow(world.cluster, { requester: 'ci' });
     await world.run();
     await world.create('ci', { requesterServiceAccountName: 'ci' });
@@ -126,13 +126,13 @@ describe('a requester without permission', () => {
   });
 });
 
-describe('a permission that is withdrawn', () => {
+describe('token controller after a withdrawal', () => {
   it.each([
     ['its binding is deleted', () => world.forbid()],
     ['its role is deleted', () => world.hub.admin.delete(ClusterRoles, { name: world.namespace })],
     ['its role is for something else now', () => world.allow('elsewhere')],
     ['its requester is deleted', () => world.hub.admin.delete(ServiceAccounts, { namespace: world.namespace, name: 'never-made-again' })],
-  ])('removes the Secret after two refusals, 15 seconds apart: %s (M-16)', async (what, withdraw) => {
+  ])('removes the Secret after two refusals, 15 seconds apart: %s', async (what, withdraw) => {
     const isRequester = what.includes('requester');
     if (isRequester) {
       await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'never-made-again' } });
@@ -141,25 +141,25 @@ describe('a permission that is withdrawn', () => {
     await world.run();
     await world.create('ci', isRequester ? { requesterServiceAccountName: 'never-made-again' } : {});
     await world.ready();
-    await world.looked();
+    await world.reconciled();
     world.calls.clear();
     await withdraw();
-    if (isRequester) await world.looked();
+    if (isRequester) await world.reconciled();
     else await reviewed(3);
     await world.pass(14_000, 1_000);
-    await world.looked();
+    await world.reconciled();
     expect(await world.secret()).toBeDefined();
     expect(await world.condition('Ready')).toBe('True Issued');
     await world.pass(2_000, 500);
     await world.until(async () => (await world.secret()) === undefined);
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
-    await world.looked();
+    await world.reconciled();
 
     expect(await world.secret()).toBeUndefined();
-    await world.told(['Normal Issued', 'Warning Forbidden']);
+    await world.expectEvents(['Normal Issued', 'Warning Forbidden']);
   });
 
-  it('and restored brings the Secret back', async () => {
+  it('re-creates the Secret when the permission is restored', async () => {
     await world.run();
     await issued();
     await world.forbid();
@@ -172,7 +172,7 @@ describe('a permission that is withdrawn', () => {
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
 
-  it('and replaced within seconds removes nothing', async () => {
+  it('removes nothing when the binding is replaced within seconds', async () => {
     await world.run();
     const first = await issued();
     await world.forbid();
@@ -180,14 +180,14 @@ describe('a permission that is withdrawn', () => {
     await world.pass(5_000, 1_000);
     await world.allow(world.cluster);
     await world.pass(60_000, 1_000);
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
     expect(world.sent().hub.filter((call) => !call.includes('subjectaccessreviews'))).toEqual([]);
-    await world.told(['Normal Issued']);
+    await world.expectEvents(['Normal Issued']);
   });
 
-  it('and replaced twice within the life of one token removes nothing', async () => {
+  it('removes nothing when the binding is replaced twice within the lifetime of a token', async () => {
     await world.run();
     const first = await issued();
     for (let gap = 0; gap < 2; gap++) {
@@ -195,17 +195,17 @@ describe('a permission that is withdrawn', () => {
       await world.forbid();
       await reviewed(3);
       await world.allow(world.cluster);
-      // A review that says yes ends the doubt: nobody counts on from a gap of long ago.
+      // A review that allows the token ends the doubt, so an earlier gap no longer applies.
       await reviewed(4);
       await world.pass(10 * MINUTE, 5_000);
-      await world.looked();
+      await world.reconciled();
     }
 
     expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
-    await world.told(['Normal Issued']);
+    await world.expectEvents(['Normal Issued']);
   });
 
-  it('is noticed at the renewal, too, where nothing on the hub told of it', async () => {
+  it('notices at the renewal a withdrawal that no watch delivered', async () => {
     await world.run();
     const first = await issued();
     await world.forbid();
@@ -215,7 +215,7 @@ describe('a permission that is withdrawn', () => {
     expect(first).not.toBe('');
   });
 
-  it('while Purser was away is noticed when it returns', async () => {
+  it('notices after a restart a withdrawal from before it', async () => {
     const controller = await world.run();
     await issued();
     await controller.stop();
@@ -228,7 +228,7 @@ describe('a permission that is withdrawn', () => {
     expect(await world.secret()).toBeUndefined();
   });
 
-  it('is not taken for one while nobody can tell: errors remove nothing', async () => {
+  it('removes nothing while reviews fail', async () => {
     await world.run();
     const first = await issued();
     const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
@@ -244,7 +244,7 @@ describe('a permission that is withdrawn', () => {
     await world.until(async () => (await world.secret()) === undefined);
   });
 
-  it('that cannot be looked at is told of, and a token that expires meanwhile leaves the Secret', async () => {
+  it('reports failing reviews, and removes a token that expires meanwhile', async () => {
     await world.run();
     await issued();
     const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
@@ -253,7 +253,7 @@ describe('a permission that is withdrawn', () => {
     try {
       await world.forbid();
       await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True AuthorizationFailed');
-      await world.told(['Normal Issued', 'Warning AuthorizationFailed']);
+      await world.expectEvents(['Normal Issued', 'Warning AuthorizationFailed']);
       await world.pass(70 * MINUTE, 60_000);
       await world.until(async () => (await world.conditions()) === 'Ready=False Expired RotationFailing=True AuthorizationFailed');
       expect([await world.tokenText(), (await world.secret()) === undefined]).toEqual(['', false]);
@@ -262,7 +262,7 @@ describe('a permission that is withdrawn', () => {
     }
   });
 
-  it('from 15 tokens at once removes all their Secrets', async () => {
+  it('removes the Secrets of 15 tokens that lose permission at once', async () => {
     const controller = await world.run();
     const names = Array.from({ length: 15 }, (_, index) => `token-${index}`);
     await Promise.all(names.map((name) => world.create(name)));
@@ -276,7 +276,7 @@ describe('a permission that is withdrawn', () => {
     expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
   });
 
-  it('from more than 20 tokens of a namespace removes their Secrets ten minutes later', async () => {
+  it('removes the Secrets of more than 20 tokens of a namespace ten minutes later', async () => {
     const controller = await world.run();
     const names = Array.from({ length: 25 }, (_, index) => `token-${index}`);
     await Promise.all(names.map((name) => world.create(name)));
@@ -289,7 +289,7 @@ describe('a permission that is withdrawn', () => {
     await world.until(async () => (await world.conditions('token-0')) === 'Ready=True Issued RotationFailing=True RemovalDelayed');
     expect(await secrets()).toBe(25);
     await world.pass(8 * MINUTE, 20_000);
-    await world.looked('token-0');
+    await world.reconciled('token-0');
     expect(await secrets()).toBe(25);
     await world.pass(3 * MINUTE, 20_000);
     await world.until(async () => (await secrets()) === 0);
@@ -297,7 +297,7 @@ describe('a permission that is withdrawn', () => {
     expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
   });
 
-  it('is carried out in time, whatever objects others create that never had a token', async () => {
+  it('removes the Secret in time although others create ManagedTokens that never had a token', async () => {
     await world.run();
     await issued();
     const forged = { finalizers: ['tokens.purser.dev/anchor'], annotations: { 'tokens.purser.dev/anchors': `${world.cluster}/deploy` } };

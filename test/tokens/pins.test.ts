@@ -1,4 +1,4 @@
-// What users who may write Clusters, but not the Secrets with credentials, can do to tokens.
+// Attacks on tokens by users who may write Clusters, but not the Secrets with credentials.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
@@ -63,7 +63,7 @@ describe('token controller with a Cluster outside of the pins', () => {
     await repoint(change());
     await shows(`True ${reason}`);
     await world.pass(120_000, 10_000);
-    await world.looked();
+    await world.reconciled();
 
     expect(await world.secret()).toEqual(before);
     expect(await world.condition('Ready')).toBe('True Issued');
@@ -130,7 +130,7 @@ describe('token controller with a Cluster that refers to another credential', ()
     const before = await world.secret();
     await referTo('no-such-secret');
     await shows('True CredentialMissing');
-    await world.looked();
+    await world.reconciled();
     expect(await world.secret()).toEqual(before);
   });
 
@@ -171,7 +171,7 @@ describe('token controller with a Cluster that refers to another credential', ()
     expect([await world.isAccepted(second, evil()), await world.isAccepted(first)]).toEqual([true, true]);
     const secret = await world.secret();
     expect([text(secret, 'server'), text(secret, 'ca.crt')]).toEqual([evil().url, evil().ca]);
-    await world.told(['Normal Issued', 'Normal CredentialReplaced']);
+    await world.expectEvents(['Normal Issued', 'Normal CredentialReplaced']);
   });
 });
 

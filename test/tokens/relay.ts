@@ -1,11 +1,11 @@
-// A way to a server that can fall silent: connections are accepted, and nothing comes back.
+// A TCP relay that can hang: it accepts connections and sends nothing.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface Relay {
   readonly url: string;
-  /** Cuts all connections; later ones lead nowhere. */
+  /** Closes all connections; later ones hang. */
   silence(): void;
   close(): void;
 }

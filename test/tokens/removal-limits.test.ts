@@ -6,11 +6,10 @@ import { RemovalLimit } from '../../src/api/names.ts';
 import type { ConfigMap } from '../../src/api/resources.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { TokenMetrics } from '../../src/tokens/deps.ts';
-import type { HubView } from '../../src/tokens/hub-view.ts';
-import { TokenMemory } from '../../src/tokens/memory.ts';
-import type { Recollection } from '../../src/tokens/recollection.ts';
+import type { HubView } from '../../src/tokens/informers.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
+import type { TokenMetrics } from '../../src/tokens/run.ts';
+import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { refused } from './scripted-hub.ts';
@@ -18,7 +17,7 @@ import { refused } from './scripted-hub.ts';
 let clock: FakeClock;
 let stored: ConfigMap | undefined;
 let isPaused: boolean;
-let memory: TokenMemory;
+let memory: TrackedTokens;
 let limits: RemovalLimits;
 let existing: readonly ManagedToken[];
 let lines: { readonly msg: string; readonly namespace?: string; readonly suppressed?: number }[];
@@ -34,7 +33,7 @@ const hub = {
 
 /** A controller that begins to lead. */
 function lead(): void {
-  memory = new TokenMemory();
+  memory = new TrackedTokens();
   const view = { tokens: { list: () => existing } } as unknown as HubView;
   const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
@@ -58,18 +57,17 @@ beforeEach(() => {
 });
 
 /** Lets tokens of namespaces lose permission, and returns one of each namespace. */
-function lose(tokensByNamespace: Readonly<Record<string, number>>, isOwnDoing = false): readonly Recollection[] {
+function lose(tokensByNamespace: Readonly<Record<string, number>>, isSelfCaused = false): readonly TrackedToken[] {
   return Object.entries(tokensByNamespace).map(([namespace, count]) => {
     const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
-    for (const each of lost) each.refused(clock.now(), { countedIn: namespace, isOwnDoing });
-    return lost[0] as Recollection;
+    for (const each of lost) each.refuse(clock.now(), { countedIn: namespace, isSelfCaused });
+    return lost[0] as TrackedToken;
   });
 }
 
 const FIVE = { a: 5, b: 5, c: 5, d: 5, e: 5 };
 const token = aToken().build();
-const check = async (recollection: Recollection | undefined, of = token) =>
-  (await limits.check(of, recollection ?? memory.keep('none'))).type;
+const check = async (tracked: TrackedToken | undefined, of = token) => (await limits.check(of, tracked ?? memory.keep('none'))).type;
 const release = (value: string) => {
   stored = { ...(stored as ConfigMap), metadata: { ...stored?.metadata, annotations: { [RemovalLimit.release]: value } } };
   clock.advance(10_000);
@@ -89,15 +87,15 @@ describe('the global removal limit', () => {
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });
 
-  it('ignores tokens that lost permission by what their tenants did', async () => {
+  it('ignores tokens that lost permission by a change of their tenant', async () => {
     const [first] = lose(FIVE, true);
     expect([await check(first), isPaused]).toEqual(['allowed', false]);
-    limits.removed(first as Recollection);
+    limits.recordRemoval(first as TrackedToken);
     expect(await check(lose({ f: 21 }, true)[0])).toBe('delayed');
   });
 
-  it('ignores refused ManagedTokens whose Secret holds no token of Purser', async () => {
-    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refused(clock.now());
+  it('ignores refused ManagedTokens whose Secret holds no token from Purser', async () => {
+    for (let index = 0; index < 500; index++) memory.keep(`forged-${index}`).refuse(clock.now());
     const [first] = lose({ a: 1, b: 1, c: 1, d: 1, e: 1 });
     expect(await check(first)).toBe('allowed');
   });
@@ -130,7 +128,7 @@ describe('the global removal limit', () => {
     ).toBe('allowed');
   });
 
-  it('holds without end until an administrator sets a new value of the annotation, which acts once', async () => {
+  it('holds removals until an administrator sets a new value of the annotation, which acts once', async () => {
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(24 * 3_600_000);
@@ -148,7 +146,7 @@ describe('the global removal limit', () => {
     expect(await check(next)).toBe('allowed');
   });
 
-  it('is not released by a value from before the limit was reached', async () => {
+  it('ignores a value of the annotation from before the limit was reached', async () => {
     stored = { metadata: { name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
     const [first] = lose(FIVE);
     await check(first);
@@ -168,8 +166,8 @@ describe('the global removal limit', () => {
   });
 });
 
-describe('log lines about held removals', () => {
-  it('are 10 a minute for a namespace with 500 tokens, then a number, and those of another namespace follow', () => {
+describe('RemovalLimits.logHeld', () => {
+  it('logs 10 lines a minute for a namespace with 500 tokens, then their number, and those of another namespace', () => {
     const hold = (namespace: string) => limits.logHeld(aToken().withMetadata({ namespace }).build(), 'RemovalDelayed');
     for (let index = 0; index < 500; index++) hold('crowd');
     hold('team-a');

@@ -1,4 +1,4 @@
-// Tokens that can be taken back: bound to an anchor on the target, which goes first.
+// Revocable tokens: bound to an anchor on the target, which is deleted first.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Annotation } from '../../src/api/names.ts';
@@ -25,7 +25,7 @@ afterAll(() => world.close());
 async function issued(calls: string[] = []): Promise<string> {
   await world.create('ci', { revocation: 'BoundSecret' });
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   calls.push(...world.inOrder());
   await world.pass(5_000);
   world.calls.clear();
@@ -49,8 +49,8 @@ async function isRejected(token: string, target = world.target): Promise<boolean
   return !(await world.isAccepted(token, target));
 }
 
-describe('a token with revocation BoundSecret', () => {
-  it('is bound to an anchor beside its account, and the ManagedToken has a finalizer', async () => {
+describe('token controller with revocation BoundSecret', () => {
+  it('binds the token to an anchor beside its service account, and sets the finalizer', async () => {
     await world.run();
     const token = await issued();
 
@@ -63,11 +63,11 @@ describe('a token with revocation BoundSecret', () => {
     expect((await anchor())?.data).toBeUndefined();
   });
 
-  it('costs eight requests at first: finalizer and status.anchors come before the anchor, the anchor before the token', async () => {
+  it('sends eight requests for a first token: finalizer and status.anchors before the anchor, the anchor before the token', async () => {
     await world.run();
     await world.create('warm');
     await world.ready('warm');
-    await world.looked('warm');
+    await world.reconciled('warm');
     const calls: string[] = [];
     world.calls.clear();
     await issued(calls);
@@ -85,14 +85,14 @@ describe('a token with revocation BoundSecret', () => {
     expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
   });
 
-  it('is renewed at no higher cost than others, bound to the same anchor', async () => {
+  it('renews the token with the same anchor and without extra requests', async () => {
     await world.run();
     const first = await issued();
     const before = await anchor();
     await world.pass(49 * MINUTE);
     await world.renewed(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
-    await world.looked();
+    await world.reconciled();
 
     expect(world.sent()).toEqual({
       hub: ['POST subjectaccessreviews', 'PUT secrets/ci', 'PUT managedtokens/ci/status'],
@@ -101,14 +101,14 @@ describe('a token with revocation BoundSecret', () => {
     expect(await anchor()).toEqual(before);
   });
 
-  it('dies with the permission of its requester', async () => {
+  it('revokes the token when its requester loses permission', async () => {
     await world.run();
     const token = await issued();
     await world.forbid();
     await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
     await world.pass(16_000, 1_000);
     await world.until(async () => (await world.secret()) === undefined);
-    await world.looked();
+    await world.reconciled();
 
     expect(await anchor()).toBeUndefined();
     expect(await isRejected(token)).toBe(true);
@@ -116,7 +116,7 @@ describe('a token with revocation BoundSecret', () => {
     expect((await world.get()).status?.anchors).toBeUndefined();
   });
 
-  it('dies with its ManagedToken', async () => {
+  it('revokes the token when its ManagedToken is deleted', async () => {
     await world.run();
     const token = await issued();
     await world.hub.admin.delete(ManagedTokens, ci());
@@ -126,7 +126,7 @@ describe('a token with revocation BoundSecret', () => {
     expect([await anchor(), await isRejected(token)]).toEqual([undefined, true]);
   });
 
-  it('dies when the annotation asks for it, once for each value, and another one follows', async () => {
+  it('revokes the token once for each value of the annotation, and issues another one', async () => {
     await world.run();
     const first = await issued();
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
@@ -134,7 +134,7 @@ describe('a token with revocation BoundSecret', () => {
     await world.pass(5_000, 500);
     const second = await world.renewed(first);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect(await world.isAccepted(second)).toBe(true);
     expect((await world.get()).status?.lastRevokeRequest).toBe('leaked');
@@ -142,7 +142,7 @@ describe('a token with revocation BoundSecret', () => {
     expect(await world.events()).toContain('Normal RevocationRequested');
   });
 
-  it('stays off after a revocation while it is suspended', async () => {
+  it('issues no token after a revocation while suspended', async () => {
     await world.run();
     const first = await issued();
     await world.patch('ci', {
@@ -152,13 +152,13 @@ describe('a token with revocation BoundSecret', () => {
     await world.until(() => isRejected(first));
     await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
     await world.pass(60_000, 5_000);
-    await world.looked();
+    await world.reconciled();
     expect([await world.secret(), await anchor()]).toEqual([undefined, undefined]);
     await world.patch('ci', { spec: { rotation: { suspend: false } } });
     await world.ready();
   });
 
-  it('gets a new anchor when somebody deletes it', async () => {
+  it('re-creates an anchor that another client deleted', async () => {
     await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
     const first = await issued();
     await world.target.admin.delete(Secrets, { namespace: 'deploy', name: (await anchor())?.metadata.name ?? '' });
@@ -168,7 +168,7 @@ describe('a token with revocation BoundSecret', () => {
     expect(await world.isAccepted(second)).toBe(true);
   });
 
-  it('gets a new anchor when its account is re-created', async () => {
+  it('re-creates the anchor for a re-created service account', async () => {
     const account = { namespace: 'deploy', name: 'short-lived' };
     await world.target.admin.create(ServiceAccounts, { metadata: account });
     await world.run();
@@ -183,7 +183,7 @@ describe('a token with revocation BoundSecret', () => {
     await world.target.admin.delete(ServiceAccounts, account);
   });
 
-  it('leaves no anchor behind when it moves to another cluster', async () => {
+  it('deletes the former anchor when the token moves to another cluster', async () => {
     await world.run();
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
@@ -197,7 +197,7 @@ describe('a token with revocation BoundSecret', () => {
     expect(await anchor(world.targets[1])).toBeDefined();
   });
 
-  it('lets go of anchor and finalizer when it need no longer be revocable', async () => {
+  it('deletes the anchor and removes the finalizer when revocation becomes None', async () => {
     await world.run();
     const first = await issued();
     await world.pass(15_000);
@@ -208,10 +208,10 @@ describe('a token with revocation BoundSecret', () => {
   });
 });
 
-describe('a token with revocation BoundSecret whose Secret is gone', () => {
+describe('token controller with revocation BoundSecret and a deleted Secret', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
 
-  /** Until the Secret comes back, or something keeps it from that. */
+  /** Deletes the Secret while `keep` prevents that it is re-created. */
   async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
     const token = await issued();
     await keep();
@@ -219,7 +219,7 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     return token;
   }
 
-  it('dies with the permission of its requester', async () => {
+  it('revokes the token when its requester loses permission', async () => {
     await world.run();
     const token = await withoutSecret(() => world.forbid());
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
@@ -233,7 +233,7 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
   });
 
-  it('dies with the permission as soon as its cluster answers again, and is called withdrawn once', async () => {
+  it('revokes the token after a withdrawal once its cluster responds again, and audits it once', async () => {
     const controller = await world.run();
     const token = await withoutSecret(() => world.forbid());
     await world.target.stop();
@@ -248,9 +248,9 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
   });
 
   it.each([
-    ['is asked for by somebody without permission', () => world.forbid(), 'Forbidden'],
+    ['has lost its permission', () => world.forbid(), 'Forbidden'],
     ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
-  ])('dies when the annotation asks for it, though it %s', async (_, keep, reason) => {
+  ])('revokes the token for the annotation, though it %s', async (_, keep, reason) => {
     await world.run();
     const token = await withoutSecret(keep);
     await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
@@ -261,7 +261,7 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     expect(await world.events()).toContain('Normal RevocationRequested');
   });
 
-  it('dies when the annotation asks for it, though somebody else has taken the place of its Secret', async () => {
+  it('revokes the token for the annotation, though a foreign Secret has its name', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -274,7 +274,7 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     await world.hub.admin.delete(Secrets, ci());
   });
 
-  it('dies when it moves to another namespace', async () => {
+  it('revokes the token when it moves to another namespace', async () => {
     const account = { namespace: 'default', name: 'elsewhere' };
     await world.target.admin.create(ServiceAccounts, { metadata: account });
     await world.run();
@@ -293,12 +293,12 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
     await world.target.admin.delete(ServiceAccounts, account);
   });
 
-  it('dies with its ManagedToken, wherever it was', async () => {
+  it('revokes the tokens of all places when the ManagedToken is deleted', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
     await world.hub.admin.delete(Secrets, ci());
-    await world.looked();
+    await world.reconciled();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(isGone);
 
@@ -306,8 +306,8 @@ describe('a token with revocation BoundSecret whose Secret is gone', () => {
   });
 });
 
-describe('the finalizer of a deleted ManagedToken', () => {
-  it('waits for a target that is down, and no longer than ten minutes', async () => {
+describe('token controller and a ManagedToken that is being deleted', () => {
+  it('keeps the finalizer for ten minutes at most while the target is down', async () => {
     const controller = await world.run();
     await issued();
     await world.target.stop();
@@ -322,7 +322,7 @@ describe('the finalizer of a deleted ManagedToken', () => {
     expect(controller.logged.some((line) => line.includes('AnchorOrphaned'))).toBe(true);
   });
 
-  it('is dropped when the target comes back in time', async () => {
+  it('removes the finalizer when the target recovers in time', async () => {
     await world.run();
     const token = await issued();
     await world.target.stop();
@@ -335,7 +335,7 @@ describe('the finalizer of a deleted ManagedToken', () => {
     expect(await isRejected(token)).toBe(true);
   });
 
-  it('is dropped at once when the Cluster is gone', async () => {
+  it('removes the finalizer at once without the Cluster', async () => {
     await world.run();
     await issued();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
@@ -343,12 +343,12 @@ describe('the finalizer of a deleted ManagedToken', () => {
     await world.until(isGone);
   });
 
-  it('of another controller does not keep the Secret of a requester that lost its permission', async () => {
+  it('removes the Secret after a withdrawal although a finalizer of another controller remains', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
     await world.ready();
     await world.hub.admin.delete(ManagedTokens, ci());
-    await world.looked();
+    await world.reconciled();
     world.calls.clear();
     await world.forbid();
     await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
@@ -357,37 +357,37 @@ describe('the finalizer of a deleted ManagedToken', () => {
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
   });
 
-  it('of another controller does not keep an expired token in the Secret', async () => {
+  it('removes an expired token although a finalizer of another controller remains', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
     await world.ready();
     await world.hub.admin.delete(ManagedTokens, ci());
-    await world.looked();
+    await world.reconciled();
     await world.pass(61 * MINUTE);
     await world.until(async () => (await world.tokenText()) === '');
     expect(await world.secret()).toBeDefined();
   });
 
-  it('of somebody else is left alone, and nothing is rotated any more (M-13)', async () => {
+  it('keeps a finalizer of another controller, and rotates no token', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
     await world.ready();
     const first = await world.tokenText();
     await world.hub.admin.delete(ManagedTokens, ci());
-    await world.looked();
+    await world.reconciled();
     await world.pass(50 * MINUTE);
     world.calls.clear();
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     expect((await world.get()).metadata.finalizers).toEqual(['example.com/theirs']);
   });
 });
 
-describe('anchors that a tenant forges', () => {
+describe('token controller and forged anchors', () => {
   const forged = { finalizers: [FINALIZER], annotations: { 'tokens.purser.dev/anchors': 'prod/kube-system other/default' } };
 
-  it('cause no request to a target, and the finalizer is removed at once', async () => {
+  it('sends no request to a target for forged anchors, and removes the finalizer at once', async () => {
     await world.run();
     await world.forbid();
     await world.create('ci', { revocation: 'BoundSecret' }, forged);
@@ -400,7 +400,7 @@ describe('anchors that a tenant forges', () => {
     expect(world.sent().target).toEqual([]);
   });
 
-  it('lose their finalizer where the token has no revocation', async () => {
+  it('removes a forged finalizer of a token without revocation', async () => {
     await world.run();
     await world.create('ci', {}, forged);
     await world.ready();
@@ -408,14 +408,14 @@ describe('anchors that a tenant forges', () => {
     expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
   });
 
-  it('in the record of the Secret cause no request to a target either, and are reported as orphaned', async () => {
+  it('sends no request for an anchor that only the Secret names, and reports it as orphaned', async () => {
     await world.run();
     await issued();
     const { metadata, status } = await world.get();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.looked();
+    await world.reconciled();
     await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
-    await world.looked();
+    await world.reconciled();
     world.calls.clear();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(isGone);
@@ -438,7 +438,7 @@ describe('a revocation', () => {
     const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
     const forged = JSON.stringify({ ...record, subject: 'system:serviceaccount:elsewhere:deployer' });
     await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: forged } } });
-    await world.looked();
+    await world.reconciled();
     await world.target.stop();
     await revoke();
     await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
@@ -462,7 +462,7 @@ describe('a revocation', () => {
 });
 
 describe('status.anchors', () => {
-  it('stays full until a place is removed: no token is issued in a seventeenth place', async () => {
+  it('holds 16 places: no token is issued in a seventeenth place until one is removed', async () => {
     await world.run();
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
@@ -487,7 +487,7 @@ describe('status.anchors', () => {
     expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
   });
 
-  it('keeps a place whose anchor could not be deleted, and loses it when the cluster answers again', async () => {
+  it('keeps a place whose anchor could not be deleted until the cluster responds again', async () => {
     await world.run();
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
@@ -505,22 +505,22 @@ describe('status.anchors', () => {
   });
 });
 
-describe('a token without revocation', () => {
-  it('cannot be revoked, which is said once', async () => {
+describe('token controller without revocation', () => {
+  it('reports once that the token cannot be revoked', async () => {
     await world.run();
     await world.create('ci', {});
     await world.ready();
     const token = await world.tokenText();
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } } });
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'now');
-    await world.looked();
+    await world.reconciled();
 
-    await world.told(['Normal Issued', 'Warning RevocationUnavailable']);
+    await world.expectEvents(['Normal Issued', 'Warning RevocationUnavailable']);
     expect(await world.isAccepted(token)).toBe(true);
     expect(await world.tokenText()).toBe(token);
   });
 
-  it('is not called revoked when it is followed by one that could be, and nothing is done twice', async () => {
+  it('does not report a token as revoked that is replaced by a revocable one', async () => {
     const controller = await world.run();
     await world.create('ci', {});
     await world.ready();
@@ -529,9 +529,9 @@ describe('a token without revocation', () => {
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } }, spec: { revocation: 'BoundSecret' } });
     await world.renewed(token);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
-    await world.told(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
+    await world.expectEvents(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
     expect(controller.logged.filter((line) => line.includes('"decision":"revoked"'))).toEqual([]);
     expect([await world.isAccepted(token), (await world.get()).status?.lastRevokeRequest]).toEqual([true, 'now']);
   });
@@ -544,15 +544,15 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await world.register(world.cluster, world.targets[1]);
   }
 
-  it('does not take a token for revoked whose anchor is not found on the new cluster', async () => {
+  it('does not report a token as revoked whose anchor is not found on the new cluster', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.looked();
+    await world.reconciled();
     await repoint();
     await world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
     await world.until(async () => (await world.events()).includes('Warning AnchorUnconfirmed'));
-    await world.looked();
+    await world.reconciled();
 
     expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
   });
@@ -561,9 +561,9 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await world.run();
     await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.looked();
+    await world.reconciled();
     await repoint();
-    await world.looked();
+    await world.reconciled();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(async () => (await world.events()).includes('Warning AnchorUnconfirmed'));
     await world.pass(9 * MINUTE, 10_000);
@@ -597,32 +597,32 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await world.pass(15_000, 1_000);
     const second = await world.renewed(first);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.isAccepted(first), await world.isAccepted(second)]).toEqual([true, true]);
     expect(await anchor()).toEqual(before);
     expect(await world.events()).not.toContain('Warning AnchorOrphaned');
   });
 
-  it('revokes the token only after the Cluster is back', async () => {
+  it('revokes the token after the Cluster is re-created', async () => {
     await world.run();
     const token = await issued();
     const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
     await world.hub.admin.delete(Clusters, { name: world.cluster });
     await world.hub.admin.patch(ManagedTokens, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leak' } } });
-    await world.looked();
+    await world.reconciled();
     expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
     await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
     await world.pass(15_000, 1_000);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
 
     expect(await world.isAccepted(token)).toBe(false);
     expect(await world.events()).not.toContain('Warning AnchorOrphaned');
   });
 
-  it('keeps the anchor listed while the Cluster of a withdrawn token is gone, and then deletes it', async () => {
+  it('keeps the anchor listed while the Cluster of a withdrawn token is missing, and then deletes it', async () => {
     await world.run();
     const token = await issued();
     const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });

@@ -1,4 +1,4 @@
-// Tokens are renewed ahead of time, and kept while that fails.
+// Tokens are renewed before their expiry, and kept while renewal fails.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Clusters, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
@@ -19,33 +19,33 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-/** A ManagedToken with its first token, which is returned. */
+/** Creates a ManagedToken and returns its first token. */
 async function issued(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
   await world.create('ci', spec);
   await world.ready();
-  await world.looked();
+  await world.reconciled();
   world.calls.clear();
   return await world.tokenText();
 }
 
-describe('a rotation', () => {
-  it('comes before the expiry and costs one review and three requests', async () => {
+describe('token controller and rotation', () => {
+  it('rotates before the expiry with one review and three requests', async () => {
     await world.run();
     const first = await issued();
     await world.pass(40 * MINUTE);
-    await world.looked();
+    await world.reconciled();
     expect([await world.tokenText(), world.sent()]).toEqual([first, { hub: [], target: [] }]);
     await world.pass(9 * MINUTE);
     const second = await world.renewed(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
-    await world.looked();
+    await world.reconciled();
 
     expect(world.sent()).toEqual({ hub: ROTATION, target: ['POST serviceaccounts/deployer/token'] });
     expect(await world.isAccepted(second)).toBe(true);
-    await world.told(['Normal Issued']);
+    await world.expectEvents(['Normal Issued']);
   });
 
-  it('follows the granted lifetime again and again', async () => {
+  it('rotates by the granted lifetime each time', async () => {
     await world.run();
     let token = await issued({ expirationSeconds: 600, rotation: { renewBefore: '50%', suspend: false } });
     for (let rotations = 1; rotations <= 3; rotations++) {
@@ -56,38 +56,38 @@ describe('a rotation', () => {
     expect(world.sent().target).toEqual(Array.from({ length: 3 }, () => 'POST serviceaccounts/deployer/token'));
   });
 
-  it('is never earlier than a tenth of the lifetime, whatever renewBefore says, and an event tells', async () => {
+  it('rotates after a tenth of the lifetime at the earliest, and records RenewBeforeClamped', async () => {
     await world.run();
     const first = await issued({ expirationSeconds: 600, rotation: { renewBefore: '10h', suspend: false } });
-    await world.told(['Normal Issued', 'Warning RenewBeforeClamped']);
+    await world.expectEvents(['Normal Issued', 'Warning RenewBeforeClamped']);
     await world.pass(59_000, 1_000);
-    await world.looked();
+    await world.reconciled();
     expect(await world.tokenText()).toBe(first);
     await world.pass(40_000, 1_000);
     await world.renewed(first);
   });
 
-  it('happens at once when the annotation asks for it, once for each value', async () => {
+  it('rotates at once for each new value of the annotation rotate', async () => {
     await world.run();
     const first = await issued();
     await world.pass(15_000);
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } });
     const second = await world.renewed(first);
     await world.until(async () => (await world.get()).status?.lastRotateRequest === '1');
-    await world.looked();
+    await world.reconciled();
 
     expect([await world.tokenText(), world.sent().target.length]).toEqual([second, 1]);
-    await world.told(['Normal Issued', 'Normal RotationRequested']);
+    await world.expectEvents(['Normal Issued', 'Normal RotationRequested']);
   });
 
-  it('waits while it is suspended; the token stays until it expires', async () => {
+  it('does not rotate while suspended, and keeps the token until its expiry', async () => {
     await world.run();
     const first = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=False Suspended');
     await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata: { labels: { extra: 'x' } } });
     await world.pass(50 * MINUTE);
-    await world.looked();
+    await world.reconciled();
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     await world.pass(11 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
@@ -97,8 +97,8 @@ describe('a rotation', () => {
   });
 });
 
-describe('while a target is down', () => {
-  it('the old token is kept, renewal is tried again and again, and succeeds after all (F8)', async () => {
+describe('token controller while a target is down', () => {
+  it('keeps the old token, retries the renewal, and recovers', async () => {
     await world.run();
     const first = await issued();
     await world.target.stop();
@@ -109,10 +109,10 @@ describe('while a target is down', () => {
     await world.pass(3 * MINUTE, 5_000);
     await world.renewed(first);
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=False Issued');
-    await world.told(['Normal Issued', 'Warning ClusterUnreachable', 'Normal Issued']);
+    await world.expectEvents(['Normal Issued', 'Warning ClusterUnreachable', 'Normal Issued']);
   });
 
-  it('an expired token leaves the Secret, and comes back with the target', async () => {
+  it('removes an expired token from the Secret, and issues one when the target recovers', async () => {
     await world.run();
     const first = await issued();
     await world.target.stop();
@@ -128,7 +128,7 @@ describe('while a target is down', () => {
   });
 });
 
-describe('a service account that was re-created', () => {
+describe('token controller and a re-created service account', () => {
   const account = { namespace: 'deploy', name: 'short-lived' };
 
   beforeEach(async () => void (await world.target.admin.create(ServiceAccounts, { metadata: account })));
@@ -139,7 +139,7 @@ describe('a service account that was re-created', () => {
     await world.target.admin.create(ServiceAccounts, { metadata: account });
   };
 
-  it('is noticed by its UID at the renewal, which is for the new one', async () => {
+  it('notices the new UID at the renewal, and issues for the new service account', async () => {
     await world.run();
     const first = await issued({ serviceAccount: account });
     const { status } = await world.get();
@@ -150,15 +150,15 @@ describe('a service account that was re-created', () => {
 
     expect(await world.isAccepted(second)).toBe(true);
     expect(world.sent().target).toEqual(Array.from({ length: 2 }, () => 'POST serviceaccounts/short-lived/token'));
-    await world.told(['Normal Issued', 'Normal AccountRecreated']);
+    await world.expectEvents(['Normal Issued', 'Normal AccountRecreated']);
   });
 
-  it('is noticed by verification before that (F22)', async () => {
+  it('notices by verification that the token is rejected', async () => {
     await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
     const first = await issued({ serviceAccount: account });
     await world.pass(15 * MINUTE);
     await world.until(async () => world.sent().target.includes('POST tokenreviews'));
-    await world.looked();
+    await world.reconciled();
     expect(await world.tokenText()).toBe(first);
     expect(world.sent()).toEqual({ hub: ['GET secrets/ci'], target: ['POST tokenreviews'] });
     await recreate();
@@ -170,7 +170,7 @@ describe('a service account that was re-created', () => {
     expect(await world.events()).toContain('Normal TokenRefused');
   });
 
-  it('that stays away leaves the token as it is, and says so', async () => {
+  it('keeps the token of a deleted service account, and reports it', async () => {
     await world.run();
     const first = await issued({ serviceAccount: account });
     await world.target.admin.delete(ServiceAccounts, account);
@@ -181,20 +181,20 @@ describe('a service account that was re-created', () => {
   });
 });
 
-describe('a Cluster', () => {
-  it('that is gone keeps the token, and fails the renewal (F46)', async () => {
+describe('token controller and changes of a Cluster', () => {
+  it('keeps the token of a deleted Cluster, and reports the failing renewal', async () => {
     await world.run();
     const first = await issued();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ClusterNotFound');
     await world.pass(49 * MINUTE);
-    await world.looked();
+    await world.reconciled();
     expect(await world.tokenText()).toBe(first);
     await world.pass(12 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=False Expired RotationFailing=True ClusterNotFound');
   });
 
-  it('that is made anew under the same name gets a new token', async () => {
+  it('issues a new token for a re-created Cluster', async () => {
     await world.run();
     const first = await issued();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
@@ -210,7 +210,7 @@ describe('a Cluster', () => {
     expect(await world.events()).toContain('Normal ClusterReplaced');
   });
 
-  it('that moves is written into the Secret without issuing', async () => {
+  it('writes a new address into the Secret without issuing', async () => {
     await world.run();
     const first = await issued();
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
@@ -227,7 +227,7 @@ describe('a Cluster', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('whose credential is replaced is asked with the new one (F16)', async () => {
+  it('uses a replaced credential', async () => {
     await world.run();
     const first = await issued();
     const bad = { namespace: 'purser-system', name: `${world.cluster}-credential` };
@@ -240,11 +240,11 @@ describe('a Cluster', () => {
   });
 });
 
-describe('a change of the spec', () => {
+describe('token controller and changes of the spec', () => {
   it.each([
     ['audiences', { audiences: ['https://kubernetes.default.svc', 'vault'] }],
-    ['account', { serviceAccount: { namespace: 'deploy', name: 'default' } }],
-  ])('gets a new token for it: %s (M-21)', async (_, spec) => {
+    ['service account', { serviceAccount: { namespace: 'deploy', name: 'default' } }],
+  ])('issues a new token for another %s', async (_, spec) => {
     await world.run();
     const first = await issued();
     await world.pass(15_000);
@@ -252,10 +252,10 @@ describe('a change of the spec', () => {
     await world.renewed(first);
     const { status, metadata } = await world.ready();
     expect(status?.conditions?.[0]?.observedGeneration).toBe(metadata.generation);
-    await world.told(['Normal Issued', 'Normal SpecChanged']);
+    await world.expectEvents(['Normal Issued', 'Normal SpecChanged']);
   });
 
-  it('removes the old token when there is no new one (M-8)', async () => {
+  it('removes the old token when no new one can be issued', async () => {
     await world.run();
     await issued();
     await world.pass(15_000);
@@ -265,11 +265,11 @@ describe('a change of the spec', () => {
     expect((await world.get()).status?.conditions?.[0]?.message).toContain('ServiceAccountNotFound');
   });
 
-  it('of the lifetime takes effect with the next rotation (F25)', async () => {
+  it('applies a new lifetime with the next rotation', async () => {
     await world.run();
     const first = await issued();
     await world.patch('ci', { spec: { expirationSeconds: 7200 } });
-    await world.looked();
+    await world.reconciled();
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     await world.pass(49 * MINUTE);
     await world.renewed(first);
@@ -278,7 +278,7 @@ describe('a change of the spec', () => {
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(2 * HOUR);
   });
 
-  it('is answered by at most one token in ten seconds, however often it comes (M-20)', async () => {
+  it('issues at most one token in ten seconds, however often the spec changes', async () => {
     await world.run();
     await issued();
     for (let edit = 0; edit < 20; edit++) {
@@ -287,7 +287,7 @@ describe('a change of the spec', () => {
     }
     await world.pass(25_000, 500);
     await world.ready();
-    await world.looked();
+    await world.reconciled();
     expect(world.sent().target.length).toBeLessThanOrEqual(3);
     expect((await world.get()).status?.conditions?.[0]?.observedGeneration).toBe((await world.get()).metadata.generation);
   });

@@ -1,5 +1,5 @@
-// The part of a hub that one ManagedToken needs, on the wire: optimistic locking as Kubernetes has it, any fault on demand,
-// and a record of everything that must never happen.
+// The part of a hub that one ManagedToken needs, on the wire: optimistic locking like Kubernetes, faults on demand, and a record of
+// forbidden writes.
 
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Secret } from '../../src/api/resources.ts';
@@ -14,15 +14,15 @@ export class ScriptedHub {
   token: ManagedToken;
   readonly secrets = new Map<string, Secret>();
   isAllowed = true;
-  /** Whether it refuses all writes of Secrets. */
+  /** True if the hub rejects all writes of Secrets. */
   isReadOnly = false;
   /** Faults of the next requests, one each. */
   readonly faults: Fault[] = [];
-  /** What a webhook makes of the Secrets that are written. */
+  /** Mutating webhook for written Secrets. */
   webhook: (secret: Secret) => Secret = (secret) => secret;
-  /** What happens between a write of a Secret and its answer. */
+  /** Called between a write of a Secret and its response. */
   meanwhile: () => void = () => {};
-  /** Requests that were answered, such as `PUT secrets`. */
+  /** Requests with a response, such as `PUT secrets`. */
   readonly answered: string[] = [];
   /** Writes to Secrets that are not the ManagedToken's. */
   readonly trespasses: string[] = [];
@@ -37,7 +37,7 @@ export class ScriptedHub {
     return fault === undefined ? this.answer(request, reply) : fault(request, reply);
   };
 
-  /** As a hub without faults does. */
+  /** Serves a request without faults. */
   answer(request: WireRequest, reply: WireReply): void {
     const { method, path, body } = request;
     this.answered.push(`${method} ${shortOf(path)}`);
@@ -49,7 +49,7 @@ export class ScriptedHub {
     return reply.json(404, refused(404, 'NotFound'));
   }
 
-  /** What somebody else does to a Secret. */
+  /** Writes a Secret as another client. */
   put(secret: Secret): void {
     this.secrets.set(secret.metadata.name ?? '', this.#stamped(secret));
   }
@@ -111,13 +111,13 @@ export class ScriptedHub {
   }
 }
 
-/** The resource, without its group and name. */
+/** Returns the resource without its group and name. */
 function shortOf(path: string): string {
   const [, , , , ...rest] = path.split('/').filter((part) => part !== '' && part !== 'apis');
   return path.endsWith('subjectaccessreviews') ? 'subjectaccessreviews' : [rest[0], rest[2]].filter(Boolean).join('/');
 }
 
-/** A Status of a failure. */
+/** Returns the Status of a failure. */
 export function refused(code: number, reason: string): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `scripted ${reason}`, reason, code };
 }

@@ -34,7 +34,7 @@ interface PostedRequest {
 }
 
 export class ScriptedTarget {
-  /** When tokens were issued. */
+  /** Times of issuances. */
   readonly issuedAt: number[] = [];
   readonly anchors = new Map<string, Anchor>();
   readonly #clock: Clock;
@@ -56,13 +56,13 @@ export class ScriptedTarget {
     return reply.json(404, refusal(404, `no ${path}`));
   };
 
-  /** Whether the token is good for the API, as everybody but its holder sees it. */
+  /** Returns whether the API accepts the token. */
   accepts(token: string): boolean {
     const issued = this.#tokens.get(token);
     return issued !== undefined && this.#isAlive(issued);
   }
 
-  /** The account goes, and what belongs to it; another one of its name comes. */
+  /** Re-creates the service account, which deletes its anchors. */
   recreateAccount(): void {
     this.#accountUID = `account-${++this.#count}`;
     for (const [name, { metadata }] of this.anchors) {

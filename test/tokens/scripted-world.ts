@@ -1,4 +1,4 @@
-// A scripted hub and a target on the wire, which last for a file of tests; hub, clock and counts are new for each test.
+// A scripted hub and a target on the wire, shared by the tests of a file; `renew` resets hub, clock and counts.
 
 import { systemClock } from '../../src/std/clock.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
@@ -6,15 +6,15 @@ import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireServer } from '../support/wire-server.ts';
 import { grant, startTarget } from '../targets/wire-target.ts';
-import { Looker, type LookerOptions } from './looker.ts';
 import { ScriptedHub } from './scripted-hub.ts';
+import { type ReconcilerOptions, TestReconciler } from './test-reconciler.ts';
 
 export class ScriptedWorld {
   clock = new FakeClock(Date.now());
   hub = newHub();
-  /** How many tokens the target has issued. */
+  /** Number of tokens that the target has issued. */
   issued = 0;
-  /** Whether the target resets every connection. */
+  /** True if the target resets every connection. */
   isDown = false;
   #hubWire: WireWorld | undefined;
   #target: WireServer | undefined;
@@ -31,12 +31,12 @@ export class ScriptedWorld {
     return world;
   }
 
-  /** The address of the target. */
+  /** Address of the target. */
   get server(): string {
     return this.#target?.url ?? '';
   }
 
-  /** As if nothing had happened. */
+  /** Resets hub, clock and counts. */
   renew(): void {
     this.clock = new FakeClock(Date.now());
     this.hub = newHub();
@@ -44,10 +44,10 @@ export class ScriptedWorld {
     this.isDown = false;
   }
 
-  /** One that looks at the ManagedToken of the hub. */
-  looker(options: Pick<LookerOptions, 'timers' | 'budgets'> = {}): Looker {
+  /** Creates a reconciler for the ManagedToken of the hub. */
+  reconciler(options: Pick<ReconcilerOptions, 'timers' | 'budgets'> = {}): TestReconciler {
     const { client } = this.#hubWire as WireWorld;
-    return new Looker({ clock: this.clock, hub: this.hub, client, server: this.server, ...options });
+    return new TestReconciler({ clock: this.clock, hub: this.hub, client, server: this.server, ...options });
   }
 
   async close(): Promise<void> {

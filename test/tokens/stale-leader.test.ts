@@ -1,10 +1,10 @@
-// A leader that knows too little, because its informers lag or another one leads by now.
+// A leader with outdated informers, or one that another leader has replaced.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FakeClock } from '../support/clock.ts';
-import type { Looker } from './looker.ts';
 import type { ScriptedHub } from './scripted-hub.ts';
 import { ScriptedWorld } from './scripted-world.ts';
+import type { TestReconciler } from './test-reconciler.ts';
 
 let world: ScriptedWorld;
 let clock: FakeClock;
@@ -19,35 +19,35 @@ beforeEach(() => {
   ({ clock, hub } = world);
 });
 
-const leader = () => world.looker();
+const leader = () => world.reconciler();
 const stored = () => hub.secrets.get('ci');
 
-/** Two leaders who both know of the same token, which is due for renewal. */
-async function rivals(): Promise<readonly [Looker, Looker]> {
+/** Returns two leaders that know the same token, which is due for renewal. */
+async function rivals(): Promise<readonly [TestReconciler, TestReconciler]> {
   const first = leader();
-  await first.look();
+  await first.reconcile();
   clock.advance(2_900_000);
   first.sync();
   return [first, leader()];
 }
 
-describe('a stale leader', () => {
-  it('drops its token when the Secret already holds a newer one (F30)', async () => {
+describe('reconcileToken of a stale leader', () => {
+  it('drops its token when the Secret already holds a newer one', async () => {
     const [first, second] = await rivals();
-    await first.look();
+    await first.reconcile();
     const renewed = stored();
-    await second.look();
+    await second.reconcile();
 
     expect([stored(), world.issued]).toEqual([renewed, 3]);
     expect(renewed?.metadata.annotations?.['tokens.purser.dev/rotations']).toBe('1');
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('writes its token all the same when somebody only put a label on the Secret', async () => {
+  it('writes its token when another client only labelled the Secret', async () => {
     const [first, second] = await rivals();
     const before = stored();
     hub.put({ ...before, metadata: { ...before?.metadata, labels: { ...before?.metadata.labels, theirs: 'x' } } });
-    await second.look();
+    await second.reconcile();
 
     expect(world.issued).toBe(2);
     expect(stored()?.data?.['token']).not.toBe(before?.data?.['token']);
@@ -55,22 +55,22 @@ describe('a stale leader', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('makes no second Secret where another leader has just made one', async () => {
+  it('creates no Secret that another leader has just created', async () => {
     const [first, second] = [leader(), leader()];
-    await first.look();
+    await first.reconcile();
     const made = stored();
-    await second.look();
+    await second.reconcile();
 
     expect([stored(), world.issued]).toEqual([made, 2]);
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('does not write over a Secret of somebody else that came in between', async () => {
+  it('does not overwrite a foreign Secret that was created in between', async () => {
     const [first, second] = [leader(), leader()];
     const theirs = { metadata: { name: 'ci', uid: 'theirs' }, type: 'Opaque', data: { mine: 'eA==' } };
     hub.put(theirs);
     const before = stored();
-    await first.look();
+    await first.reconcile();
 
     expect([stored(), hub.trespasses]).toEqual([before, []]);
     expect(hub.token.status?.conditions?.[0]?.reason).toBe('SecretConflict');

@@ -1,5 +1,5 @@
-// A hub and targets, all of them embedded API servers on the wire, and the controller between them with a clock in the
-// test's hand. Servers and informers live by real time.
+// A hub and targets, all of them embedded API servers on the wire, and the controller between them with a simulated clock. Servers
+// and informers use real time.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { EMPTY, type Subscription } from 'rxjs';
@@ -39,8 +39,8 @@ import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
-import type { TokenSettings } from '../../src/tokens/deps.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
+import type { TokenSettings } from '../../src/tokens/run.ts';
 import { eventually } from '../contract/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
@@ -61,7 +61,7 @@ const SETTINGS: TokenSettings = {
   limits: { credentialNamespaces: [CREDENTIALS] },
   namespace: CREDENTIALS,
 };
-/** The bearer by which the hub knows the controller. */
+/** Bearer token of the controller on the hub. */
 const PURSER = 'pursertoken';
 
 /** An embedded server and its administrator. */
@@ -92,13 +92,13 @@ export class TestServer {
     return new KubeClient(createTransport(fixed(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
   }
 
-  /** Ends the server; its data stays. */
+  /** Stops the server and keeps its data. */
   async stop(): Promise<void> {
     await this.#server?.close();
     this.#server = undefined;
   }
 
-  /** Starts the server again, at the same address, if it does not run. */
+  /** Restarts a stopped server at the same address. */
   async restart(): Promise<void> {
     this.#server ??= await serve(this.#folder, this.#port);
   }
@@ -112,35 +112,35 @@ function serve(folder: string, port: number): Promise<ApiServer> {
 export interface RunOptions {
   readonly settings?: Partial<TokenSettings>;
   readonly hub?: KubeClient;
-  /** Whether clusters are probed as well. */
+  /** True if the Cluster controller runs as well. */
   readonly isProbing?: boolean;
   /** Name of the Cluster that is the hub. */
   readonly hubCluster?: string;
 }
 
-/** A controller at work. */
+/** A running controller. */
 export interface RunningController {
   readonly outcomes: Outcome<string>[];
-  /** Everything it logged. */
+  /** Lines that the controller logged. */
   readonly logged: string[];
   stop(): Promise<void>;
 }
 
 let count = 0;
 
-/** One hub, its targets, and what tests do with them. */
+/** One hub, its targets, and the actions of tests on them. */
 export class TokenWorld {
   readonly calls = new WireCalls();
   readonly hub: TestServer;
   readonly targets: readonly TestServer[];
-  /** Starts in the present, so that the servers' tokens are not from the past. */
+  /** Simulated clock, which starts at the real time so that the servers' tokens are valid. */
   clock = new FakeClock(Date.now());
-  /** The namespace of this test's ManagedTokens, and the name of its Cluster. */
+  /** Namespace of this test's ManagedTokens. */
   namespace = '';
   cluster = '';
   credential = '';
   running: RunningController[] = [];
-  /** Every token that the test has seen in a Secret. */
+  /** Tokens that the test has read from Secrets. */
   readonly seenTokens = new Set<string>();
   readonly #hubClient: KubeClient;
 
@@ -172,7 +172,7 @@ export class TokenWorld {
     await Promise.all([this.hub, ...this.targets].map((server) => server.stop()));
   }
 
-  /** A namespace, a registered Cluster and the permission to use it, all of this test alone. */
+  /** Creates a namespace, a registered Cluster and the permission to use it for one test. */
   async begin(): Promise<void> {
     const id = `t${++count}`;
     this.namespace = `team-${id}`;
@@ -185,7 +185,7 @@ export class TokenWorld {
     this.calls.clear();
   }
 
-  /** Ends what runs and removes what is left, so that the next test meets nothing of it. */
+  /** Stops the controllers and deletes the objects of one test. */
   async end(): Promise<void> {
     const logs = this.running.flatMap(({ logged }) => logged);
     for (const controller of this.running.splice(0)) await controller.stop();
@@ -203,7 +203,7 @@ export class TokenWorld {
       await this.hub.admin.delete(Clusters, { name: metadata.name ?? '' });
   }
 
-  /** Which of these texts, and of the events on the hub, hold any part of a token's signature, as it is or encoded. */
+  /** Returns those of the texts and of the events on the hub that hold part of a token's signature, plain or encoded. */
   async leaks(texts: readonly string[]): Promise<readonly string[]> {
     const { items } = await this.hub.admin.listAll(Events);
     const parts = [...this.seenTokens].flatMap((token) => {
@@ -338,7 +338,7 @@ export class TokenWorld {
     return this.hub.admin.get(ManagedTokens, { namespace: this.namespace, name });
   }
 
-  /** The Secret; undefined when there is none. */
+  /** Returns the Secret; undefined if it does not exist. */
   async secret(name = 'ci'): Promise<Secret | undefined> {
     return await this.hub.admin.get(Secrets, { namespace: this.namespace, name }).catch((error: unknown) => {
       if (hasReason(error, 'NotFound')) return undefined;
@@ -346,7 +346,7 @@ export class TokenWorld {
     });
   }
 
-  /** The token in the Secret; empty when there is none. */
+  /** Returns the token in the Secret; empty without one. */
   async tokenText(name = 'ci'): Promise<string> {
     const token = text(await this.secret(name), 'token');
     if (token !== '') this.seenTokens.add(token);
@@ -359,7 +359,7 @@ export class TokenWorld {
     return found && `${found.status} ${found.reason}`;
   }
 
-  /** Both conditions as they are in the truth table. */
+  /** Returns both conditions as one text. */
   async conditions(name = 'ci'): Promise<string> {
     return `Ready=${await this.condition('Ready', name)} RotationFailing=${await this.condition('RotationFailing', name)}`;
   }
@@ -380,15 +380,15 @@ export class TokenWorld {
     return now;
   }
 
-  /** Whether a target accepts a token. */
+  /** Returns whether a target accepts a token. */
   async isAccepted(token: string, target = this.target): Promise<boolean> {
-    // A review of nothing is an error.
+    // The API server rejects a review of an empty token.
     if (token === '') return false;
     const { status } = await target.admin.createReview(TokenReviews, { spec: { token, audiences: [AUDIENCE] } });
     return status?.authenticated === true;
   }
 
-  /** Events about a ManagedToken, as `type reason`. */
+  /** Returns the events about a ManagedToken as `type reason`. */
   async events(name = 'ci'): Promise<readonly string[]> {
     return (await this.eventObjects(name)).map(({ type, reason }) => `${type} ${reason}`);
   }
@@ -400,8 +400,8 @@ export class TokenWorld {
       .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
   }
 
-  /** Waits until the controller has looked at a ManagedToken once more, after everything that happened so far. */
-  async looked(name = 'ci'): Promise<void> {
+  /** Waits for one more reconcile of a ManagedToken, after everything that happened so far. */
+  async reconciled(name = 'ci'): Promise<void> {
     const [controller] = this.running;
     const key = `${this.namespace}/${name}`;
     const runs = () => controller?.outcomes.filter((outcome) => outcome.key === key).length ?? 0;
@@ -410,12 +410,12 @@ export class TokenWorld {
     await this.until(async () => runs() > before);
   }
 
-  /** What the controller sent to the hub, and what to the target. */
+  /** Returns the requests of the controller to the hub and to the target. */
   sent(): { readonly hub: readonly string[]; readonly target: readonly string[] } {
     return { hub: this.calls.by(PURSER).filter((call) => !UNCOUNTED.test(call)), target: this.calls.by(this.credential) };
   }
 
-  /** Requests of the controller to the hub and to the target in the order in which they were sent, without events. */
+  /** Returns the requests of the controller to hub and target in the order of sending, without events. */
   inOrder(): readonly string[] {
     return this.calls.by(PURSER, this.credential).filter((call) => !UNCOUNTED.test(call));
   }
@@ -424,18 +424,18 @@ export class TokenWorld {
     await eventually(check);
   }
 
-  /** Waits for something to become true; the test's time goes on meanwhile, about as fast as any other. */
+  /** Waits for a condition while the simulated clock advances about as fast as real time. */
   async until(isSo: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
     const end = performance.now() + patienceMs;
     while (!(await isSo().catch(ignoreGone))) {
-      if (performance.now() > end) throw new Error(`it did not happen; ${await this.#situation()}`);
+      if (performance.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
       await delay(POLL_MS);
       this.clock.advance(POLL_MS);
     }
   }
 
-  /** Waits until exactly these events have been written about a ManagedToken. */
-  async told(expected: readonly string[], name = 'ci'): Promise<void> {
+  /** Waits for exactly these events about a ManagedToken. */
+  async expectEvents(expected: readonly string[], name = 'ci'): Promise<void> {
     await this.until(async () => (await this.events(name)).length >= expected.length);
     if (String(await this.events(name)) !== String(expected)) throw new Error(`the events are ${String(await this.events(name))}`);
   }
@@ -445,7 +445,7 @@ export class TokenWorld {
     return `${await this.conditions().catch(String)}\n${JSON.stringify(this.sent())}\n${log}`;
   }
 
-  /** Lets time pass step by step, so that what becomes due on the way happens on the way. */
+  /** Advances the clock step by step, so that work that becomes due runs in between. */
   async pass(ms: number, stepMs = ms): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.clock.advance(Math.min(stepMs, ms - passed));
@@ -467,7 +467,7 @@ function ignoreGone(error: unknown): false {
   throw error;
 }
 
-/** The cluster-wide roles of the controller that are shipped, given to the group of the tests' controller. */
+/** Returns the shipped cluster-wide roles of the controller, bound to the group of the tests' controller. */
 async function hubAccess() {
   const manifests = (await shipped()).filter(
     ({ kind, metadata }) => kind !== 'Role' && kind !== 'RoleBinding' && metadata.name !== 'purser-facade',
@@ -475,7 +475,7 @@ async function hubAccess() {
   return manifests.map((manifest) => (manifest.kind === 'ClusterRoleBinding' ? { ...manifest, subjects: SUBJECTS } : manifest));
 }
 
-/** The same for Purser's own namespace. */
+/** Creates the shipped roles for Purser's own namespace. */
 async function grantOwnNamespace(admin: KubeClient): Promise<void> {
   for (const manifest of await shipped()) {
     if (manifest.kind === 'Role') await admin.apply(Roles, manifest, { force: true });

@@ -9,7 +9,7 @@ export interface WireCall {
   readonly bearer: string;
 }
 
-/** Records requests from now on; watches and lists of informers are left out. */
+/** Records requests from now on, without watches and lists of informers. */
 export class WireCalls {
   readonly #calls: WireCall[] = [];
   readonly #listener: ChannelListener = (message) => {
@@ -24,7 +24,7 @@ export class WireCalls {
     subscribe('undici:request:create', this.#listener);
   }
 
-  /** What was sent with these bearers, in order, such as `POST subjectaccessreviews`; without lists and watches. */
+  /** Returns the requests with these bearers in order, such as `POST subjectaccessreviews`, without lists and watches. */
   by(...bearers: readonly string[]): readonly string[] {
     return this.#calls
       .filter((call) => bearers.includes(call.bearer) && !isCollectionRead(call))
@@ -50,7 +50,7 @@ function isCollectionRead({ method, path }: WireCall): boolean {
   return method === 'GET' && (COLLECTION.test(path) || !/^\/apis?\//.test(path) || path.split('/').length <= 4);
 }
 
-/** The part of a path behind version and namespace. */
+/** Returns the part of a path after version and namespace. */
 function short(path: string): string {
   return path.replace(/^\/(api|apis\/[^/]+)\/v[0-9a-z]+\/(namespaces\/[^/]+\/(?=.))?/, '');
 }

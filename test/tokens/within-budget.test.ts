@@ -3,13 +3,13 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import { NamespaceBudgets } from '../../src/tokens/budgets.ts';
 import { silentLog } from '../support/silent-log.ts';
-import type { Looker } from './looker.ts';
 import { ScriptedWorld } from './scripted-world.ts';
+import type { TestReconciler } from './test-reconciler.ts';
 
 const MINUTE = 60_000;
 
 let world: ScriptedWorld;
-let looker: Looker;
+let reconciler: TestReconciler;
 let budgets: NamespaceBudgets;
 
 beforeAll(async () => {
@@ -19,22 +19,22 @@ beforeEach(() => {
   world.renew();
   const { clock } = world;
   budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: () => 1 });
-  looker = world.looker({ budgets });
+  reconciler = world.reconciler({ budgets });
 });
-afterEach(() => looker.close());
+afterEach(() => reconciler.close());
 afterAll(() => world.close());
 
 /** Spends more than the namespace has, then reconciles. Returns the time until the next reconcile in milliseconds. */
 async function overspend(): Promise<number> {
   for (let spent = 0; spent < 1_000; spent++) budgets.spend('reviews', 'team-a');
-  looker.sync();
-  return ((await looker.look()) ?? Infinity) - world.clock.now();
+  reconciler.sync();
+  return ((await reconciler.reconcile()) ?? Infinity) - world.clock.now();
 }
 
 async function issue(): Promise<void> {
-  await looker.look();
-  looker.sync();
-  await looker.look();
+  await reconciler.reconcile();
+  reconciler.sync();
+  await reconciler.reconcile();
   expect(world.hub.secrets.get('ci')?.data?.['token']).toBeDefined();
   world.clock.advance(MINUTE);
   world.hub.answered.length = 0;
@@ -44,7 +44,7 @@ function annotate(name: string, value: string): void {
   world.hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { [name]: value } } }));
 }
 
-/** Deletes the ManagedToken, which the finalizer of anchors on a Cluster that is gone keeps. */
+/** Deletes the ManagedToken, which the finalizer for anchors on a missing Cluster keeps. */
 function remove(token: ManagedToken): ManagedToken {
   const deletionTimestamp = new Date(world.clock.now()).toISOString();
   return {
@@ -54,8 +54,8 @@ function remove(token: ManagedToken): ManagedToken {
   };
 }
 
-describe('withinBudget, in a namespace over its budget', () => {
-  it('puts off a rotation, and sends no request', async () => {
+describe('reconcileWithinBudget in a namespace over its budget', () => {
+  it('defers a rotation, and sends no request', async () => {
     await issue();
     annotate(Annotation.rotate, 'now');
 
@@ -63,8 +63,8 @@ describe('withinBudget, in a namespace over its budget', () => {
     expect([world.hub.answered, world.issued]).toEqual([[], 1]);
   });
 
-  it('puts off the first issuance, even if the permission is in doubt', async () => {
-    looker.forgetPermissions();
+  it('defers the first issuance, even if the permission is in doubt', async () => {
+    reconciler.forgetPermissions();
 
     expect(await overspend()).toBeGreaterThan(MINUTE);
     expect([world.hub.answered, world.issued]).toEqual([[], 0]);
@@ -73,7 +73,7 @@ describe('withinBudget, in a namespace over its budget', () => {
   it('withdraws a token whose requester lost permission 16 s earlier', async () => {
     await issue();
     world.hub.isAllowed = false;
-    looker.forgetPermissions();
+    reconciler.forgetPermissions();
     await overspend();
     world.clock.advance(16_000);
     await overspend();
@@ -85,7 +85,7 @@ describe('withinBudget, in a namespace over its budget', () => {
     await issue();
     world.hub.isAllowed = false;
     world.hub.secrets.clear();
-    looker.forgetPermissions();
+    reconciler.forgetPermissions();
     await overspend();
 
     expect(world.hub.answered).toContain('POST subjectaccessreviews');
@@ -116,10 +116,10 @@ describe('withinBudget, in a namespace over its budget', () => {
     expect(world.hub.token.metadata.finalizers).toEqual([]);
   });
 
-  it('reconciles a ManagedToken whose token may have to go once a second at most', async () => {
+  it('reconciles a ManagedToken with an urgent removal once a second at most', async () => {
     await issue();
     world.hub.isAllowed = false;
-    looker.forgetPermissions();
+    reconciler.forgetPermissions();
     await overspend();
     world.hub.answered.length = 0;
     world.clock.advance(500);

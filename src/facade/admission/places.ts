@@ -1,5 +1,4 @@
-// Places for work that lasts, such as watches: so many for one caller, for one source address and for all together. A request
-// without a place is rejected with 429.
+// Limits on lasting work such as watches: per caller, per source address and in total. A request beyond a limit is rejected with 429.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { FacadeRequest } from '../request.ts';

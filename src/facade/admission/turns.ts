@@ -1,5 +1,5 @@
-// Turns for work that is short: so many at once for one caller and for all together. Others wait, and callers take turns, so that
-// a caller with many requests delays none with few.
+// Limits on short work, per caller and in total. Further requests wait, and callers take turns, so that a caller with many requests
+// does not delay a caller with few.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 

@@ -3,14 +3,14 @@
 
 import { map, merge, type OperatorFunction, type Subscription } from 'rxjs';
 import { subjectsOf, Visibility, VisibilityIndex } from '../../access/visibility.ts';
-import type { ClusterRole, ClusterRoleBinding } from '../../api/resources.ts';
-import type { Informer } from '../../kube/informer.ts';
+import { RegistryGroup } from '../../api/names.ts';
+import { type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
 import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { Access, Followed, OnVisibility } from '../listwatch/kind.ts';
+import { ListReviews, type ListReviewsOptions, Viewer } from '../listwatch/viewer.ts';
 import type { User } from '../request.ts';
 import { userKey } from '../user-key.ts';
-import { ListReviews, type ListReviewsOptions } from './list-reviews.ts';
-import { type OnVisibility, Viewer } from './viewer.ts';
 
 export interface AccessOptions extends ListReviewsOptions {
   readonly roles: Followed<ClusterRole>;
@@ -19,10 +19,9 @@ export interface AccessOptions extends ListReviewsOptions {
   readonly random: () => number;
 }
 
-/** What is needed of an informer to follow its collection. */
-export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
+const LIST_CLUSTERS = { resourceAttributes: { group: RegistryGroup, resource: Clusters.plural, verb: 'list' } };
 
-export class ClusterAccess {
+export class ClusterAccess implements Access {
   readonly #options: AccessOptions;
   readonly #index = new VisibilityIndex();
   readonly #reviews: ListReviews;
@@ -31,7 +30,7 @@ export class ClusterAccess {
 
   constructor(options: AccessOptions) {
     this.#options = options;
-    this.#reviews = new ListReviews(options);
+    this.#reviews = new ListReviews(options, LIST_CLUSTERS);
   }
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
@@ -56,7 +55,7 @@ export class ClusterAccess {
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;
-    return this.#reviews.remembered(user) === true ? Visibility.everything : this.#byRules(user);
+    return this.#reviews.cached(user) === true ? Visibility.everything : this.#byRules(user);
   }
 
   /** Calls back whenever what a caller may see has changed, until the returned function is called. */
@@ -105,9 +104,9 @@ export class ClusterAccess {
 
   #changed(subjects: ReadonlySet<string>): void {
     if (subjects.size === 0) return;
-    this.#reviews.unsettle();
+    this.#reviews.invalidate();
     const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
-    for (const viewer of concerned) viewer.reconsider();
+    for (const viewer of concerned) viewer.update();
   }
 }
 

@@ -1,10 +1,17 @@
-// Clusters as a kind of the façade: how they are shown, and by what they are selected.
+// Clusters as callers of the façade see them: path and names, table columns, and the allow-list of public fields.
 
-import { RegistryGroup, Version } from '../../api/names.ts';
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { ClusterConditionType, RegistryGroup, Version } from '../../api/names.ts';
+import { ClusterReason } from '../../api/reasons.ts';
+import { Clusters } from '../../api/resources.ts';
 import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
-import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
+import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
+import { sentence } from '../../std/sentence.ts';
+import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/endpoints.ts';
+import type { Followed, Listing, PublicObject } from '../listwatch/kind.ts';
+import { type AccessOptions, ClusterAccess } from './cluster-access.ts';
 
-/** The columns of the CRD, without the one that is shown on the hub alone. */
+/** Columns of the CRD, without the one for the hub alone. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
@@ -52,15 +59,110 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', description: 'Time since the cluster was registered.', jsonPath: '.metadata.creationTimestamp' },
 ];
 
-export const CLUSTER_KIND: ShownKind & SelectableKind = {
-  group: RegistryGroup,
-  version: Version,
-  kind: 'Cluster',
-  listKind: 'ClusterList',
-  builtIn: false,
-  schema: { type: 'object' },
-  table: customTable(CLUSTER_COLUMNS),
-  namespaced: false,
-  selectableFields: {},
-  fieldLabelErrors: 'named',
+/** Path and names of the cluster list. */
+export const CLUSTER_LISTING: Listing = {
+  path: '/auth/v1/clusters',
+  plural: Clusters.plural,
+  kind: {
+    group: RegistryGroup,
+    version: Version,
+    kind: Clusters.kind,
+    listKind: 'ClusterList',
+    builtIn: false,
+    schema: { type: 'object' },
+    table: customTable(CLUSTER_COLUMNS),
+    namespaced: false,
+    selectableFields: {},
+    fieldLabelErrors: 'named',
+  },
 };
+
+export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
+  readonly clusters: Followed<Cluster>;
+  /** Prefixes of annotations that are public; none by default. */
+  readonly annotationPrefixes?: readonly string[];
+}
+
+/** Creates the endpoints of the cluster list. */
+export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
+  const access = new ClusterAccess(options);
+  const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
+  return createListWatch({ ...options, kind: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
+}
+
+/** Returns a Cluster without all fields that are not public. Annotations are public only under one of the prefixes. */
+export function publicCluster(cluster: Cluster, annotationPrefixes: readonly string[] = []): PublicObject {
+  const { metadata, spec, status } = cluster;
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
+    annotationPrefixes.some((prefix) => key.startsWith(prefix)),
+  );
+  const { orchestratorApiEndpoints: endpoints } = fieldsOf(spec);
+  return {
+    apiVersion: `${RegistryGroup}/${Version}`,
+    kind: Clusters.kind,
+    metadata: {
+      ...picked(metadata, METADATA),
+      ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
+    },
+    ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
+    ...(isFields(status) && { status: { ...picked(status, STATUS), ...conditionsOf(status) } }),
+  };
+}
+
+const METADATA = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'labels'];
+const ENDPOINTS = ['caBundle'];
+const SERVER_ENDPOINT = ['clientCIDR', 'serverAddress'];
+const STATUS = ['type', 'version'];
+const CONDITION_TYPES = new Set<unknown>(Object.values(ClusterConditionType));
+const CONDITION_STATUSES = new Set<unknown>(['True', 'False', 'Unknown']);
+const CONDITION_TIMES = ['lastHeartbeatTime', 'lastTransitionTime'];
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+
+function publicEndpoints(endpoints: Fields): Fields {
+  const { serverEndpoints } = endpoints;
+  return {
+    ...picked(endpoints, ENDPOINTS),
+    ...(Array.isArray(serverEndpoints) && { serverEndpoints: each(serverEndpoints, SERVER_ENDPOINT) }),
+  };
+}
+
+function conditionsOf({ conditions }: Fields): Fields {
+  if (!Array.isArray(conditions)) return {};
+  return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(publicCondition) };
+}
+
+/** Returns true if Purser writes conditions of this type. Others are not published. */
+function isKnownCondition({ type, status }: Fields): boolean {
+  return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
+}
+
+/** Returns a condition whose texts come from the closed set of reasons. The stored message names Secrets, namespaces and addresses. */
+function publicCondition(condition: Fields): Fields {
+  const { type, status } = condition;
+  const times = Object.entries(picked(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
+  return { type, status, ...publicReason(condition['reason']), ...Object.fromEntries(times) };
+}
+
+function publicReason(reason: unknown): Fields {
+  if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
+    return { reason, message: sentence(ClusterReason[reason as ClusterReason]) };
+  }
+  return { reason: 'Unknown', message: 'Purser did not write this condition.' };
+}
+
+function each(items: readonly unknown[], names: readonly string[]): readonly Fields[] {
+  return items.filter(isFields).map((item) => picked(item, names));
+}
+
+function picked(fields: object, names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
+}
+
+/** Size of a Cluster with few labels and without a CA, in bytes. */
+const BASE_WEIGHT = 2_000;
+
+/** Returns the approximate size of a public Cluster in memory, in bytes. */
+export function clusterWeight({ metadata, spec }: Cluster): number {
+  const labels = Object.entries(metadata.labels ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  return BASE_WEIGHT + labels + (spec.orchestratorApiEndpoints?.caBundle?.length ?? 0);
+}

@@ -1,21 +1,21 @@
-// Health as Kubernetes asks for it: named checks under /livez and /readyz, one of them under its own path, all with ?verbose.
+// Health endpoints in the form of kube-apiserver: named checks under /livez and /readyz, each with its own path, all with ?verbose.
 
 import { plainText, type Reply } from '../../kubernetes/reply.ts';
 
-/** A question with a name, to which the answer is yes while all is well. */
+/** A named check; `holds` returns true while it passes. */
 export interface Check {
   readonly name: string;
   readonly holds: () => boolean;
 }
 
 export interface Health {
-  /** Whether the process works at all; Kubernetes starts another one when it does not. */
+  /** Checks of the process itself. Kubernetes restarts it when one fails. */
   readonly livez: readonly Check[];
-  /** Whether requests should be sent to it. */
+  /** Checks for requests: Kubernetes sends none while one fails. */
   readonly readyz: readonly Check[];
 }
 
-/** Answers a path below /livez or /readyz; undefined for any other. */
+/** Returns the response for a path below /livez or /readyz; undefined for other paths. */
 export function healthReply(health: Health, path: string, query: URLSearchParams): Reply | undefined {
   const [, endpoint = '', name, ...more] = path.split('/');
   if ((endpoint !== 'livez' && endpoint !== 'readyz') || more.length > 0) return undefined;

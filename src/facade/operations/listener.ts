@@ -1,7 +1,8 @@
-// What those who run Purser ask of it: /metrics, /livez and /readyz, on a port of their own that no caller of the façade needs.
+// The listener for operators: /metrics, /livez and /readyz, on a port apart from the façade.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -16,38 +17,37 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { Connections } from '../admission/connections.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { type Health, healthReply } from './health.ts';
-import { isLoopback, isLoopbackHost } from './loopback-host.ts';
 
 export interface OperationsOptions {
-  /** The address to listen on; all by default. */
+  /** Address to listen on; all addresses by default. */
   readonly host?: string | undefined;
-  /** 0 for any that is free. */
+  /** Port; 0 for any free one. */
   readonly port: number;
   readonly health: Health;
   readonly metrics: Pick<Metrics, 'text'>;
-  /** Lets a request for metrics pass, or throws a StatusError; without it, everybody may read them. */
+  /** Admits a request for metrics, or throws a StatusError. Any client may read metrics if undefined. */
   readonly admit?: ((request: IncomingMessage, signal: AbortSignal) => Promise<void>) | undefined;
   readonly log: Logger;
   readonly clock: Clock;
-  /** What to show to those who connect; without it there is no TLS. */
+  /** Serving certificate; plain HTTP if undefined. */
   readonly certificate?: CertificateSource | undefined;
 }
 
-/** A listener that is up. */
+/** A running listener. */
 export interface Operations extends Pick<Listening, 'url'> {
   close(): Promise<void>;
 }
 
-/** Starts to listen. Rejects when the port cannot be had. */
+/** Starts to listen. Rejects if the port is taken. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
   const { server, stopFollowing } = await serverOf(options);
   new Connections(CONNECTIONS).follow(server);
-  const report = (error: Error) => log.error({ error }, 'a connection for metrics or health failed');
+  const report = (error: Error) => log.error({ error }, 'operations connection failed');
   const listening = await listen(server, { ...options, report });
   return {
     url: listening.url,
-    // Nobody is left waiting: a scrape that is cut off is made again, of another process.
+    // Without a grace period: Prometheus repeats a scrape that is cut off.
     close() {
       stopFollowing();
       return listening.close(0);
@@ -64,14 +64,14 @@ const RESPONSE_MS = 10_000;
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'This listener serves its own machine only. Request it as localhost or 127.0.0.1.\n';
-/** A scrape is work: those who come while so many are under way come again. */
+/** Maximum number of scrapes in progress; further ones are rejected with 503. */
 const MAX_SCRAPES = 4;
-const TOO_MANY = 'too many scrapes at a time, please try again';
+const TOO_MANY = 'too many scrapes in progress, please try again';
 
 async function serverOf(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
   const { certificate, clock, log } = options;
   const requests = new Requests(options);
-  const listener = (request: IncomingMessage, response: ServerResponse) => void requests.answer(request, response);
+  const listener = (request: IncomingMessage, response: ServerResponse) => void requests.serve(request, response);
   if (certificate === undefined) return { server: createServer(LIMITS, listener), stopFollowing: () => {} };
   const first = await certificate();
   const server = createSecureServer({ ...LIMITS, ...TLS, ...first }, listener);
@@ -90,7 +90,7 @@ class Requests {
     this.#options = options;
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.once(
       'close',
       this.#options.clock.wakeAfter(RESPONSE_MS, () => response.destroy()),
@@ -132,15 +132,15 @@ class Requests {
   #fail(error: unknown, response: ServerResponse): void {
     if (response.destroyed) return;
     if (response.headersSent) response.destroy();
-    else if (error instanceof StatusError) send(response, refusal(error));
+    else if (error instanceof StatusError) send(response, errorReply(error));
     else {
-      this.#options.log.error({ error }, 'a request for metrics or health failed');
-      send(response, refusal(internalError('unexpected error')));
+      this.#options.log.error({ error }, 'operations request failed');
+      send(response, errorReply(internalError('unexpected error')));
     }
   }
 }
 
-function refusal(error: StatusError): Reply {
+function errorReply(error: StatusError): Reply {
   const { code, retryAfterSeconds = 0 } = error;
   return {
     status: code,
@@ -156,4 +156,18 @@ function refusal(error: StatusError): Reply {
 function send(response: ServerResponse, { status, headers, body }: Reply): void {
   response.writeHead(status, { 'cache-control': 'no-cache, private', ...(headers as Record<string, string>) });
   response.end(body as string);
+}
+
+/** Returns true for an address that only this machine can reach. */
+function isLoopback(address: string): boolean {
+  return address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
+}
+
+/**
+ * Returns true if a Host header names this machine: localhost, 127.0.0.0/8 or [::1], with or without a port. A web page whose name
+ * resolves to 127.0.0.1 must not read from a loopback listener.
+ */
+function isLoopbackHost(header: string | undefined): boolean {
+  const [, bracketed, name] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(header ?? '') ?? [];
+  return isLoopback(bracketed ?? name?.toLowerCase() ?? '');
 }

@@ -1,4 +1,4 @@
-// Who may read the metrics, as kube-rbac-proxy asks it: whoever the hub knows and lets `get` the path /metrics.
+// Authorization for metrics, as kube-rbac-proxy does it: the caller needs `get` on the path /metrics.
 
 import type { IncomingMessage } from 'node:http';
 import type { KubeClient } from '../../kube/client.ts';
@@ -18,7 +18,7 @@ export interface MetricsAccessOptions {
   readonly log: Logger;
 }
 
-/** Makes the question. It throws 401, 403, or 503 when the hub gives no answer. */
+/** Returns the check of a request. It throws 401, 403, or 503 if the hub does not respond. */
 export function metricsAccess(options: MetricsAccessOptions): (request: IncomingMessage, signal: AbortSignal) => Promise<void> {
   const { authenticator, hub, clock, log } = options;
   const decisions = new FreshCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });

@@ -24,7 +24,7 @@ export interface AnchorPlace extends AnchorLocation {
 /** Maximum number of places in status.anchors. */
 export const MAX_ANCHORS = 16;
 
-/** Returns the anchor that the Secret's record names, with the UID that an opaque token does not show; undefined without one. */
+/** Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined without an anchor. */
 export function recordedAnchor(
   { metadata }: ManagedToken,
   record: TokenRecord | undefined,
@@ -58,19 +58,19 @@ export function isRevocable(token: ManagedToken): boolean {
 /** Returns the listed places that tokens of this spec do not need. */
 export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
   const places = anchorsOf(token);
-  return token.spec.revocation === 'BoundSecret' ? without(places, [wantedAnchor(token)]) : places;
+  return token.spec.revocation === 'BoundSecret' ? withoutPlaces(places, [wantedAnchor(token)]) : places;
 }
 
 /** Returns whether the list has room for the place that tokens of this spec need. */
 export function hasRoom(token: ManagedToken): boolean {
-  return without(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
+  return withoutPlaces(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
 /** Returns the list with the place that tokens of this spec need on this Cluster. */
 export function withWantedAnchor(token: ManagedToken, cluster: Cluster): readonly AnchorPlace[] {
   const wanted = wantedAnchor(token);
   const registration = { clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
-  return [...without(anchorsOf(token), [wanted]), { ...wanted, ...registration }];
+  return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, ...registration }];
 }
 
 /** Returns the listed place that tokens of this spec need, if its Cluster was replaced since. */
@@ -96,7 +96,7 @@ export function unlistedAnchor(token: ManagedToken, record: TokenRecord | undefi
 }
 
 /** Returns the places of a list that are at none of these locations. */
-export function without(places: readonly AnchorPlace[], others: readonly AnchorLocation[]): readonly AnchorPlace[] {
+export function withoutPlaces(places: readonly AnchorPlace[], others: readonly AnchorLocation[]): readonly AnchorPlace[] {
   return places.filter((place) => !others.some((other) => isSameLocation(place, other)));
 }
 

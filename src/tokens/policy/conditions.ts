@@ -1,4 +1,4 @@
-// The conditions of a ManagedToken: one truth table, read from top to bottom.
+// The conditions of a ManagedToken: one truth table. The first row that applies decides.
 
 import type { ManagedTokenCondition } from '../../api/managed-token.gen.ts';
 import { TokenConditionType as Type } from '../../api/names.ts';
@@ -6,21 +6,21 @@ import { IssueReason, ReadyReason, type Reason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
 import { cleanedMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
-import type { TokenFailure } from './plan.ts';
+import type { TokenFailure } from './messages.ts';
 
-/** What the conditions follow from. */
+/** Input of the truth table. */
 export interface TokenFacts {
   readonly generation: number;
-  /** The token that was issued for this spec: still in the Secret and good, expired, or none. */
+  /** Token for this spec: valid and in the Secret, expired, or none. */
   readonly token: 'valid' | 'expired' | 'none';
-  /** Why what was issued before is not what is wanted now. */
+  /** Difference between the issued token and the spec; undefined if there is none. */
   readonly superseded?: IssueReason | undefined;
   readonly suspended: boolean;
-  /** What came of the last attempt, if it failed. */
+  /** Failure of the last attempt; undefined if it succeeded. */
   readonly failure?: TokenFailure | undefined;
 }
 
-/** The conditions that follow. Returns the same list when nothing changes; times move only with the status. */
+/** Returns the conditions; the same list if nothing changes. `lastTransitionTime` changes only with the status. */
 export function conditionsFor(
   facts: TokenFacts,
   previous: readonly ManagedTokenCondition[],
@@ -44,11 +44,11 @@ interface Aspect {
 
 interface Verdicts {
   readonly ready: Aspect;
-  /** Absent where it has no meaning, because there is no token to rotate. */
+  /** Undefined without a token to rotate. */
   readonly rotationFailing?: Aspect;
 }
 
-/** One row of the table; undefined means that the situation is another one. */
+/** One row of the table; returns undefined if it does not apply. */
 type Row = (facts: TokenFacts) => Verdicts | undefined;
 
 const secretOfOthers: Row = ({ failure }) => (failure?.reason === 'SecretConflict' ? { ready: because('False', failure) } : undefined);

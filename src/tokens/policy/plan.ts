@@ -1,73 +1,261 @@
-// What can be done for a ManagedToken.
+// The plan for a ManagedToken: the next thing to do, decided from one observation. DECISIONS at the end lists the rules in order.
 
-import type { FailureReason, IssueReason } from '../../api/reasons.ts';
-import type { AnchorPlace } from './anchors.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { IssueReason } from '../../api/reasons.ts';
+import { fieldErrorText } from '../../kubernetes/field-error.ts';
+import { instantOf } from '../../std/instant.ts';
+import type { TokenLimits } from '../../targets/policy/token-request.ts';
+import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom, recordedAnchor, withoutPlaces } from './anchors.ts';
+import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
+import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
+import { desiredMetadata, hasMetadata, outputsDigests, type StoredSecret } from './secret.ts';
+import { conflictOf } from './secret-ownership.ts';
+import { specProblems } from './spec.ts';
+import { ownedNames, type Situation, situationOf, type TokenObservation, type TokenState } from './state.ts';
 
-/** Why there is no token, or no newer one. */
-export interface TokenFailure {
-  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal' | 'RemovalDelayed';
-  /** What people can do about it. */
-  readonly message: string;
-}
-
-/** How the wanted Secret comes about: some changes of a Secret are only possible by making it anew. */
+/** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
 export type SecretWrite = 'create' | 'update' | 'replace';
 
-/** Nothing can be done now. */
+/** Do nothing for now. */
 export interface HoldPlan {
   readonly type: 'hold';
-  /** Absent when there is nothing to complain about: rotation is suspended, or it is too soon. */
+  /** Undefined if nothing failed: rotation is suspended, or it is too early. */
   readonly failure?: TokenFailure;
-  /** Whether the keys with the token are to be removed from the Secret. */
+  /** True if the token must leave the Secret. */
   readonly strip: boolean;
-  /** When to look again; absent when only a change can help. */
+  /** Time of the next reconcile; undefined if only a change can help. */
   readonly until?: number;
 }
 
-/** A token is issued and written. */
+/** Issue a token and write it. */
 export interface IssuePlan {
   readonly type: 'issue';
   readonly reason: IssueReason;
   readonly write: SecretWrite;
-  /** If no token can be had: whether the old one has to go all the same. */
+  /** True if the old token must leave the Secret even if no token can be issued. */
   readonly dropOld: boolean;
-  /** The account that the answer must be for; absent when any of that name will do. */
+  /** UID of the service account that the token must be for; undefined for any service account of that name. */
   readonly accountUID?: string;
-  /** Whether an anchor that exists must be deleted first. */
+  /** True if an existing anchor must be deleted first. */
   readonly freshAnchor: boolean;
-  /** What the new token follows; absent when there is nothing, or nothing readable. */
+  /** Record of the token that is replaced; undefined if it is missing or damaged. */
   readonly previous?: TokenRecord;
 }
 
-/** The token that is there is written anew. */
+/** Write the present token again. */
 export interface RewritePlan {
   readonly type: 'rewrite';
-  /** The name of the Secret to read the token from. */
+  /** Name of the Secret that holds the token. */
   readonly from: string;
   readonly write: SecretWrite;
   readonly record: TokenRecord;
 }
 
-/** All that can be done; exactly one at a time, so that what comes next is decided on what came of it. */
+/** One thing to do; the next plan is made from its result. */
 export type TokenPlan =
-  /** It is being deleted and nothing of ours is in the way. */
+  /** The ManagedToken is being deleted, and Purser has nothing left to do. */
   | { readonly type: 'none' }
-  /** Everything is as it should be. */
+  /** Nothing is due. */
   | { readonly type: 'wait'; readonly until: number }
   | HoldPlan
   | IssuePlan
   | RewritePlan
-  /** Secrets of former names are deleted. */
+  /** Delete Secrets of former names. */
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
-  /** The anchor and then these Secrets are deleted, because of this value of the annotation. */
+  /** Delete the anchor and then these Secrets, for this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
-  /** Anchors are deleted where tokens of this spec no longer have them. */
+  /** Delete anchors that tokens of this spec no longer use. */
   | { readonly type: 'leave'; readonly places: readonly AnchorPlace[] }
   /**
-   * The finalizer is removed after the anchors: `delete` retries until each is gone, `orphaned` tries once and reports the rest,
-   * `expired` tries once, `none` sends nothing to any cluster.
+   * Remove the finalizer after the anchors: `delete` retries until each is deleted, `orphaned` tries once and reports the rest,
+   * `none` sends nothing to any cluster.
    */
   | { readonly type: 'release'; readonly anchor: 'delete' | 'orphaned' | 'none' }
-  /** The token is put to TokenReview. */
+  /** Verify the token with a TokenReview on its cluster. */
   | { readonly type: 'verify' };
+
+/** Returns the plan. Total: there is a plan for any observation, and none requests a reconcile in the past. */
+export function planToken(situation: Situation, limits: TokenLimits = {}): TokenPlan {
+  for (const decide of DECISIONS) {
+    const plan = decide(situation, limits);
+    if (plan !== undefined) return plan.type === 'hold' ? leaveFirst(situation, limits, plan) : plan;
+  }
+  const { observation, state, now } = situation;
+  return { type: 'wait', until: nextReconcileAt(now, [state.renewAt, observation.verifyAt, observation.anchorsAt]) };
+}
+
+/**
+ * Returns whether the token must leave the Secret, as far as that follows without the Cluster: the result for a requester without
+ * permission must not reveal anything about it.
+ */
+export function isToBeStripped(observation: TokenObservation, now: number): boolean {
+  const plan = planToken(situationOf({ ...observation, cluster: undefined }, now));
+  return plan.type === 'hold' && plan.strip;
+}
+
+/** Returns the first of these times that is in the future, at most a day from now: clocks may be set in the meantime. */
+export function nextReconcileAt(now: number, candidates: readonly (number | undefined)[]): number {
+  const ahead = candidates.filter((at) => at !== undefined && at > now) as number[];
+  return Math.min(now + LONGEST_WAIT_MS, ...ahead);
+}
+
+/** Returns the time at which a ManagedToken that is being deleted stops waiting for its anchors; undefined if it is not being deleted. */
+export function giveUpAt({ metadata }: ManagedToken): number | undefined {
+  const deletedAt = instantOf(metadata.deletionTimestamp);
+  return deletedAt && deletedAt + GIVE_UP_MS;
+}
+
+type Decision = (situation: Situation, limits: TokenLimits) => TokenPlan | undefined;
+
+const LONGEST_WAIT_MS = 86_400_000;
+const GIVE_UP_MS = 600_000;
+
+const beingDeleted: Decision = ({ observation, state, now }) => {
+  const { token } = observation;
+  if (token.metadata.deletionTimestamp === undefined) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
+  const isAnchored = anchorsOf(token).length > 0;
+  if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
+  // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
+  if (!isAnchored) return state.secret === undefined ? { type: 'none' } : held(state, now);
+  return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
+};
+
+/**
+ * Only a token with an anchor can be revoked. Revocation precedes issuance, so a failing issuance does not prevent it. A failing
+ * revocation prevents issuance, but neither withdrawal nor the removal of a token that must leave the Secret.
+ */
+const revoked: Decision = ({ observation, state, now }) => {
+  const { revokeRequest } = state;
+  if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
+  return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
+};
+
+const ownedByOthers: Decision = ({ observation, state, now }) => {
+  const conflict = conflictOf(observation);
+  return conflict && { ...held(state, now), failure: secretConflictFailure(conflict) };
+};
+
+const suspended: Decision = ({ observation, state, now }) => {
+  if (!observation.token.spec.rotation.suspend) return undefined;
+  return { ...held(state, now), strip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
+};
+
+const invalid: Decision = ({ observation, state, now }, limits) => {
+  const problems = specProblems(observation.token, limits);
+  return problems.length === 0 ? undefined : { ...held(state, now), failure: invalidSpecFailure(problems.map(fieldErrorText)) };
+};
+
+const clusterMissing: Decision = ({ observation: { token, cluster }, state, now }) => {
+  return cluster === undefined ? { ...held(state, now), failure: tokenFailure('ClusterNotFound', token) } : undefined;
+};
+
+const issuanceNeeded: Decision = ({ observation, state, now }) => {
+  const reason = reasonToIssue(state, observation, now);
+  if (reason === undefined) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
+  const at = mayIssueAt(reason, state, now);
+  if (at > now) return { ...held(state, now), until: nextReconcileAt(now, [at]) };
+  const expectsAccount = reason === 'RotationDue' || reason === 'RotationRequested';
+  const accountUID = expectsAccount ? state.record?.issuedFor.accountUID : undefined;
+  return {
+    type: 'issue',
+    reason,
+    write: writeOf(observation.secret),
+    dropOld: state.hasToken && isToBeDropped(state),
+    freshAnchor: state.revokeRequest !== undefined,
+    ...(accountUID && { accountUID }),
+    ...(state.record && { previous: state.record }),
+  };
+};
+
+/** Keeps the Secret: no token is written next to addresses and certificates that are not pinned. */
+const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
+  if (unwritable === undefined) return undefined;
+  return { ...held(state, now), failure: unwritable, until: nextReconcileAt(now, [state.renewAt]) };
+};
+
+const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
+  if (secret === undefined || record === undefined) return undefined;
+  const { token, outputsDigest } = observation;
+  const digests = outputsDigests(outputsDigest ?? '', secret.dataDigest);
+  const isCurrent =
+    secret === observation.secret &&
+    writeOf(secret) === 'update' &&
+    hasMetadata(secret.metadata, desiredMetadata(token, record, digests, secret.metadata));
+  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret), record };
+};
+
+const formerSecrets: Decision = ({ observation }) => {
+  const secrets = ownedNames({ ...observation, secret: undefined });
+  return secrets.length > 0 ? { type: 'remove', secrets } : undefined;
+};
+
+/** Makes room in status.anchors for the place of the next token; the anchor of the present token is deleted last. */
+const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
+  if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
+  const recorded = recordedAnchor(token, record);
+  return { type: 'leave', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
+};
+
+/** Deletes the anchors that tokens of this spec do not need, except that of the token that the Secret holds. */
+const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { hasToken, record }, now }) => {
+  const recorded = hasToken ? recordedAnchor(token, record) : undefined;
+  const places = anchorsAt > now ? [] : withoutPlaces(formerAnchors(token), recorded ? [recorded] : []);
+  return places.length > 0 ? { type: 'leave', places } : undefined;
+};
+
+const finalizerUnused: Decision = ({ observation: { token } }) => {
+  const isUnused = token.spec.revocation !== 'BoundSecret' && hasAnchorFinalizer(token) && anchorsOf(token).length === 0;
+  return isUnused ? { type: 'release', anchor: 'none' } : undefined;
+};
+
+const verificationDue: Decision = ({ observation: { verifyAt }, now }) =>
+  verifyAt !== undefined && verifyAt <= now ? { type: 'verify' } : undefined;
+
+/** The rules; the first that applies decides. */
+const DECISIONS: readonly Decision[] = [
+  beingDeleted,
+  revoked,
+  ownedByOthers,
+  suspended,
+  invalid,
+  clusterMissing,
+  anchorsFull,
+  issuanceNeeded,
+  notWritable,
+  secretDiffers,
+  formerSecrets,
+  anchorsLeft,
+  finalizerUnused,
+  verificationDue,
+];
+
+/** Deletes former anchors before a hold, after the token has left the Secret: they must not wait for a token that cannot be issued. */
+function leaveFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
+  const { token, anchorsAt } = situation.observation;
+  if (plan.strip || formerAnchors(token).length === 0) return plan;
+  return anchorsLeft(situation, limits) ?? { ...plan, until: nextReconcileAt(situation.now, [plan.until, anchorsAt]) };
+}
+
+/** Holds, but removes a token that has expired or was issued for another spec. */
+function held({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
+  const until = hasToken && record !== undefined && !expired ? nextReconcileAt(now, [record.expiresAt]) : undefined;
+  return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
+}
+
+/** After the Cluster was re-created the token stays until it is replaced: a user who may do that must not empty Secrets. */
+function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
+  return superseded !== undefined && superseded !== 'ClusterReplaced';
+}
+
+function isToBeDropped(state: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
+  return isForAnotherSpec(state) || state.expired || state.forged;
+}
+
+function writeOf(secret: StoredSecret | undefined): SecretWrite {
+  if (secret === undefined) return 'create';
+  return secret.immutable || secret.type !== 'Opaque' ? 'replace' : 'update';
+}

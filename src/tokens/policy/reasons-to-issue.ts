@@ -1,19 +1,18 @@
-// Why a token must be issued. The list below is the rules: the first that applies names the reason.
+// Reasons to issue a token. REASONS at the end lists the rules in order.
 
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { unlistedAnchor } from './anchors.ts';
-import type { TokenObservation } from './observation.ts';
 import { requestOf } from './record.ts';
 import { earliestRenewAt } from './rotation.ts';
-import type { TokenState } from './state.ts';
+import type { TokenObservation, TokenState } from './state.ts';
 
-/** One rule. Undefined means that it has nothing against the token. */
+/** One rule; returns undefined if it does not apply. */
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
-/** Why a token must be issued now; undefined while the one that is there will do. */
-export function whyIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
-  for (const check of tokenPolicy) {
+/** Returns the reason to issue a token; undefined while the present one is good. */
+export function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
+  for (const check of REASONS) {
     const reason = check(state, observation, now);
     if (reason !== undefined) return reason;
   }
@@ -21,8 +20,8 @@ export function whyIssue(state: TokenState, observation: TokenObservation, now: 
 }
 
 /**
- * The earliest instant for an issuance with this reason. Between two there are ten seconds, and a fair part of the
- * lifetime before a renewal; only what somebody did to the Secret, or asked for, is answered sooner.
+ * Returns the earliest time for an issuance with this reason: ten seconds after the last one and, for a renewal, not before
+ * `earliestRenewAt`. Drift and explicit requests wait for two seconds only.
  */
 export function mayIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenState, now: number): number {
   if (PROMPT.has(reason)) return lastIssuedAt + PROMPT_SPACING_MS;
@@ -33,7 +32,7 @@ export function mayIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenS
 }
 
 const SPACING_MS = 10_000;
-/** Enough for our own write to come back by the watch before it is taken for missing. */
+/** Time for the watch to deliver Purser's own write before the Secret is taken for missing. */
 const PROMPT_SPACING_MS = 2_000;
 const PROMPT: ReadonlySet<IssueReason> = new Set([
   'SecretMissing',
@@ -44,7 +43,7 @@ const PROMPT: ReadonlySet<IssueReason> = new Set([
 ]);
 
 /** A bound token whose anchor is not listed is revoked by its successor, which replaces the anchor. */
-const revocationUnderWay: Check = ({ secret, record, revokeRequest }, { token }) => {
+const revocationPending: Check = ({ secret, record, revokeRequest }, { token }) => {
   if (revokeRequest === undefined) return undefined;
   return secret === undefined || unlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;
 };
@@ -75,8 +74,9 @@ const rotationRequested: Check = ({ record }, { token }) => {
 
 const renewalDue: Check = ({ renewAt }, _, now) => (renewAt !== undefined && renewAt <= now ? 'RotationDue' : undefined);
 
-const tokenPolicy: readonly Check[] = [
-  revocationUnderWay,
+/** The rules; the first that applies names the reason. */
+const REASONS: readonly Check[] = [
+  revocationPending,
   secretMissing,
   recordDamaged,
   issuedForAnother,

@@ -1,10 +1,9 @@
-// The record of a token: annotations on its Secret, written in the same request as the token. Status is only a report.
+// The record of a token: annotations on its Secret, written in the same request as the token. Status only reports it.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import { instantOf, instantText, wholeSecond } from '../../std/instant.ts';
-import { fnv1a } from '../../std/spread.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { type IssuedFor, issuedForOf, issuedForText, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
@@ -12,27 +11,29 @@ import { type Lifetime, renewAt } from './rotation.ts';
 
 export interface TokenRecord extends Lifetime {
   readonly issuedFor: IssuedFor;
-  /** Absent once the token has been taken out of the Secret. */
+  /** Digest of the token; undefined once the token is removed from the Secret. */
   readonly tokenDigest?: string;
+  /** The token's jti; undefined if it has none. */
   readonly credentialId?: string;
   readonly rotations: number;
-  /** The values of the annotations that were acted on. */
+  /** Value of the annotation `rotate` that this token satisfies. */
   readonly rotateRequest?: string;
+  /** Value of the annotation `revoke` that this token follows. */
   readonly revokeRequest?: string;
 }
 
-/** What becomes of the observation and a grant. */
+/** A granted token and its context. */
 export interface Issuance {
   readonly token: ManagedToken;
   readonly cluster: Cluster;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
-  /** The record that this one follows. */
+  /** Record of the token before; undefined for a first token. */
   readonly previous: TokenRecord | undefined;
 }
 
-/** The record of a token that was granted just now. */
-export function recordOf({ token, cluster, grant, tokenDigest, previous }: Issuance): TokenRecord {
+/** Creates the record of a token that was just granted. */
+export function createRecord({ token, cluster, grant, tokenDigest, previous }: Issuance): TokenRecord {
   const { claims } = grant;
   const boundUID = claims?.boundSecretUID ?? claims?.boundPodUID;
   const rotate = requestOf(token, Annotation.rotate);
@@ -48,14 +49,14 @@ export function recordOf({ token, cluster, grant, tokenDigest, previous }: Issua
   };
 }
 
-/** In whole seconds, as it is written; no longer than the claims allow. */
+/** Returns the lifetime in whole seconds, as annotations hold it, and no longer than the claims allow. */
 export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaims | undefined): Lifetime {
   const claimedMs = claims?.expiresAt !== undefined && claims.issuedAt !== undefined ? claims.expiresAt - claims.issuedAt : Infinity;
   const from = wholeSecond(issuedAt);
   return { issuedAt: from, expiresAt: wholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
 }
 
-/** The annotations that `parseRecord` reads, and those for people. */
+/** Returns the annotations that `parseRecord` reads, and those for users. */
 export function recordAnnotations(record: TokenRecord, { metadata, spec }: ManagedToken): Readonly<Record<string, string>> {
   const { tokenDigest, credentialId, rotateRequest, revokeRequest } = record;
   return {
@@ -71,13 +72,13 @@ export function recordAnnotations(record: TokenRecord, { metadata, spec }: Manag
   };
 }
 
-/** The record that the annotations of a Secret hold; undefined when it is missing or damaged. Never throws. Parses each object once. */
+/** Parses the record in the annotations of a Secret; undefined if it is missing or damaged. Never throws. Parses each object once. */
 export function parseRecord(annotations: Readonly<Record<string, string>> = {}): TokenRecord | undefined {
   if (!records.has(annotations)) records.set(annotations, readRecord(annotations));
   return records.get(annotations);
 }
 
-/** Records by the annotations that hold them: reconciles read them several times, and tenants can make them long. */
+/** Records by their annotations: a reconcile reads them several times, and tenants can make them long. */
 const records = new WeakMap<Readonly<Record<string, string>>, TokenRecord | undefined>();
 
 function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {
@@ -99,14 +100,10 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
   };
 }
 
-/** What people ask for by an annotation, short enough to be kept; undefined when they ask for nothing. */
+/** Returns the value of an annotation by which a user requests a rotation or revocation; undefined without a request. */
 export function requestOf({ metadata }: ManagedToken, annotation: string): string | undefined {
-  const value = metadata.annotations?.[annotation] ?? '';
-  if (value.length <= MAX_REQUEST) return value === '' ? undefined : value;
-  return `${value.slice(0, MAX_REQUEST)} ${fnv1a(value).toString(16)}`.toWellFormed();
+  return metadata.annotations?.[annotation] || undefined;
 }
-
-const MAX_REQUEST = 256;
 
 function rotationsAfter({ status }: ManagedToken, previous: TokenRecord | undefined): number {
   const before = previous?.rotations ?? status?.rotations;

@@ -1,10 +1,10 @@
-// When a token is renewed and verified. All instants are by our own clock.
+// Times of renewal, retry and verification, by Purser's own clock, in milliseconds since the epoch.
 
+import { parseDuration } from '../../std/duration.ts';
 import { wholeSecond } from '../../std/instant.ts';
 import { nextTurnAt, shareOf } from '../../std/spread.ts';
-import { renewBeforeMs } from './renew-before.ts';
 
-/** From issuance to expiry. */
+/** Period from issuance to expiry. */
 export interface Lifetime {
   readonly issuedAt: number;
   readonly expiresAt: number;
@@ -15,41 +15,61 @@ const MIN_AGE_SHARE = 0.1;
 const JITTER_SHARE = 0.05;
 
 /**
- * When the token is renewed, in whole seconds: `renewBefore` its expiry, and earlier by up to a twentieth of its
- * lifetime, so that tokens made together do not renew together. Never before `earliestRenewAt`.
+ * Returns the time of renewal, in whole seconds: `renewBefore` the expiry, and earlier by up to a twentieth of the lifetime, so that
+ * tokens issued together do not renew together. Never before `earliestRenewAt`.
  */
 export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): number {
   const { expiresAt } = lifetime;
   const lifetimeMs = lengthMs(lifetime);
   const earliestAt = earliestRenewAt(lifetime);
   const jitterMs = lifetimeMs * JITTER_SHARE;
-  // Where renewBefore is cut short, the jitter follows the cut: these tokens must not renew together either.
+  // Jitter also applies to tokens whose renewBefore is clamped: they must not renew together either.
   const latestAt = Math.max(expiresAt - renewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
   return Math.max(earliestAt, wholeSecond(Math.min(latestAt - jitterMs * shareOf(uid), expiresAt)));
 }
 
-/** Before this instant no token is renewed for its age: a tenth of its lifetime, and 30 seconds, must have passed. */
+/** Returns the earliest time of a renewal: after a tenth of the lifetime, and after 30 seconds. */
 export function earliestRenewAt(lifetime: Lifetime): number {
   const ageMs = Math.max(MIN_AGE_MS, lengthMs(lifetime) * MIN_AGE_SHARE);
   return wholeSecond(lifetime.issuedAt + ageMs + 999);
 }
 
-/** Whether `renewBefore` asks for a renewal earlier than is allowed. */
-export function isCutShort(lifetime: Lifetime, renewBefore: string): boolean {
+/** Returns whether `renewBefore` requests a renewal before `earliestRenewAt`. */
+export function isClamped(lifetime: Lifetime, renewBefore: string): boolean {
   return lifetime.expiresAt - renewBeforeMs(renewBefore, lengthMs(lifetime)) < earliestRenewAt(lifetime);
 }
 
 /**
- * Until when a renewal that failed must be tried again: within a fifth of the remaining validity, but not more often than
- * every 5 s. A token that has expired meanwhile is in its Secret all the same, and must leave it.
+ * Returns the latest time for the next attempt after a failed renewal: within a fifth of the remaining validity, and at least 5 s
+ * from now. This also applies to an expired token, which must leave its Secret.
  */
 export function latestRetryAt(expiresAt: number, now: number): number {
   return now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);
 }
 
-/** The first instant after `after` at which this object is verified. With an interval of 0 it never is. */
+/** Returns the first time after `after` at which an object is verified; undefined for an interval of 0, which disables verification. */
 export function nextVerifyAt(uid: string, after: number, intervalMs: number): number | undefined {
   return intervalMs > 0 ? nextTurnAt('verify', uid, after, intervalMs) : undefined;
+}
+
+/** Parses spec.rotation.renewBefore, a percentage of the lifetime or a duration. An invalid text means the default, 20%. */
+export function renewBeforeMs(text: string, lifetimeMs: number): number {
+  const share = /^(\d{1,2})%$/.exec(text)?.[1];
+  if (share !== undefined && Number(share) >= 1 && Number(share) <= 90) return (lifetimeMs * Number(share)) / 100;
+  return durationMs(text) ?? lifetimeMs / 5;
+}
+
+/** Maximum length that the CRD allows; longer numbers would take too long to parse. */
+const MAX_LENGTH = 32;
+
+function durationMs(text: string): number | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  try {
+    const ms = parseDuration(text);
+    return ms > 0 ? ms : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function lengthMs({ issuedAt, expiresAt }: Lifetime): number {

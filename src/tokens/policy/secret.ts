@@ -1,50 +1,200 @@
-// The Secret that holds a token, whole, as it is to be written.
+// The Secret that holds a token: name, data and metadata, and how Purser keeps it in memory.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { Annotation } from '../../api/names.ts';
+import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
-import { type OutputTarget, outputTexts, TOKEN_KEYS } from '../outputs/outputs.ts';
-import type { TokenRecord } from './record.ts';
-import { desiredMetadata } from './secret-metadata.ts';
+import { digestOf } from '../../std/digest.ts';
+import type { TokenClaims } from '../../targets/policy/token-claims.ts';
+import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
+import { isOutputLabel, outputLabels, outputTexts, tokenKeys } from '../outputs/outputs.ts';
+import { recordAnnotations, type TokenRecord } from './record.ts';
 
-/** Everything about the Secret but the token. */
-export interface WantedSecret {
-  readonly token: ManagedToken;
-  readonly record: TokenRecord;
-  readonly target: OutputTarget;
-  /** The metadata of the Secret that is changed; absent when one is made. */
-  readonly existing?: ObjectMeta;
+/** A Secret without its data, as the informer keeps it. */
+export interface StoredSecret {
+  readonly metadata: ObjectMeta;
+  /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
+  readonly isTooLarge?: true;
+  readonly type: string;
+  readonly immutable: boolean;
+  /** Digest of the token; undefined if the key `token` is missing or empty. */
+  readonly tokenDigest?: string;
+  /** Digest of all data, the token included. */
+  readonly dataDigest: string;
+  /** Claims of the token; undefined for an opaque token. */
+  readonly claims?: TokenClaims;
 }
 
-/** The wanted Secret; the token is given last, so that nobody has to hold it before. */
-export function desiredSecret({ token, record, target, existing }: WantedSecret): (tokenText: string) => Secret {
-  const metadata = {
-    name: secretNameOf(token),
-    ...(token.metadata.namespace && { namespace: token.metadata.namespace }),
-    ...(existing && preconditions(existing)),
-    ...desiredMetadata(token, record, existing),
-  };
-  return (tokenText) => ({ apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(outputTexts(target, tokenText)) });
-}
-
-/** The Secret without the token in any form. Its record stays and says what the token was. */
-export function withoutToken(secret: Secret): Secret {
-  const { [Annotation.tokenDigest]: _, ...annotations } = secret.metadata.annotations ?? {};
-  const data = Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => !TOKEN_KEYS.includes(key)));
-  return { ...secret, metadata: { ...secret.metadata, annotations }, data };
-}
-
-/** The name that the Secret is to have. */
+/** Returns the name of the Secret of a ManagedToken. */
 export function secretNameOf({ metadata, spec }: ManagedToken): string {
   return spec.secret.name || (metadata.name ?? '');
 }
 
-/** A PUT replaces everything, so it carries what is not ours, and is for this very version of this very object. */
+/** Everything that a Secret is made from, except the token. */
+export interface SecretTemplate {
+  readonly token: ManagedToken;
+  readonly record: TokenRecord;
+  readonly target: OutputTarget;
+  /** Metadata of the Secret that is changed; undefined for a new one. */
+  readonly existing?: ObjectMeta;
+}
+
+/** Returns the Secret to write. */
+export function desiredSecret({ token, record, target, existing }: SecretTemplate, tokenText: string): Secret {
+  const data = encoded(outputTexts(target, tokenText));
+  const metadata = {
+    name: secretNameOf(token),
+    ...(token.metadata.namespace && { namespace: token.metadata.namespace }),
+    ...(existing && preconditions(existing)),
+    ...desiredMetadata(token, record, outputsDigests(digestOfOutputs(target), digestOfData(data)), existing),
+  };
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
+}
+
+/** Returns the Secret without the token in any encoding. The record of the token stays. */
+export function withoutToken(secret: Secret): Secret {
+  const { [Annotation.tokenDigest]: _, [Annotation.outputsDigest]: __, ...annotations } = secret.metadata.annotations ?? {};
+  const keys = tokenKeys();
+  const data = Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => !keys.includes(key)));
+  return { ...secret, metadata: { ...secret.metadata, annotations }, data };
+}
+
+/**
+ * Returns the annotation that ties the data of a Secret to the outputs that it was rendered from. With it, Purser finds outdated or
+ * altered data without the token, however the outputs encode it. The second digest covers the token, so only those who can read the
+ * token can forge the annotation.
+ */
+export function outputsDigests(outputs: string, data: string): string {
+  return `${outputs} ${data}`;
+}
+
+/** Returns the digest of the outputs, rendered with a placeholder instead of the token. */
+export function digestOfOutputs(target: OutputTarget): string {
+  return digestOfData(outputTexts(target, PLACEHOLDER));
+}
+
+const PLACEHOLDER = '~token~';
+
+/** Returns the digest of the data of a Secret, whatever the order of its keys. */
+export function digestOfData(data: SecretTexts): string {
+  return digestOf(JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
+/** A PUT replaces the whole object: it names the version that it replaces and keeps finalizers of others. */
 function preconditions({ uid, resourceVersion, finalizers }: ObjectMeta): ObjectMeta {
   return { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(finalizers && { finalizers }) };
 }
 
-function encoded(texts: Readonly<Record<string, string>>): Record<string, string> {
+function encoded(texts: SecretTexts): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+}
+
+type Texts = Readonly<Record<string, string>>;
+type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
+
+/** Metadata of a Secret that Purser sets. */
+export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
+
+/** Returns the metadata that the Secret needs; `existing` is the present metadata, `digests` the result of `outputsDigests`. */
+export function desiredMetadata(token: ManagedToken, record: TokenRecord, digests: string, existing: ObjectMeta = {}): TokenMetadata {
+  const { labels = {}, annotations = {}, outputs } = token.spec.secret;
+  const template = { labels: unreserved(labels), annotations: unreserved(annotations) };
+  const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
+  return {
+    labels: {
+      ...foreign(existing.labels, dropped.labels),
+      ...template.labels,
+      [Label.managedBy]: LabelValue.managedBy,
+      ...outputLabels(outputs),
+    },
+    annotations: {
+      ...foreign(existing.annotations, dropped.annotations),
+      ...template.annotations,
+      ...templateAnnotation(template),
+      ...recordAnnotations(record, token),
+      [Annotation.outputsDigest]: digests,
+    },
+    ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
+  };
+}
+
+/** Returns whether a Secret has the desired metadata. */
+export function hasMetadata(existing: ObjectMeta, { labels, annotations, ownerReferences }: TokenMetadata): boolean {
+  const owners = existing.ownerReferences ?? [];
+  return (
+    sameTexts(existing.labels ?? {}, labels) &&
+    sameTexts(existing.annotations ?? {}, annotations) &&
+    owners.length === ownerReferences.length &&
+    ownerReferences.every((wanted) => owners.some((owner) => sameOwner(owner, wanted)))
+  );
+}
+
+/** Returns whether the spec must not set a label or annotation because Kubernetes, Argo CD or Purser interprets it. */
+export function isReserved(key: string): boolean {
+  const [prefix = '', name] = key.toLowerCase().split('/');
+  return name !== undefined && RESERVED.some((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
+}
+
+const RESERVED = ['kubernetes.io', 'k8s.io', 'argocd.argoproj.io', 'purser.dev'];
+
+function unreserved(texts: Texts): Texts {
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
+}
+
+/** Returns the texts that others set: neither Purser nor the spec, whose former keys are `dropped`. */
+function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
+  const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
+}
+
+interface TemplateKeys {
+  readonly labels: readonly string[];
+  readonly annotations: readonly string[];
+}
+
+function templateAnnotation({ labels, annotations }: { readonly labels: Texts; readonly annotations: Texts }): Texts {
+  const keys: TemplateKeys = { labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() };
+  return keys.labels.length + keys.annotations.length === 0 ? {} : { [Annotation.template]: JSON.stringify(keys) };
+}
+
+function parseTemplate(text: string | undefined): TemplateKeys {
+  // Most Secrets have none, and a caught error takes longer than the rest of this function.
+  if (text === undefined) return { labels: [], annotations: [] };
+  try {
+    const { labels, annotations } = Object(JSON.parse(text)) as Partial<Record<keyof TemplateKeys, unknown>>;
+    return { labels: keysOf(labels), annotations: keysOf(annotations) };
+  } catch {
+    return { labels: [], annotations: [] };
+  }
+}
+
+function keysOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((key) => typeof key === 'string') : [];
+}
+
+function ownerReference({ metadata }: ManagedToken): OwnerReference {
+  return {
+    apiVersion: `${TokensGroup}/${Version}`,
+    kind: 'ManagedToken',
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: false,
+  };
+}
+
+function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
+  return (
+    a.uid === b.uid &&
+    a.name === b.name &&
+    a.kind === b.kind &&
+    a.apiVersion === b.apiVersion &&
+    Boolean(a.controller) === Boolean(b.controller) &&
+    Boolean(a.blockOwnerDeletion) === Boolean(b.blockOwnerDeletion)
+  );
+}
+
+function sameTexts(a: Texts, b: Texts): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
 }

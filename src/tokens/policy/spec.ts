@@ -1,4 +1,4 @@
-// What is wrong with a ManagedToken's spec: the rules of the schema once more, and those that no schema can know.
+// Validation of a ManagedToken's spec: the rules of the CRD, which an older object may violate, and those of the settings.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import {
@@ -18,14 +18,14 @@ type Spec = ManagedToken['spec'];
 export interface StoredToken extends ManagedToken {
   /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
   readonly isTooLarge?: true;
-  /** Present if parts of the ManagedToken are missing because those of its namespace take too much memory. */
+  /** Present if parts of the ManagedToken are missing because the ManagedTokens of its namespace take too much memory. */
   readonly isOverBudget?: true;
 }
 
-/** Maximum size of a ManagedToken without labels and foreign annotations, as JSON. Above everything that the CRD admits. */
+/** Maximum size of a ManagedToken without labels and foreign annotations, as JSON. The CRD admits less. */
 export const MAX_TOKEN_BYTES = 65_536;
 
-/** All that is wrong with the spec. A custom resource can be older than the rules that it should satisfy. */
+/** Returns the problems of the spec. */
 export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: StoredToken, limits: TokenLimits): readonly FieldError[] {
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
@@ -44,7 +44,7 @@ const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
-/** A token beside the credentials of clusters could be taken for one. */
+/** Purser could take a token beside the credentials of clusters for a credential. */
 function namespaceProblems(namespace: string, credentialNamespaces: readonly string[] = []): readonly FieldError[] {
   if (!credentialNamespaces.includes(namespace)) return [];
   return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
@@ -67,7 +67,7 @@ function audienceProblems(audiences: readonly string[], allowed: readonly string
   if (audiences.length > MAX_AUDIENCES) return [tooMany('spec.audiences', audiences.length, MAX_AUDIENCES)];
   return audiences.flatMap((audience, index) => {
     const field = `spec.audiences[${index}]`;
-    // Characters are counted as the CRD does, not the halves that the length of a text counts.
+    // The CRD counts code points, not UTF-16 units.
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }

@@ -1,45 +1,93 @@
-// What the Secret of a ManagedToken amounts to: which token it holds, for what, until when.
+// The observation of a ManagedToken, and the state of its token that follows: which token the Secret holds, for what, until when.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { instantOf } from '../../std/instant.ts';
 import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { anchorsOf, isRevocable } from './anchors.ts';
-import type { StoredSecret, TokenObservation } from './observation.ts';
+import type { TokenFailure } from './messages.ts';
 import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
-import { isOwnedBy } from './secret-metadata.ts';
+import type { StoredSecret } from './secret.ts';
+import { isOwnedBy, type SecretClaim } from './secret-ownership.ts';
 
+/** Result of the last TokenReview on the target cluster; it applies to that token alone. */
+export interface Verdict {
+  readonly tokenDigest: string;
+  readonly accepted: boolean;
+}
+
+/** A ManagedToken and the objects around it, as informers and memory have them. */
+export interface TokenObservation extends SecretClaim {
+  readonly token: ManagedToken;
+  readonly cluster: Cluster | undefined;
+  /** The Secret of the desired name, whichever object owns it. */
+  readonly secret: StoredSecret | undefined;
+  /** Name of another ManagedToken that creates the Secret first if it does not exist. */
+  readonly claimant?: string;
+  /** Secrets of former names that this ManagedToken owns. */
+  readonly former: readonly StoredSecret[];
+  /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
+  readonly outputsDigest?: string;
+  /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
+  readonly unwritable?: TokenFailure;
+  readonly verdict?: Verdict;
+  /** Time of the next TokenReview; undefined if verification is disabled. */
+  readonly verifyAt?: number;
+  /** Earliest time of the next attempt to delete former anchors; undefined for now. */
+  readonly anchorsAt?: number;
+  /** Value of the annotation `revoke` that this run acted on. */
+  readonly revoked?: string;
+  /** Failure of a revocation, release or issuance in this run, which tries no other; undefined if none failed. */
+  readonly failed?: TokenFailure;
+  /** Time of the last issuance in this term; the token may not have been written. */
+  readonly lastIssuedAt?: number;
+}
+
+/** The token in the Secret. */
 export interface TokenState {
-  /** The one that is judged. */
+  /** The Secret that the rest refers to. */
   readonly secret: StoredSecret | undefined;
   readonly hasToken: boolean;
-  /** What was issued; its times are no later than the token's own claims allow. Absent when missing or damaged. */
+  /** Record of the issued token, its times limited by the token's own claims; undefined if missing or damaged. */
   readonly record: TokenRecord | undefined;
-  /** Why what was issued is not what is wanted. */
+  /** Difference between the issued token and the spec; undefined if there is none. */
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
-  /** Whether another token is in the place of the one that was issued. */
+  /** True if the Secret holds another token than the issued one. */
   readonly forged: boolean;
-  /** Whether the target cluster said that it does not accept this token. */
+  /** True if the target cluster rejected the token in a TokenReview. */
   readonly refused: boolean;
   readonly expired: boolean;
-  /** Absent without a record. */
+  /** Time of renewal; undefined without a record. */
   readonly renewAt: number | undefined;
-  /** When a token was last issued, as far as anybody knows; never later than now. */
+  /** Time of the last known issuance, never in the future; 0 without one. */
   readonly lastIssuedAt: number;
-  /** A request to revoke that nobody has acted on. */
+  /** Request to revoke that Purser has not acted on; undefined without one. */
   readonly revokeRequest: string | undefined;
 }
 
-/** Reads the state from what is known. Total: whatever the Secret holds, there is a state. */
+/** An observation with the state that follows from it at a time. */
+export interface Situation {
+  readonly observation: TokenObservation;
+  readonly state: TokenState;
+  readonly now: number;
+}
+
+/** Derives the state once for everything that is decided and done in one step. */
+export function situationOf(observation: TokenObservation, now: number): Situation {
+  return { observation, state: tokenState(observation, now), now };
+}
+
+/** Derives the state of the token. Total: there is a state for any content of the Secret. */
 export function tokenState(observation: TokenObservation, now: number): TokenState {
   const { token, verdict } = observation;
   const cluster = coveredCluster(observation);
-  const secret = judgedSecret(observation);
+  const secret = currentSecret(observation);
   const record = secret && currentRecord(secret, now);
   return {
     secret,
@@ -56,7 +104,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
   };
 }
 
-/** Whether the token in the Secret is the one that this spec wants and the cluster accepts, as far as is known. */
+/** Returns whether the Secret holds a token for this spec that the cluster has not rejected. */
 export function isHeld({ hasToken, record, superseded, forged, refused }: TokenState): boolean {
   return hasToken && record !== undefined && superseded === undefined && !forged && !refused;
 }
@@ -66,13 +114,13 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** The names of all Secrets that are this ManagedToken's. */
+/** Returns the names of all Secrets that the ManagedToken owns. */
 export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
 }
 
-/** Returns the Cluster if its credential covers it: otherwise a user who may write Clusters could have tokens removed. */
+/** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
 function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | undefined {
   return unwritable === undefined ? cluster : undefined;
 }
@@ -81,11 +129,11 @@ function isFromOther(record: TokenRecord | undefined, cluster: Cluster | undefin
   return record !== undefined && cluster !== undefined && !isIssuedWith(record.issuedFor, cluster);
 }
 
-/** Clocks are set by small steps all the time. */
+/** Tolerance for small corrections of the clock. */
 const STEP_MS = 60_000;
 
-/** The Secret that is judged: ours of the wanted name or, while there is none, ours of a former name. */
-export function judgedSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
+/** Returns the Secret with the current token: the one of the desired name or, until it exists, the one of a former name. */
+export function currentSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
   if (secret !== undefined && isOwnedBy(secret.metadata, token)) return secret;
   const ours = former.filter(({ metadata, tokenDigest }) => tokenDigest !== undefined && isOwnedBy(metadata, token));
   const expiresAt = ({ metadata }: StoredSecret) => parseRecord(metadata.annotations)?.expiresAt ?? 0;
@@ -97,7 +145,7 @@ function currentRecord({ metadata, claims }: StoredSecret, now: number): TokenRe
   return record && { ...record, ...lifetimeOf(isFromTheFuture(record, now) ? claimedLifetime(record, claims) : record, claims) };
 }
 
-/** Our clock has been set back since the token was issued: what it said then counts for nothing. */
+/** Returns whether the clock was set back since issuance, so that the recorded times do not apply. */
 function isFromTheFuture({ issuedAt }: Lifetime, now: number): boolean {
   return issuedAt > now + STEP_MS;
 }
@@ -112,7 +160,7 @@ function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number
   return isFromTheFuture(record, now) ? now : renewAt(record, token.spec.rotation.renewBefore, uid);
 }
 
-/** Whether the token is another one than was issued, or says of itself what the record denies. */
+/** Returns whether the token is not the issued one, or its claims contradict the record. */
 function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDigest, issuedFor }: TokenRecord): boolean {
   if (tokenDigest === undefined) return false;
   if (issuedDigest !== tokenDigest) return true;
@@ -129,7 +177,10 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
-/** Tenants write the record in the Secret, so while anchors are listed the status alone says which revocations are done. */
+/**
+ * Compares with the handled request in status or, while no anchor is listed, in the Secret's record: tenants write the record, so it
+ * cannot end the revocation of an anchor.
+ */
 function pendingRevocation({ token, revoked }: TokenObservation, record: TokenRecord | undefined): string | undefined {
   const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
   const { lastRevokeRequest } = token.status ?? {};

@@ -1,4 +1,4 @@
-// The status of a ManagedToken: a report of what its Secret says, except for status.anchors and status.tokenDigest, which are records.
+// The status of a ManagedToken: a report on its Secret, except for status.anchors and status.tokenDigest, which are records.
 
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
@@ -6,26 +6,24 @@ import { defined } from '../../std/defined.ts';
 import { instantText } from '../../std/instant.ts';
 import { anchorsOf, isRevocable } from './anchors.ts';
 import { conditionsFor, type TokenFacts } from './conditions.ts';
-import type { TokenObservation } from './observation.ts';
-import type { TokenFailure } from './plan.ts';
+import type { TokenFailure } from './messages.ts';
 import { requestOf } from './record.ts';
 import { renewAt } from './rotation.ts';
-import { isHeld, type TokenState, tokenState } from './state.ts';
+import { isHeld, type Situation, type TokenObservation, type TokenState } from './state.ts';
 
-/** What only whoever acted knows. */
+/** Result of a run. */
 export interface Outcome {
   readonly failure?: TokenFailure | undefined;
-  /** The request to revoke that was acted on just now. */
+  /** Value of the annotation `revoke` that the run acted on. */
   readonly revoked?: string | undefined;
   /** Digest of the token that was issued last in this term; undefined if none was. */
   readonly issuedDigest?: string | undefined;
 }
 
-/** The status that the ManagedToken is to have; the very one that it has, when nothing changes. */
-export function desiredStatus(observation: TokenObservation, outcome: Outcome, now: number): ManagedTokenStatus {
+/** Returns the status to write; the present object if nothing changes. */
+export function desiredStatus({ observation, state, now }: Situation, outcome: Outcome): ManagedTokenStatus {
   const { token } = observation;
   const { status: previous = {}, metadata } = token;
-  const state = tokenState(observation, now);
   const next = defined<ManagedTokenStatus>({
     observedGeneration: metadata.generation,
     conditions: conditionsFor(tokenFacts(token, state, outcome), previous.conditions ?? [], now),
@@ -39,7 +37,10 @@ export function desiredStatus(observation: TokenObservation, outcome: Outcome, n
   return isSame(previous, next) ? previous : next;
 }
 
-/** A request that cannot be granted is over as soon as it has been seen. The record in the Secret counts only without anchors. */
+/**
+ * Without an anchor a revocation is not possible, so the request is handled once it is reported. With one, the record in the Secret is
+ * not trusted: tenants write it.
+ */
 function handledRevocation({ token, revoked }: TokenObservation, { record }: TokenState, outcome: Outcome): string | undefined {
   if (!isRevocable(token)) return requestOf(token, Annotation.revoke);
   return outcome.revoked ?? revoked ?? (anchorsOf(token).length > 0 ? undefined : record?.revokeRequest);
@@ -60,7 +61,7 @@ function tokenFact(state: TokenState): TokenFacts['token'] {
   return isHeld(state) ? 'valid' : 'none';
 }
 
-/** Only of a token that this spec wants; of any other there is nothing to tell. */
+/** Returns the fields about a token for this spec; empty without one. */
 function reported(token: ManagedToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;

@@ -1,28 +1,25 @@
-// When a permission is gone, and when so many are gone at once that removal has to wait.
+// Rules of withdrawal: the reviews that confirm a lost permission, and the limits on removals at once.
 
-/** What follows from the reviews so far. */
-export type Withdrawal = { readonly type: 'keep' } | { readonly type: 'lookAgain'; readonly at: number } | { readonly type: 'remove' };
+/** Next action after reviews that denied permission. */
+export type Withdrawal = { readonly type: 'keep' } | { readonly type: 'recheck'; readonly at: number } | { readonly type: 'remove' };
 
-/** A binding that a deployment tool replaces is gone for a moment; two reviews this far apart do not see the same gap. */
+/** Minimum time between the two reviews; longer than the gap while a deployment tool replaces a binding. */
 const APART_MS = 15_000;
 
-/**
- * What to do after reviews that said no at these instants, with none in between that said yes.
- * Reviews that failed say nothing and are not among them.
- */
+/** Returns the next action after reviews that denied permission at these times, without one in between that allowed it. */
 export function withdrawalAfter(refusedAt: readonly number[], now: number): Withdrawal {
   const known = refusedAt.filter((at) => at <= now);
-  if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'lookAgain', at: now + APART_MS };
+  if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS };
   const first = Math.min(...known);
   const last = Math.max(...known);
-  return last - first >= APART_MS ? { type: 'remove' } : { type: 'lookAgain', at: Math.max(first + APART_MS, now + 1_000) };
+  return last - first >= APART_MS ? { type: 'remove' } : { type: 'recheck', at: Math.max(first + APART_MS, now + 1_000) };
 }
 
-/** Numbers of tokens by namespace. */
+/** Numbers of tokens, by namespace. */
 export type TokenCounts = ReadonlyMap<string, number>;
 
 /**
- * Returns until when a namespace's own limit delays the removal of a Secret; undefined if it does not. `lost` is the number of
+ * Returns the time until which a namespace's own limit delays the removal of a Secret; undefined without a delay. `lost` is the number of
  * the namespace's tokens that lost permission within a minute or wait for removal. No delay outlasts ten minutes after the
  * second refusal, whatever else happens in the namespace: a tenant cannot keep a token by owning many.
  */
@@ -33,7 +30,7 @@ export function delayedUntil(lost: number, firstRefusedAt: number, now: number):
 
 /**
  * Returns whether so many tokens lost permission that none may be removed: more than 20 and more than a tenth of all that are
- * issued, in at least five namespaces. At most 20 count per namespace.
+ * issued, in at least five namespaces. At most 20 apply per namespace.
  */
 export function isMassWithdrawal(lost: TokenCounts, issued: TokenCounts): boolean {
   const counted = countedTokens(lost);
@@ -44,7 +41,7 @@ function countedTokens(counts: TokenCounts): number {
   return [...counts.values()].reduce((sum, count) => sum + Math.min(count, MAX_PER_NAMESPACE), 0);
 }
 
-/** Period over which removals count, in milliseconds. */
+/** Period over which removals are counted, in milliseconds. */
 export const WINDOW_MS = 60_000;
 const DELAY_MS = 600_000;
 const MAX_PER_NAMESPACE = 20;

@@ -11,7 +11,7 @@ describe('toAddressKey', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, ''],
-  ])('counts %s as %s', (address, key) => {
+  ])('returns for %s the key %s', (address, key) => {
     expect(toAddressKey(address)).toBe(key);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Turns } from '../../../src/facade/admission/turns.ts';
-import { settled } from '../clusters/replica.ts';
+import { settled } from '../listwatch/replica.ts';
 
 const LIMITS = { perCaller: 2, total: 4, waitingPerCaller: 3, waiting: 6 };
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import { ClusterReason } from '../../../src/api/reasons.ts';
-import { publicCluster } from '../../../src/facade/clusters/public-cluster.ts';
+import { publicCluster } from '../../../src/facade/clusters/cluster-kind.ts';
 
-/** The conditions that callers see of these stored ones. */
+/** Returns the public form of stored conditions. */
 function published(conditions: readonly unknown[]): unknown {
   const cluster = { metadata: { name: 'prod' }, spec: {}, status: { conditions } } as unknown as Cluster;
   return (publicCluster(cluster)['status'] as { readonly conditions: unknown }).conditions;

@@ -1,14 +1,14 @@
-// Whatever a Cluster holds, only what is public comes out: in lists, watches, tables, single objects and errors.
+// Only public fields of a Cluster are ever returned: in lists, watches, tables, single objects and errors.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import { callerOf, HandHub, Replica, requestOf } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 
 const SECRET = 'hidden-canary';
 const ADMIN = callerOf('admin');
 
-/** Paths that may come out; `*` stands for a name or an index. */
+/** Patterns of public paths. */
 const PUBLIC = [
   /^(apiVersion|kind)$/,
   /^metadata\.(name|uid|resourceVersion|generation|creationTimestamp|deletionTimestamp)$/,
@@ -47,7 +47,7 @@ const anything = fc.letrec<{ value: unknown }>((tie) => ({
 })).value;
 const fields = fc.dictionary(key, anything, { maxKeys: 5 });
 
-/** An object that may hold anything anywhere, with a secret in every place that is not public. */
+/** A Cluster with arbitrary fields, and a secret in every field that is not public. */
 const cluster = fc
   .record({ metadata: fields, spec: fields, status: fields, endpoints: fields, condition: fields, rest: fields })
   .map(({ metadata, spec, status, endpoints, condition, rest }) => ({
@@ -87,7 +87,7 @@ const cluster = fc
     },
   }));
 
-/** The paths of all values; an object or a list without any is a value itself. */
+/** Returns the paths of all values; an empty object or list is a value. */
 function pathsOf(value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [path];
   return Object.entries(value).flatMap(([name, field]) => pathsOf(field, path === '' ? name : `${path}.${name}`));
@@ -104,8 +104,8 @@ async function textOf(replica: Replica, accept: string, query = ''): Promise<str
   return reply.body;
 }
 
-describe('what is not public', () => {
-  it('never leaves, whatever a Cluster holds (case 115)', async () => {
+describe('publicCluster in every response', () => {
+  it('returns no field outside the allow-list', async () => {
     await fc.assert(
       fc.asyncProperty(cluster, async (object) => {
         const hub = new HandHub();
@@ -138,7 +138,7 @@ describe('what is not public', () => {
     );
   });
 
-  it('stays so for annotations, but for those under a prefix that is public', async () => {
+  it('returns only annotations under public prefixes', async () => {
     const hub = new HandHub();
     hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
     const annotations = { 'public.example.com/team': 'a', 'example.com/secret': SECRET };

@@ -6,7 +6,7 @@ function health(isSynced: boolean): Health {
   return { livez: [ping], readyz: [ping, { name: 'informer-sync', holds: () => isSynced }] };
 }
 
-function ask(url: string, isSynced = true) {
+function get(url: string, isSynced = true) {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const reply = healthReply(health(isSynced), pathname, searchParams);
   return reply && { status: reply.status, body: reply.body };
@@ -25,24 +25,24 @@ describe('healthReply', () => {
       '/readyz?verbose&exclude=none',
       '[+]ping ok\n[+]informer-sync ok\nwarn: some health checks cannot be excluded: no matches for "none"\nreadyz check passed\n',
     ],
-  ])('answers %s as Kubernetes does', (url, body) => {
-    expect(ask(url)).toEqual({ status: 200, body });
+  ])('responds to %s as kube-apiserver does', (url, body) => {
+    expect(get(url)).toEqual({ status: 200, body });
   });
 
   it.each([
     ['/readyz', '[+]ping ok\n[-]informer-sync failed: reason withheld\nreadyz check failed\n'],
     ['/readyz/informer-sync', 'internal server error: reason withheld\n'],
-  ])('names at %s what fails, and not why', (url, body) => {
-    expect(ask(url, false)).toEqual({ status: 500, body });
+  ])('reports at %s the failing check without its reason', (url, body) => {
+    expect(get(url, false)).toEqual({ status: 500, body });
   });
 
-  it('lets a check be left out', () => {
-    expect(ask('/readyz?exclude=informer-sync', false)).toEqual({ status: 200, body: 'ok' });
+  it('excludes a check on request', () => {
+    expect(get('/readyz?exclude=informer-sync', false)).toEqual({ status: 200, body: 'ok' });
   });
 
-  it('knows no other checks', () => {
-    expect(ask('/readyz/none')?.status).toBe(404);
-    expect(ask('/livez/ping/more')).toBeUndefined();
-    expect(ask('/metrics')).toBeUndefined();
+  it('returns 404 for an unknown check', () => {
+    expect(get('/readyz/none')?.status).toBe(404);
+    expect(get('/livez/ping/more')).toBeUndefined();
+    expect(get('/metrics')).toBeUndefined();
   });
 });

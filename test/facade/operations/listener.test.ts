@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'undici';
-import { selfMadeCertificate } from '../../../src/facade/certificate.ts';
+import { selfSignedCertificate } from '../../../src/facade/certificate.ts';
 import { listenForOperations, type Operations, type OperationsOptions } from '../../../src/facade/operations/listener.ts';
 import { StatusError, unauthorized } from '../../../src/kubernetes/status.ts';
 import { systemClock } from '../../../src/std/clock.ts';
@@ -50,7 +50,7 @@ describe('listenForOperations', () => {
     ['gzip', 'gzip'],
     ['deflate, gzip', 'gzip'],
     ['identity', undefined],
-  ])('sends metrics to who accepts %s as %s', async (accepted, encoding) => {
+  ])('sends metrics for Accept-Encoding %s as %s', async (accepted, encoding) => {
     const url = await listen();
     const { headers, body } = await request(`${url}/metrics`, { headers: { 'accept-encoding': accepted } });
     const bytes = Buffer.from(await body.arrayBuffer());
@@ -68,7 +68,7 @@ describe('listenForOperations', () => {
     ['127.0.0.1.example', 421],
     ['localhost:9464:1', 421],
     ['', 421],
-  ])('on loopback, returns for the Host %j the code %i', async (host, code) => {
+  ])('returns on loopback for the Host %j the code %i', async (host, code) => {
     const url = await listen();
     for (const path of ['/metrics', '/livez', '/other']) {
       const { statusCode, body } = await request(`${url}${path}`, { headers: { host } });
@@ -80,14 +80,14 @@ describe('listenForOperations', () => {
     }
   });
 
-  it('on all addresses, serves every Host', async () => {
+  it('serves every Host on all addresses', async () => {
     const { port } = new URL(await listen({ host: undefined }));
     const { statusCode, body } = await request(`http://127.0.0.1:${port}/livez`, { headers: { host: 'purser.example' } });
     expect([statusCode, await body.text()]).toEqual([200, 'ok']);
   });
 
-  it('shows a certificate where there is one', async () => {
-    const certificate = selfMadeCertificate([], Date.now());
+  it('uses TLS with a certificate', async () => {
+    const certificate = selfSignedCertificate([], Date.now());
     const url = await listen({ certificate });
     const { cert } = await certificate();
 
@@ -103,13 +103,13 @@ describe('listenForOperations', () => {
     ['POST', '/metrics', 405],
     ['HEAD', '/metrics', 200],
     ['HEAD', '/readyz', 200],
-  ])('answers %s %s with %d', async (method, path, status) => {
+  ])('responds to %s %s with %d', async (method, path, status) => {
     const url = await listen();
 
     expect((await fetch(`${url}${path}`, { method })).status).toBe(status);
   });
 
-  it('lets nobody read metrics who is not admitted, and everybody ask for health', async () => {
+  it('requires admission for metrics, and none for health', async () => {
     const url = await listen({ admit: async () => Promise.reject(unauthorized()) });
     const metrics = await fetch(`${url}/metrics`);
 
@@ -118,7 +118,7 @@ describe('listenForOperations', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  it('says nothing of a defect but that there is one', async () => {
+  it('returns 500 without details for an unexpected error', async () => {
     const url = await listen({ admit: async () => Promise.reject(new TypeError('oops')) });
     const metrics = await fetch(`${url}/metrics`);
 
@@ -126,13 +126,13 @@ describe('listenForOperations', () => {
     expect(logged.join('')).toContain('oops');
   });
 
-  it('cuts off metrics that fail on the way', async () => {
+  it('closes the connection if metrics fail midway', async () => {
     const url = await listen({ metrics: { text: failing } });
 
     await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow(/terminated|fetch failed/);
   });
 
-  it('makes a fifth scrape at a time come again', async () => {
+  it('rejects a fifth concurrent scrape with 503', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -152,7 +152,7 @@ describe('listenForOperations', () => {
   });
 
   it.each(['without TLS', 'with TLS'])('serves probes and metrics while 250 silent connections are open, %s', async (how) => {
-    const certificate = how === 'with TLS' ? selfMadeCertificate([], Date.now()) : undefined;
+    const certificate = how === 'with TLS' ? selfSignedCertificate([], Date.now()) : undefined;
     const url = await listen({ certificate });
     const silent = Array.from({ length: 250 }, () => connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}));
     await Promise.all(silent.map((socket) => once(socket, 'connect')));
@@ -164,7 +164,7 @@ describe('listenForOperations', () => {
     await dispatcher.close();
   });
 
-  it('cuts off a reader who does not take the metrics within ten seconds', async () => {
+  it('closes the connection of a reader who does not take the metrics within ten seconds', async () => {
     const clock = new FakeClock();
     const url = await listen({ clock, metrics: { text: endless } });
     const response = await fetch(`${url}/metrics`);
@@ -185,7 +185,7 @@ describe('listenForOperations', () => {
     await expect(listenForOperations({ ...options, clock: systemClock, log })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('closes at once, whoever is still connected', async () => {
+  it('closes immediately with open connections', async () => {
     const url = await listen({ metrics: { text: endless } });
     const response = await fetch(`${url}/metrics`);
     await running?.close();

@@ -8,10 +8,10 @@ import { FakeClock } from '../../support/clock.ts';
 
 const user = { username: 'prometheus', uid: 'u', groups: ['system:authenticated'], extra: { scopes: ['a'] } };
 
-/** The hub knows one token, and says of it what it is told to. */
+/** A hub that accepts one token, with a configurable decision. */
 class World {
   readonly clock = new FakeClock(0);
-  readonly asked: unknown[] = [];
+  readonly reviews: unknown[] = [];
   status: unknown = { allowed: true };
   readonly #admit = metricsAccess({
     authenticator: { authenticate: ({ rawHeaders }) => this.#authenticate(rawHeaders) },
@@ -31,37 +31,37 @@ class World {
   }
 
   #review(review: unknown): unknown {
-    this.asked.push(review);
+    this.reviews.push(review);
     return { status: this.status };
   }
 }
 
 describe('metricsAccess', () => {
-  it('asks the hub whether the caller may get /metrics', async () => {
+  it('sends a review for get on /metrics', async () => {
     const world = new World();
     await world.admit();
 
     const { username, uid, groups, extra } = user;
-    expect(world.asked).toEqual([
+    expect(world.reviews).toEqual([
       { spec: { user: username, uid, groups, extra, nonResourceAttributes: { verb: 'get', path: '/metrics' } } },
     ]);
   });
 
-  it('refuses whom the hub does not know, and whom it does not let', async () => {
+  it('rejects an unknown token, and a user without permission', async () => {
     const world = new World();
     await expect(world.admit('unknown')).rejects.toMatchObject({ code: 401 });
-    expect(world.asked).toEqual([]);
+    expect(world.reviews).toEqual([]);
     world.status = { allowed: false };
     await expect(world.admit()).rejects.toMatchObject({ code: 403, message: 'forbidden: User "prometheus" cannot get path "/metrics"' });
   });
 
-  it.each([[{ allowed: true, denied: true }], [{}]])('takes %j for a no', async (status) => {
+  it.each([[{ allowed: true, denied: true }], [{}]])('rejects for the decision %j', async (status) => {
     const world = new World();
     world.status = status;
     await expect(world.admit()).rejects.toMatchObject({ code: 403 });
   });
 
-  it('keeps an answer for ten seconds, and none that was not given', async () => {
+  it('caches a decision for ten seconds, and no failure', async () => {
     const world = new World();
     world.status = 'nonsense';
     await expect(world.admit()).rejects.toMatchObject({ code: 503 });

@@ -1,4 +1,4 @@
-// The port of metrics as somebody in another pod finds it, with the hub behind it.
+// The metrics port on the wire, with a hub.
 
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -46,27 +46,27 @@ afterEach(async () => {
   await hubServer.close();
 });
 
-/** What comes back for these bytes until the connection ends. */
+/** Returns all bytes of the response until the connection is closed. */
 function answerTo(...lines: readonly string[]): Promise<string> {
   const socket = connect(Number(new URL(running.url).port), '127.0.0.1');
   socket.write(['GET /metrics HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join('\r\n'));
   return text(socket);
 }
 
-describe('the metrics', () => {
+describe('metrics on the wire', () => {
   it.each([
     ['no token', [], 401],
-    ['a token that nobody knows', ['Authorization: Bearer unknown'], 401],
+    ['an unknown token', ['Authorization: Bearer unknown'], 401],
     ['names that callers give themselves', ['X-Remote-User: alice', 'X-Forwarded-User: alice', 'Impersonate-User: alice'], 401],
-    ['the token of somebody who may not read them', [`Authorization: Bearer ${POOR}`], 403],
-    ['such a token and the name of somebody who may', [`Authorization: Bearer ${POOR}`, 'X-Remote-User: alice'], 400],
-  ])('are not shown in case 123: with %s', async (_what, lines, code) => {
-    const answer = await answerTo(...lines);
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));
-    expect(answer).not.toContain('purser_secret_count');
+    ['a token without permission', [`Authorization: Bearer ${POOR}`], 403],
+    ['such a token and an assumed identity', [`Authorization: Bearer ${POOR}`, 'X-Remote-User: alice'], 400],
+  ])('rejects a request with %s', async (_what, lines, code) => {
+    const response = await answerTo(...lines);
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));
+    expect(response).not.toContain('purser_secret_count');
   });
 
-  it('are shown to whoever may get /metrics on the hub, in case 123', async () => {
+  it('returns metrics to a user who may get /metrics on the hub', async () => {
     expect(await answerTo(`Authorization: Bearer ${GOOD}`)).toMatch(/^HTTP\/1\.1 200 .*purser_secret_count 1/s);
     expect(JSON.parse(hubServer.requests.at(-1)?.body ?? '')).toMatchObject({
       spec: { user: 'alice', nonResourceAttributes: { verb: 'get', path: '/metrics' } },

@@ -1,4 +1,4 @@
-// A token through the façade.
+// Tokens through the façade.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { labelsKey } from '../../support/exposition.ts';
@@ -12,21 +12,21 @@ interface Invalid {
   readonly details: { readonly causes: readonly object[] };
 }
 
-describe('the token endpoint', () => {
-  it('answers with a token', async () => {
+describe('token endpoint', () => {
+  it('returns a token', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post();
     expect(status).toBe(201);
     expect(JSON.parse(body)).toMatchObject({ kind: 'TokenRequest', status: { token: expect.stringMatching(/^ey/) } });
   });
 
-  it('lets nobody keep a token on its way', async () => {
+  it('forbids caches to store a token', async () => {
     world = await FacadeWorld.start();
     expect((await world.post()).headers['cache-control']).toBe('no-cache, no-store, private');
     expect((await world.post({})).headers['cache-control']).toBe('no-cache, private');
   });
 
-  it('measures how long tokens take, and counts those that are refused', async () => {
+  it('records the duration of issued and the number of rejected tokens', async () => {
     world = await FacadeWorld.start();
     await world.post();
     await world.post();
@@ -43,7 +43,7 @@ describe('the token endpoint', () => {
     );
   });
 
-  it('shortens what exceeds the ceiling of the installation, and says so', async () => {
+  it('shortens a lifetime above the installation’s maximum, with a warning', async () => {
     world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 900 } });
     const { status, headers, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 7200 } });
     expect({ status, warning: headers['warning'] }).toEqual({
@@ -56,7 +56,7 @@ describe('the token endpoint', () => {
     ).toBeUndefined();
   });
 
-  it('shortens a lifetime for a Pod by one more second where Kubernetes would issue a token for a year', async () => {
+  it('shortens a lifetime for a Pod by one more second if Kubernetes would extend it to a year', async () => {
     world = await FacadeWorld.start({ settings: { maxExpirationSeconds: 3607 } });
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'pod' };
     const { headers } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api'], expirationSeconds: 7200, boundObjectRef } });
@@ -71,7 +71,7 @@ describe('the token endpoint', () => {
     expect(world.tokenRequests).toMatchObject([{ body: expect.stringContaining(`"expirationSeconds":${2 ** 32 + 1}`) }]);
   });
 
-  it('refuses audiences that the installation does not allow', async () => {
+  it('rejects audiences that the installation does not allow', async () => {
     world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
     const { status, body } = await world.post({ ...TOKEN_REQUEST, spec: { audiences: ['api', 'other'] } });
     expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({
@@ -82,7 +82,7 @@ describe('the token endpoint', () => {
     expect((await world.post()).status).toBe(201);
   });
 
-  it('names each audience that is not allowed once, and of many the first few', async () => {
+  it('lists each rejected audience once, and at most ten', async () => {
     world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
     const few = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
     const many = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array.from({ length: 1_000 }, (_, index) => `other-${index}`) } });
@@ -100,7 +100,7 @@ describe('the token endpoint', () => {
     ['', ['serviceaccounts']],
     ['Secret', ['serviceaccounts', 'secrets']],
     ['Pod', ['serviceaccounts', 'pods']],
-  ])('warns in a dry run of what Purser may not read on the cluster: bound to "%s"', async (kind, plurals) => {
+  ])('warns in a dry run about objects that Purser may not read: bound to "%s"', async (kind, plurals) => {
     const forbidden = refusal(403, 'User "purser" cannot get resource "things" in API group ""', { reason: 'Forbidden' });
     world = await FacadeWorld.start({ target: (_request, reply) => reply.json(403, forbidden) });
     const bound = kind === '' ? {} : { boundObjectRef: { apiVersion: 'v1', kind, name: 'anchor', uid: 'u' } };
@@ -114,7 +114,7 @@ describe('the token endpoint', () => {
     expect(world.tokenRequests).toEqual([]);
   });
 
-  it('warns of nothing in a dry run that could check everything, and refuses what it finds missing', async () => {
+  it('rejects a dry run for missing objects, without warnings if it can check all of them', async () => {
     world = await FacadeWorld.start();
     const path = `${TOKEN_PATH}?dryRun=All`;
     expect((await world.post(TOKEN_REQUEST, { path })).headers['warning']).toBeUndefined();

@@ -203,7 +203,7 @@ const createSecret: Production = (draw) => {
   const metadata = {
     namespace,
     name,
-    labels: { [Label.managedBy]: draw.pick([LabelValue.managedBy, 'other']), [Label.argoSecretType]: LabelValue.argoSecretType },
+    labels: { [Label.managedBy]: draw.pick([LabelValue.managedBy, 'other']), 'argocd.argoproj.io/secret-type': 'cluster' },
     annotations: forgedRecord(draw),
     ...(draw.chance(0.5) && { ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] }),
   };

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { ManagedTokenCondition } from '../../../src/api/managed-token.gen.ts';
 import { FailureReason, IssueReason } from '../../../src/api/reasons.ts';
 import { conditionsFor, type TokenFacts } from '../../../src/tokens/policy/conditions.ts';
-import type { TokenFailure } from '../../../src/tokens/policy/plan.ts';
+import type { TokenFailure } from '../../../src/tokens/policy/messages.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const facts: TokenFacts = { generation: 3, token: 'valid', suspended: false };
@@ -71,33 +71,33 @@ describe('conditionsFor', () => {
     expect(shown({ ...facts, ...changes })).toBe(conditions);
   });
 
-  it('takes RotationFailing away when there is nothing left to rotate', () => {
+  it('removes RotationFailing without a token to rotate', () => {
     const failing = conditionsFor({ ...facts, failure: unreachable }, [], NOON);
     expect(shown({ ...facts, token: 'none', failure: failure('Forbidden') }, failing)).toBe('Ready=False/Forbidden');
   });
 
-  it('says in the message of Ready what keeps the new token from being issued', () => {
+  it('names the failure of the issuance in the message of Ready', () => {
     const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
     expect(ready?.message).toBe('The token for this spec is not there yet: no address of prod-eu answers (ClusterUnreachable)');
   });
 
-  it('shows one line of what others said, and no token', () => {
+  it('shows one line of a foreign message, and no token', () => {
     const message = `denied\n\tby eyJhbGciOi.eyJzdWIi.c2lnbmF0dXJl ${'x'.repeat(5_000)}`;
     const [, failing] = conditionsFor({ ...facts, failure: { reason: 'TargetRefused', message } }, [], NOON);
     expect(failing?.message).toMatch(/^Denied by \[redacted\] x+…$/);
     expect(failing?.message.length).toBeLessThanOrEqual(257);
   });
 
-  it('carries the generation that it is about', () => {
+  it('sets observedGeneration', () => {
     expect(conditionsFor(facts, [], NOON).map(({ observedGeneration }) => observedGeneration)).toEqual([3, 3]);
   });
 
-  it('leaves conditions of others alone', () => {
+  it('keeps conditions of other controllers', () => {
     const other = { type: 'Audited', status: 'True', reason: 'Yes', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' } as const;
     expect(conditionsFor({ ...facts, token: 'none' }, [other], NOON)[0]).toBe(other);
   });
 
-  it('is idempotent, and moves times only with the status', () => {
+  it('is idempotent, and changes lastTransitionTime only with the status', () => {
     const reasons = [
       ...(Object.keys(FailureReason) as (keyof typeof FailureReason)[]),
       'Forbidden',

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { renewBeforeMs } from '../../../src/tokens/policy/renew-before.ts';
-import { earliestRenewAt, isCutShort, latestRetryAt, nextVerifyAt, renewAt } from '../../../src/tokens/policy/rotation.ts';
+import { earliestRenewAt, isClamped, latestRetryAt, nextVerifyAt, renewAt, renewBeforeMs } from '../../../src/tokens/policy/rotation.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
@@ -15,7 +14,7 @@ describe('renewBeforeMs', () => {
     ['15m', 900_000],
     ['1h30m', 5_400_000],
     ['45s', 45_000],
-  ])('takes %s of an hour', (text, ms) => {
+  ])('parses %s of an hour', (text, ms) => {
     expect(renewBeforeMs(text, 3_600_000)).toBe(ms);
   });
 
@@ -32,7 +31,7 @@ describe('renewAt', () => {
     ['20%', '12:46:38'],
     ['15m', '12:43:38'],
     ['1%', '12:58:02'],
-  ])('is %s and the jitter of this UID before the expiry', (renewBefore, time) => {
+  ])('returns %s and the jitter of this UID before the expiry', (renewBefore, time) => {
     expect(renewAt(HOUR, renewBefore, UID)).toBe(at(time));
   });
 
@@ -43,7 +42,7 @@ describe('renewAt', () => {
     },
   );
 
-  it('is the same for the same UID, and spread over a twentieth of the lifetime for others', () => {
+  it('returns the same time for the same UID, and spreads others over a twentieth of the lifetime', () => {
     const buckets = Array.from({ length: 10 }, () => 0);
     for (let index = 0; index < 10_000; index++) {
       const early = at('12:48:00') - renewAt(HOUR, '20%', `4f0e3c1d-0000-4000-8000-${String(index).padStart(12, '0')}`);
@@ -55,12 +54,12 @@ describe('renewAt', () => {
     expect(renewAt(HOUR, '20%', UID)).toBe(renewAt(HOUR, '20%', UID));
   });
 
-  it('F43: knows no lifetime that is too long', () => {
+  it('returns a time for any long lifetime', () => {
     const expiresAt = NOON + 2 ** 32 * 1000;
     expect(new Date(renewAt({ issuedAt: NOON, expiresAt }, '1%', UID)).toISOString()).toBe('2157-10-24T00:37:35.000Z');
   });
 
-  it('lies between a tenth of the lifetime and the expiry, whatever renewBefore and UID', () => {
+  it('returns a time between a tenth of the lifetime and the expiry for any renewBefore and UID', () => {
     const lifetimes = fc.integer({ min: 31, max: 2 ** 32 });
     const issued = fc.integer({ min: 0, max: 4e9 }).map((seconds) => seconds * 1000);
     const renewBefores = fc.oneof(fc.constantFrom('1%', '20%', '90%', '15m', '9999h', '1s'), fc.string());
@@ -75,7 +74,7 @@ describe('renewAt', () => {
     );
   });
 
-  it('is a number whatever the times are', () => {
+  it('returns a number for any times', () => {
     const times = fc.oneof(fc.double(), fc.constantFrom(Number.NaN, Infinity, -Infinity, 2 ** 53, -1));
     fc.assert(
       fc.property(times, times, (issuedAt, expiresAt) => {
@@ -91,25 +90,25 @@ describe('earliestRenewAt', () => {
     ['ten minutes', '12:10:00', '12:01:00'],
     ['two minutes', '12:02:00', '12:00:30'],
     ['nothing', '11:00:00', '12:00:30'],
-  ])('of a lifetime of %s until %s is %s', (_, expiry, earliest) => {
+  ])('returns for a lifetime of %s until %s the time %s', (_, expiry, earliest) => {
     expect(earliestRenewAt({ issuedAt: NOON, expiresAt: at(expiry) })).toBe(at(earliest));
   });
 });
 
-describe('isCutShort', () => {
+describe('isClamped', () => {
   it.each([
     ['20%', false],
     ['90%', false],
     ['54m', false],
     ['55m', true],
     ['24h', true],
-  ])('of %s of an hour is %p', (renewBefore, isCut) => {
-    expect(isCutShort(HOUR, renewBefore)).toBe(isCut);
+  ])('returns for %s of an hour %p', (renewBefore, isCut) => {
+    expect(isClamped(HOUR, renewBefore)).toBe(isCut);
   });
 });
 
 describe('nextVerifyAt', () => {
-  it('comes once in each interval, at a place of its own', () => {
+  it('returns one time in each interval, spread by UID', () => {
     const first = nextVerifyAt(UID, NOON, 900_000) ?? 0;
     expect(first).toBeGreaterThan(NOON);
     expect(first).toBeLessThanOrEqual(NOON + 900_000);
@@ -118,7 +117,7 @@ describe('nextVerifyAt', () => {
     expect(nextVerifyAt('another', NOON, 900_000)).not.toBe(first);
   });
 
-  it('never comes when it is off', () => {
+  it('returns undefined for an interval of 0', () => {
     expect(nextVerifyAt(UID, NOON, 0)).toBeUndefined();
   });
 });
@@ -130,7 +129,7 @@ describe('latestRetryAt', () => {
     ['5 s just before the end', 1, 5_000],
     ['5 s after the end, since the token is still in its Secret', 0, 5_000],
     ['5 s long after the end', -60_000, 5_000],
-  ])('is %s', (_case, remainingMs, waitMs) => {
+  ])('returns %s', (_case, remainingMs, waitMs) => {
     expect(latestRetryAt(NOON + remainingMs, NOON) - NOON).toBe(waitMs);
   });
 });

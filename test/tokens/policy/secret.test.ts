@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
+import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { withoutToken } from '../../../src/tokens/policy/secret.ts';
-import { isReserved } from '../../../src/tokens/policy/secret-metadata.ts';
-import { aCluster, aGrant, aToken, at, digestOf, stored, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
+import { digestOfData, digestOfOutputs, isReserved, outputsDigests, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { aCluster, aGrant, aToken, at, SERVER, stored, type TokenBuilder, targetOf, writtenSecret } from '../../support/builders.ts';
+
+const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
 
 function written(token: TokenBuilder, grant = aGrant(), existing?: ReturnType<typeof stored>) {
   return writtenSecret({ token: token.build(), cluster: aCluster(), secret: existing }, grant);
@@ -16,7 +18,7 @@ function withOwn(metadata: object) {
 }
 
 describe('desiredSecret', () => {
-  it('is whole', () => {
+  it('returns the Secret with data, labels, annotations and owner', () => {
     const { data, ...secret } = written(aToken());
     expect(secret).toEqual({
       apiVersion: 'v1',
@@ -36,6 +38,10 @@ describe('desiredSecret', () => {
           'tokens.purser.dev/rotations': '0',
           'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
           'tokens.purser.dev/credential-id': 'jti-1772366400',
+          'tokens.purser.dev/outputs-digest': outputsDigests(
+            digestOfOutputs(targetOf(aToken().build(), aCluster())),
+            digestOfData(data ?? {}),
+          ),
         },
         ownerReferences: [
           {
@@ -52,16 +58,16 @@ describe('desiredSecret', () => {
     expect(Buffer.from(data?.['token'] ?? '', 'base64').toString()).toBe(aGrant().text());
   });
 
-  it('has the name that the spec gives it', () => {
+  it('uses the name in the spec', () => {
     expect(written(aToken().writing({ name: 'token-of-ci' })).metadata.name).toBe('token-of-ci');
   });
 
-  it('M-5: is Opaque, whatever was there', () => {
+  it('sets the type Opaque for a Secret of another type', () => {
     const existing = { ...withOwn({}), type: 'kubernetes.io/service-account-token' };
     expect(written(aToken(), aGrant(), existing).type).toBe('Opaque');
   });
 
-  it('M-6: ignores labels and annotations under reserved prefixes', () => {
+  it('ignores labels and annotations under reserved prefixes', () => {
     const reserved = {
       'argocd.argoproj.io/secret-type': 'cluster',
       'a.kubernetes.io/b': 'x',
@@ -73,13 +79,13 @@ describe('desiredSecret', () => {
     expect(Object.keys(annotations ?? {}).filter((key) => !key.startsWith('tokens.purser.dev/'))).toEqual([]);
   });
 
-  it('has the label of Argo CD with that output alone', () => {
+  it('sets the label of Argo CD for the output ArgoCD only', () => {
     const argo = written(aToken().writing({ outputs: ['ArgoCD'] }));
-    expect(argo.metadata.labels?.[Label.argoSecretType]).toBe('cluster');
-    expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([Label.argoSecretType]);
+    expect(argo.metadata.labels?.[ARGO_LABEL]).toBe('cluster');
+    expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([ARGO_LABEL]);
   });
 
-  it('keeps what others put on the Secret', () => {
+  it('keeps labels, annotations, finalizers and owners set by others', () => {
     const existing = withOwn({
       uid: 'secret-uid',
       resourceVersion: '7',
@@ -98,24 +104,24 @@ describe('desiredSecret', () => {
     });
   });
 
-  it('drops what the spec no longer asks for', () => {
+  it('drops labels and annotations that the spec no longer has', () => {
     const before = stored(written(aToken().writing({ labels: { team: 'a', tier: 'ci' }, annotations: { note: 'x' } })));
     const { labels, annotations } = written(aToken().writing({ labels: { tier: 'cd' } }), aGrant(), before).metadata;
     expect(labels).toEqual({ tier: 'cd', 'tokens.purser.dev/managed-by': 'purser' });
     expect(annotations).not.toHaveProperty('note');
   });
 
-  it.each(['', '{', '7', 'null', '{"labels":7,"annotations":[1]}'])('is not confused by a template record of %p', (text) => {
+  it.each(['', '{', '7', 'null', '{"labels":7,"annotations":[1]}'])('ignores a template annotation of %p', (text) => {
     const existing = withOwn({ annotations: { [Annotation.template]: text } });
     expect(written(aToken(), aGrant(), existing).metadata.labels).toEqual({ 'tokens.purser.dev/managed-by': 'purser' });
   });
 
-  it('counts rotations, and remembers the request that it answers', () => {
+  it('records the number of rotations and the handled request', () => {
     const second = stored(written(aToken().annotated(Annotation.rotate, '1'), aGrant().sentAt(at('12:10:00')), stored(written(aToken()))));
     expect(parseRecord(second.metadata.annotations)).toMatchObject({ rotations: 1, rotateRequest: '1' });
   });
 
-  it('never lets reserved names through, nor the token out of its data', () => {
+  it('sets no reserved name from the spec, and holds the token in its data only', () => {
     const names = fc.oneof(
       fc.constantFrom(
         'kubernetes.io/a',
@@ -140,7 +146,7 @@ describe('desiredSecret', () => {
           expect(JSON.stringify(secret)).not.toContain(aGrant().text());
           expect(data).toHaveProperty('token');
           const keys = [...Object.keys(secret.metadata.labels ?? {}), ...Object.keys(secret.metadata.annotations ?? {})];
-          const ours = new Set<string>([...Object.values(Annotation), ...Object.values(Label)]);
+          const ours = new Set<string>([...Object.values(Annotation), ...Object.values(Label), ARGO_LABEL]);
           expect(keys.filter((key) => isReserved(key) && !ours.has(key))).toEqual([]);
         },
       ),
@@ -148,16 +154,44 @@ describe('desiredSecret', () => {
   });
 });
 
+describe('digestOfOutputs', () => {
+  it.each(['Token', 'Kubeconfig', 'ArgoCD'] as const)('differs between addresses for the output %s', (output) => {
+    const token = aToken()
+      .writing({ outputs: [output] })
+      .build();
+    const rendered = [SERVER, 'https://elsewhere.example.com'].map((server) =>
+      digestOfOutputs(targetOf(token, aCluster(undefined, [server]))),
+    );
+    expect(new Set(rendered)).toHaveProperty('size', 2);
+  });
+});
+
+describe('digestOfData', () => {
+  const data = { token: 'dG9r', server: 'aHR0cHM6Ly9h' };
+
+  it('does not depend on the order of keys', () => {
+    expect(digestOfData(Object.fromEntries(Object.entries(data).reverse()))).toBe(digestOfData(data));
+  });
+
+  it.each([
+    ['a key is missing', { token: 'dG9r' }],
+    ['a key is added', { ...data, note: 'eA==' }],
+    ['a value is changed', { ...data, server: 'aHR0cHM6Ly9i' }],
+    ['the token is changed', { ...data, token: 'dG9rMg==' }],
+  ])('differs when %s', (_, changed) => expect(digestOfData(changed)).not.toBe(digestOfData(data)));
+});
+
 describe('withoutToken', () => {
-  it('takes every form of the token away, and keeps the rest', () => {
+  it('removes the token in every output, and keeps the other keys', () => {
     const secret = written(aToken().writing({ outputs: ['Token', 'Kubeconfig', 'ArgoCD'] }));
     const { data, metadata } = withoutToken(secret);
     expect(Object.keys(data ?? {}).sort()).toEqual(['ca.crt', 'name', 'namespace', 'server']);
     expect(metadata.annotations).not.toHaveProperty([Annotation.tokenDigest]);
+    expect(metadata.annotations).not.toHaveProperty([Annotation.outputsDigest]);
     expect(metadata.annotations).toHaveProperty([Annotation.issuedFor]);
   });
 
-  it('has nothing to take from a Secret without data', () => {
+  it('returns a Secret without data unchanged', () => {
     expect(withoutToken({ metadata: { name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
   });
 });

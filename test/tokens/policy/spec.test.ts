@@ -12,17 +12,17 @@ describe('specProblems', () => {
     ['the longest lifetime', { expirationSeconds: 2 ** 32 }],
     ['sixteen audiences', { audiences: Array.from({ length: 16 }, (_, index) => `${index}`) }],
     ['an audience of as many characters as the CRD allows', { audiences: ['\u{1f511}'.repeat(256)] }],
-  ])('has nothing against %s', (_, spec) => {
+  ])('accepts %s', (_, spec) => {
     expect(specProblems(aToken().with(spec).build(), {})).toEqual([]);
   });
 
   it.each([
-    ['M-9', { expirationSeconds: 599 }, `spec.expirationSeconds: Invalid value: 599: ${RANGE}`],
-    ['M-9', { expirationSeconds: 2 ** 32 + 1 }, `spec.expirationSeconds: Invalid value: 4294967297: ${RANGE}`],
-    ['M-9', { expirationSeconds: -1 }, `spec.expirationSeconds: Invalid value: -1: ${RANGE}`],
+    ['599 seconds', { expirationSeconds: 599 }, `spec.expirationSeconds: Invalid value: 599: ${RANGE}`],
+    ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }, `spec.expirationSeconds: Invalid value: 4294967297: ${RANGE}`],
+    ['-1 seconds', { expirationSeconds: -1 }, `spec.expirationSeconds: Invalid value: -1: ${RANGE}`],
     ['a fraction', { expirationSeconds: 600.5 }, `spec.expirationSeconds: Invalid value: 600.5: ${RANGE}`],
     [
-      'a year in disguise',
+      '3607 seconds for a token bound to a Pod',
       { expirationSeconds: 3607, boundObjectRef: pod },
       'spec.expirationSeconds: Invalid value: 3607: must not be 3607 for a token bound to a Pod, which would live for a year; use 3600 or 3608',
     ],
@@ -39,15 +39,15 @@ describe('specProblems', () => {
       'spec.audiences: Too many: 17: must have at most 16 items',
     ],
     [
-      'two bindings',
+      'boundObjectRef with revocation BoundSecret',
       { boundObjectRef: pod, revocation: 'BoundSecret' as const },
       'spec.boundObjectRef: Forbidden: cannot be combined with revocation BoundSecret',
     ],
-  ])('tells %s', (_, spec, problem) => {
+  ])('rejects %s', (_, spec, problem) => {
     expect(specProblems(aToken().with(spec).build(), {}).map(fieldErrorText)).toEqual([problem]);
   });
 
-  it('tells audiences that the installation does not allow', () => {
+  it('rejects audiences that the settings do not allow', () => {
     const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
     expect(problems.map(fieldErrorText)).toEqual([
       'spec.audiences[0]: Invalid value: "https://kubernetes.default.svc": must be an audience that Purser is configured to allow',

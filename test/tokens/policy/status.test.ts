@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
 import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { situationOf } from '../../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../../src/tokens/policy/status.ts';
 import { ACCOUNT_UID, aCluster, aGrant, aScene, aToken, at, stored, writtenSecret } from '../../support/builders.ts';
 
 const HELD = aScene().holding(aGrant());
 
 describe('desiredStatus', () => {
-  it('reports what the Secret says', () => {
+  it('reports the token in the Secret', () => {
     const scene = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
-    expect(desiredStatus(scene.build(), {}, at('12:00:01'))).toEqual({
+    expect(desiredStatus(situationOf(scene.build(), at('12:00:01')), {})).toEqual({
       observedGeneration: 1,
       conditions: [
         {
@@ -40,27 +41,27 @@ describe('desiredStatus', () => {
     });
   });
 
-  it('is the very same while nothing changes', () => {
-    const status = desiredStatus(HELD.build(), {}, at('12:00:01'));
+  it('returns the present object while nothing changes', () => {
+    const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const again = HELD.changing((token) => token.withStatus(status));
-    expect(desiredStatus(again.build(), {}, at('12:40:00'))).toBe(status);
+    expect(desiredStatus(situationOf(again.build(), at('12:40:00')), {})).toBe(status);
   });
 
-  it('M-7: is repaired when somebody edits it', () => {
-    const status = desiredStatus(HELD.build(), {}, at('12:00:01'));
+  it('repairs an edited status', () => {
+    const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const edited = HELD.changing((token) => token.withStatus({ ...status, expirationTimestamp: '2027-03-01T13:00:00Z' }));
-    expect(desiredStatus(edited.build(), {}, at('12:40:00'))).toEqual(status);
+    expect(desiredStatus(situationOf(edited.build(), at('12:40:00')), {})).toEqual(status);
   });
 
-  it('M-21: shows nothing of a token that is for another spec, and is not ready', () => {
-    const status = desiredStatus(HELD.build(), {}, at('12:00:01'));
+  it('reports Ready=False and no fields for a token of another spec', () => {
+    const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const changed = HELD.changing((token) =>
       token
         .withStatus(status)
         .with({ audiences: ['vault'] })
         .withMetadata({ generation: 2 }),
     );
-    const next = desiredStatus(changed.build(), {}, at('12:10:00'));
+    const next = desiredStatus(situationOf(changed.build(), at('12:10:00')), {});
     expect(next).toMatchObject({
       observedGeneration: 2,
       conditions: [{ type: 'Ready', status: 'False', reason: 'Pending' }],
@@ -70,16 +71,16 @@ describe('desiredStatus', () => {
     expect(next).not.toHaveProperty('secretName');
   });
 
-  it('M-22: believes nothing of an old status when there is no Secret', () => {
+  it('drops the fields of an old status without a Secret', () => {
     const old = { issuedAt: '2026-02-01T12:00:00Z', expirationTimestamp: '2027-02-01T12:00:00Z', credentialID: 'x', rotations: 7 };
-    const next = desiredStatus(aScene(aToken().withStatus(old)).build(), {}, at('12:00:00'));
+    const next = desiredStatus(situationOf(aScene(aToken().withStatus(old)).build(), at('12:00:00')), {});
     expect(next).toMatchObject({ conditions: [{ type: 'Ready', status: 'False', reason: 'Pending' }], rotations: 7 });
     expect(next).not.toHaveProperty('expirationTimestamp');
   });
 
-  it('still says when an expired token expired, after it was taken away', () => {
+  it('reports the expiry of an expired token after its removal', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
-    const next = desiredStatus(HELD.with({ secret }).build(), {}, at('13:10:00'));
+    const next = desiredStatus(situationOf(HELD.with({ secret }).build(), at('13:10:00')), {});
     expect(next).toMatchObject({
       conditions: [
         { type: 'Ready', status: 'False', reason: 'Expired' },
@@ -89,30 +90,30 @@ describe('desiredStatus', () => {
     });
   });
 
-  it('is not ready when the token was taken away before its expiry', () => {
+  it('reports Ready=False for a token that was removed before its expiry', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
-    expect(desiredStatus(HELD.with({ secret }).build(), {}, at('12:10:00')).conditions).toMatchObject([
+    expect(desiredStatus(situationOf(HELD.with({ secret }).build(), at('12:10:00')), {}).conditions).toMatchObject([
       { status: 'False', reason: 'Pending' },
     ]);
   });
 
-  it('is not ready with a token that the target refused', () => {
+  it('reports Ready=False for a token that the target rejected', () => {
     const { secret } = HELD.build();
     const scene = HELD.with({ verdict: { tokenDigest: secret?.tokenDigest ?? '', accepted: false } });
     const failure = { reason: 'ClusterUnreachable', message: 'no address answers' } as const;
-    expect(desiredStatus(scene.build(), { failure }, at('12:10:00')).conditions).toMatchObject([
+    expect(desiredStatus(situationOf(scene.build(), at('12:10:00')), { failure }).conditions).toMatchObject([
       { status: 'False', reason: 'ClusterUnreachable' },
     ]);
   });
 
-  it('names no next rotation while suspended', () => {
-    const next = desiredStatus(HELD.changing((token) => token.suspended()).build(), {}, at('12:10:00'));
+  it('reports no next rotation while suspended', () => {
+    const next = desiredStatus(situationOf(HELD.changing((token) => token.suspended()).build(), at('12:10:00')), {});
     expect(next).not.toHaveProperty('nextRotationTime');
     expect(next).toMatchObject({ conditions: [{ status: 'True' }, { status: 'False', reason: 'Suspended' }] });
   });
 
-  it('remembers a revocation when no Secret does', () => {
+  it('records a handled revocation without a Secret', () => {
     const scene = aScene(aToken().with({ revocation: 'BoundSecret' }));
-    expect(desiredStatus(scene.build(), { revoked: 'leak' }, at('12:00:00'))).toMatchObject({ lastRevokeRequest: 'leak' });
+    expect(desiredStatus(situationOf(scene.build(), at('12:00:00')), { revoked: 'leak' })).toMatchObject({ lastRevokeRequest: 'leak' });
   });
 });

@@ -5,28 +5,23 @@ import { at, NOON } from '../../support/builders.ts';
 
 describe('withdrawalAfter', () => {
   it.each([
-    ['keeps the Secret while nobody said no', [], '12:00:00', { type: 'keep' }],
-    ['looks again after the first no', ['12:00:00'], '12:00:00', { type: 'lookAgain', at: at('12:00:15') }],
-    [
-      'looks again when two came too soon after each other',
-      ['12:00:00', '12:00:14'],
-      '12:00:14',
-      { type: 'lookAgain', at: at('12:00:15') },
-    ],
+    ['keeps the Secret without a refusal', [], '12:00:00', { type: 'keep' }],
+    ['rechecks after the first refusal', ['12:00:00'], '12:00:00', { type: 'recheck', at: at('12:00:15') }],
+    ['rechecks after two refusals in quick succession', ['12:00:00', '12:00:14'], '12:00:14', { type: 'recheck', at: at('12:00:15') }],
     ['removes the Secret after two that are fifteen seconds apart', ['12:00:00', '12:00:15'], '12:00:15', { type: 'remove' }],
     ['removes it when errors kept the second one away for an hour', ['12:00:00', '13:00:00'], '13:00:00', { type: 'remove' }],
-    ['looks again soon when the second one is overdue', ['12:00:00'], '12:10:00', { type: 'lookAgain', at: at('12:10:01') }],
-    ['F28: begins anew when the clock was set back', ['13:00:00', '13:00:20'], '12:00:00', { type: 'lookAgain', at: at('12:00:15') }],
+    ['rechecks soon when the second review is overdue', ['12:00:00'], '12:10:00', { type: 'recheck', at: at('12:10:01') }],
+    ['starts over when the clock was set back', ['13:00:00', '13:00:20'], '12:00:00', { type: 'recheck', at: at('12:00:15') }],
   ])('%s', (_, refused, now, withdrawal) => {
     expect(withdrawalAfter(refused.map(at), at(now))).toEqual(withdrawal);
   });
 
-  it('looks again within fifteen seconds, and never in the past', () => {
+  it('rechecks within fifteen seconds, and never in the past', () => {
     const times = fc.integer({ min: NOON - 1e9, max: NOON + 1e9 });
     fc.assert(
       fc.property(fc.array(times), times, (refusedAt, now) => {
         const withdrawal = withdrawalAfter(refusedAt, now);
-        if (withdrawal.type !== 'lookAgain') return;
+        if (withdrawal.type !== 'recheck') return;
         expect(withdrawal.at).toBeGreaterThan(now);
         expect(withdrawal.at).toBeLessThanOrEqual(now + 15_000);
       }),

@@ -1,0 +1,106 @@
+// The requests in progress, from their heads to the end of their responses.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../std/clock.ts';
+import type { Answer } from '../telemetry/metrics.ts';
+import { Exchange } from './exchange.ts';
+
+/** Time for a client to read a response that has ended, in milliseconds. */
+const UNREAD_MS = 30_000;
+const SWEEP_MS = 5_000;
+/** Status code in metrics for a caller who disconnected before the response began. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+export class ActiveRequests {
+  readonly #clock: Clock;
+  readonly #onResponse: (response: Answer) => void;
+  readonly #exchanges = new Set<Exchange>();
+  /** The last request on each connection. */
+  readonly #latest = new WeakMap<Socket, Exchange>();
+  /** Connections that still receive the body of a request whose response has been sent. */
+  readonly #receiving = new WeakSet<Socket>();
+  /** Time at which each response was first seen ended and not sent, on the monotonic clock. */
+  readonly #unread = new WeakMap<Exchange, number>();
+  #isStopping = false;
+  #cancelSweep: (() => void) | undefined;
+
+  constructor(clock: Clock, onResponse: (response: Answer) => void = () => {}) {
+    this.#clock = clock;
+    this.#onResponse = onResponse;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** Adds a request until its response is closed. */
+  begin(message: IncomingMessage, response: ServerResponse): Exchange {
+    const exchange = new Exchange(message, response, this.#clock);
+    this.#exchanges.add(exchange);
+    this.#latest.set(message.socket, exchange);
+    if (this.#isStopping) exchange.stop();
+    this.#sweepLater();
+    const startedAt = this.#clock.monotonic();
+    response.on('close', () => this.#end(exchange, startedAt));
+    return exchange;
+  }
+
+  /** Returns true if a client could mistake bytes on the bare socket for a part of another response. */
+  isResponding(socket: Socket): boolean {
+    if (this.#receiving.has(socket)) return true;
+    for (const { message, response } of this.#exchanges)
+      if (message.socket === socket && (message.complete || response.headersSent)) return true;
+    return false;
+  }
+
+  /** Returns true if the latest response on a connection closes it. */
+  isEnding(socket: Socket): boolean {
+    return this.#latest.get(socket)?.response.getHeader('connection') === 'close';
+  }
+
+  /** Ends streams, and closes each connection after the response in progress. */
+  stop(): void {
+    this.#isStopping = true;
+    this.#cancelSweep?.();
+    for (const exchange of this.#exchanges) exchange.stop();
+  }
+
+  #sweepLater(): void {
+    if (this.#cancelSweep !== undefined || this.#isStopping) return;
+    this.#cancelSweep = this.#clock.wakeAfter(SWEEP_MS, () => {
+      this.#cancelSweep = undefined;
+      this.#closeUnread();
+      if (this.#exchanges.size > 0) this.#sweepLater();
+    });
+  }
+
+  /** Closes the connections of clients who do not read a response that has ended. */
+  #closeUnread(): void {
+    const now = this.#clock.monotonic();
+    for (const exchange of this.#exchanges) {
+      if (!exchange.response.writableEnded) continue;
+      const since = this.#unread.get(exchange);
+      if (since === undefined) this.#unread.set(exchange, now);
+      else if (now - since >= UNREAD_MS) exchange.message.socket.destroy();
+    }
+  }
+
+  #end(exchange: Exchange, startedAt: number): void {
+    const { message } = exchange;
+    exchange.close();
+    this.#exchanges.delete(exchange);
+    this.#onResponse(toAnswer(exchange, this.#clock.monotonic() - startedAt));
+    // The headers of a stream have promised to keep the connection open.
+    if (this.#isStopping) message.socket.destroySoon();
+    if (message.complete) return;
+    this.#receiving.add(message.socket);
+    message.once('end', () => this.#receiving.delete(message.socket));
+  }
+}
+
+/** Returns the response for metrics, by the pattern of its path: callers can invent any number of paths. */
+function toAnswer({ route, response, isStreaming }: Exchange, durationMs: number): Answer {
+  const { headersSent, statusCode } = response;
+  return { route, code: headersSent ? statusCode : CLIENT_CLOSED_REQUEST, durationMs: isStreaming ? undefined : durationMs };
+}

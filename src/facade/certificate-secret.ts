@@ -1,0 +1,143 @@
+// The Secret on the hub with the serving certificate of all replicas, which Purser or another controller issues. Purser keeps its own
+// CA beside the certificate and issues renewals with it, so that the trust of callers does not change.
+
+import { createPublicKey, X509Certificate } from 'node:crypto';
+import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { hasReason } from '../kubernetes/status.ts';
+import type { Clock } from '../std/clock.ts';
+import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import type { CertificateSource, ServingCertificate } from './certificate.ts';
+
+export interface HubCertificateOptions {
+  readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
+  /** Namespace of Purser. */
+  readonly namespace: string;
+  /** Name of the Secret. */
+  readonly name: string;
+  /** True if this process issues a missing certificate, and renews its own ones. */
+  readonly mayIssue: boolean;
+  readonly clock: Clock;
+}
+
+/** ConfigMap with the CA of the certificate, for callers who may not read the Secret. */
+export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
+
+/** Returns the DNS names of the façade's Service. */
+export function serviceNames(namespace: string): readonly string[] {
+  return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
+}
+
+/** Returns the certificate in the Secret, read every ten minutes. Rejects while the Secret has none and this process issues none. */
+export function hubCertificate(options: HubCertificateOptions): CertificateSource {
+  let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
+  return () => {
+    const now = options.clock.monotonic();
+    if (known !== undefined && now - known.at < KEEP_MS) return known.certificate;
+    const read = { certificate: readOrIssue(options), at: now };
+    known = read;
+    read.certificate.catch(() => {
+      if (known === read) known = undefined;
+    });
+    return read.certificate;
+  };
+}
+
+const KEEP_MS = 600_000;
+const DAY_MS = 86_400_000;
+/** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */
+const RENEW_BEFORE_MS = 90 * DAY_MS;
+const SERVICE = 'purser';
+const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
+
+async function readOrIssue(options: HubCertificateOptions): Promise<ServingCertificate> {
+  const { hub, namespace, name, mayIssue } = options;
+  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignored(error, 'NotFound'));
+  const current = mayIssue ? await renewed(options, found) : found;
+  const certificate = servingCertificate(current, options);
+  if (mayIssue) await publish(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
+  return certificate;
+}
+
+/** Returns the Secret, after issuing a certificate that is missing, or renewing Purser's own before expiry. */
+async function renewed(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
+  const isCurrent = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
+  return isCurrent ? found : await issue(options, found);
+}
+
+/** Writes a new certificate; returns that of another replica if it was written first. */
+async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
+  const { hub, namespace, name, clock } = options;
+  const data = newData(namespace, old, clock.now());
+  const written =
+    old === undefined
+      ? hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data })
+      : hub.update(Secrets, { ...old, data });
+  return (
+    (await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'))) ?? (await hub.get(Secrets, { namespace, name }))
+  );
+}
+
+const LABELS = { 'app.kubernetes.io/name': 'purser' };
+
+function newData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
+  const authority = authorityIn(old, now) ?? createAuthority(now);
+  const { certificate, key } = issueServerCertificate(authority, [...serviceNames(namespace), ...LOCAL_NAMES], now);
+  const texts = {
+    'tls.crt': `${certificate}${authority.certificate}`,
+    'tls.key': key,
+    'ca.crt': authority.certificate,
+    'ca.key': authority.key,
+  };
+  return Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text).toString('base64')]));
+}
+
+/** Returns the CA in the Secret if it outlives a certificate issued now. */
+function authorityIn(secret: Secret | undefined, now: number): Certificate | undefined {
+  if (secret === undefined) return undefined;
+  const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
+  const expiresAt = new X509Certificate(certificate).validToDate.getTime();
+  return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
+}
+
+async function publish({ hub, namespace }: HubCertificateOptions, authority: string | undefined): Promise<void> {
+  const metadata = { namespace, name: AUTHORITY_CONFIG_MAP };
+  const data = authority !== undefined ? { 'ca.crt': authority } : {};
+  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignored(error, 'NotFound'));
+  if (found?.data?.['ca.crt'] === authority) return;
+  const written =
+    found === undefined
+      ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
+      : hub.update(ConfigMaps, { ...found, data });
+  // Another replica that was faster has published the same CA.
+  await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'));
+}
+
+/** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may leave our CA in place. */
+function isOurs(secret: Secret): boolean {
+  if (secret.data?.['ca.key'] === undefined) return false;
+  try {
+    return new X509Certificate(textOf(secret, 'tls.crt')).verify(createPublicKey(textOf(secret, 'ca.key')));
+  } catch {
+    return false;
+  }
+}
+
+function isFresh(secret: Secret, now: number): boolean {
+  return new X509Certificate(textOf(secret, 'tls.crt')).validToDate.getTime() - now > RENEW_BEFORE_MS;
+}
+
+function servingCertificate(secret: Secret | undefined, { namespace, name }: HubCertificateOptions): ServingCertificate {
+  if (secret === undefined) throw new Error(`Secret ${namespace}/${name} was not found`);
+  const missing = ['tls.crt', 'tls.key'].find((key) => !secret.data?.[key]);
+  if (missing !== undefined) throw new Error(`Secret ${namespace}/${name} has no ${missing}`);
+  return { cert: textOf(secret, 'tls.crt'), key: textOf(secret, 'tls.key') };
+}
+
+function textOf({ data }: Secret, key: string): string {
+  return Buffer.from(data?.[key] ?? '', 'base64').toString();
+}
+
+function ignored(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
+  if (!hasReason(error, ...reasons)) throw error;
+}

@@ -1,0 +1,227 @@
+// All objects of a kind at one moment, sorted by key. A change makes a new collection that shares all unchanged blocks, so that a
+// slow reader, or a list of an old version, sees a consistent state.
+
+import { EVERYTHING, type Visibility } from '../../access/visibility.ts';
+import type { KubeObject } from '../../kubernetes/object.ts';
+import { goJson, goJsonString } from '../../std/go-text.ts';
+import type { PublicObject } from './kind.ts';
+import { formatVersion } from './version.ts';
+
+/** One version of an object in its public form, with its bytes, which all callers share. */
+export class Item {
+  /** `name`, or `namespace/name` for namespaced kinds. */
+  readonly key: string;
+  /** The hub's resourceVersion of the object. */
+  readonly revision: number;
+  readonly object: KubeObject;
+  /** Approximate size in memory, in bytes. */
+  readonly weight: number;
+  #bytes: Buffer | undefined;
+  /** Position of the resourceVersion in the bytes. */
+  #versionAt = 0;
+  #versionEnd = 0;
+
+  constructor(object: PublicObject, weight: number) {
+    const { name = '', namespace, resourceVersion } = object.metadata;
+    this.key = namespace === undefined ? name : `${namespace}/${name}`;
+    this.revision = Number(resourceVersion ?? 0);
+    this.object = object as KubeObject;
+    this.weight = weight;
+  }
+
+  /** Returns the object with another resourceVersion. */
+  at(version: string): KubeObject {
+    return { ...this.object, metadata: { ...this.object.metadata, resourceVersion: version } };
+  }
+
+  /** Compact JSON with the hub's resourceVersion. */
+  get bytes(): Buffer {
+    this.#bytes ??= this.#encode();
+    return this.#bytes;
+  }
+
+  /** Replaces the buffer by an equal one, so that a list and its items share their bytes. */
+  moveTo(bytes: Buffer): void {
+    this.#bytes = bytes;
+  }
+
+  /** Returns the compact JSON with another resourceVersion, in parts. */
+  parts(version: string): readonly [Buffer, Buffer, Buffer] {
+    const { bytes } = this;
+    return [bytes.subarray(0, this.#versionAt), Buffer.from(version, 'latin1'), bytes.subarray(this.#versionEnd)];
+  }
+
+  /** Returns the parts of the item in the list of a caller with this fingerprint. */
+  itemParts(fingerprint: number): readonly Buffer[] {
+    return fingerprint === EVERYTHING ? [this.bytes] : this.parts(formatVersion(this.revision, fingerprint));
+  }
+
+  /** Returns the length of these parts together, in bytes. */
+  itemLength(fingerprint: number): number {
+    const { length } = this.bytes;
+    if (fingerprint === EVERYTHING) return length;
+    return length - (this.#versionEnd - this.#versionAt) + formatVersion(this.revision, fingerprint).length;
+  }
+
+  #encode(): Buffer {
+    const [before, version, after] = textParts(this.object);
+    this.#versionAt = Buffer.byteLength(before);
+    this.#versionEnd = this.#versionAt + version.length;
+    return Buffer.from(before + version + after);
+  }
+}
+
+/** Items per block: a list is written block by block, and a change copies one block. */
+const BLOCK_ITEMS = 128;
+const COMMA = Buffer.from(',');
+
+/** Immutable. */
+export class Collection {
+  static readonly empty = new Collection([]);
+  readonly blocks: readonly Block[];
+  readonly size: number;
+
+  private constructor(blocks: readonly Block[]) {
+    this.blocks = blocks;
+    this.size = blocks.reduce((sum, { items }) => sum + items.length, 0);
+  }
+
+  static of(items: Iterable<Item>): Collection {
+    const sorted = [...items].sort((a, b) => order(a.key, b.key));
+    const count = Math.ceil(sorted.length / BLOCK_ITEMS);
+    return new Collection(
+      Array.from({ length: count }, (_, index) => new Block(sorted.slice(index * BLOCK_ITEMS, (index + 1) * BLOCK_ITEMS))),
+    );
+  }
+
+  get(key: string): Item | undefined {
+    const block = this.blocks[this.#blockOf(key)];
+    const found = block?.items[block.lowerBound(key)];
+    return found?.key === key ? found : undefined;
+  }
+
+  /** Returns a collection with `item` in place of the item with its key. */
+  with(item: Item): Collection {
+    const at = this.#blockOf(item.key);
+    const block = this.blocks[at];
+    if (block === undefined) return new Collection([new Block([item])]);
+    const position = block.lowerBound(item.key);
+    const replaced = block.items[position]?.key === item.key ? 1 : 0;
+    return this.#replaced(at, block.items.toSpliced(position, replaced, item));
+  }
+
+  without(key: string): Collection {
+    if (this.get(key) === undefined) return this;
+    const at = this.#blockOf(key);
+    const { items } = this.blocks[at] as Block;
+    return this.#replaced(
+      at,
+      items.filter((item) => item.key !== key),
+    );
+  }
+
+  /** Yields the items whose keys are not less than `start`. */
+  *from(start: string): Generator<Item> {
+    for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
+      const block = this.blocks[at] as Block;
+      for (let position = block.lowerBound(start); position < block.items.length; position++) {
+        yield block.items[position] as Item;
+      }
+    }
+  }
+
+  /** Yields the items that a caller may see, from `start` on. The cost grows with the visible items, not with the collection. */
+  *visible(visibility: Visibility, start = ''): Generator<Item> {
+    if (visibility.isEverything) return yield* this.from(start);
+    for (const key of visibility.names) {
+      const item = key < start ? undefined : this.get(key);
+      if (item !== undefined) yield item;
+    }
+  }
+
+  /** Returns the index of the last block that can hold the key. */
+  #blockOf(key: string): number {
+    let low = 0;
+    let high = this.blocks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (order(this.blocks[middle]?.items[0]?.key ?? '', key) > 0) high = middle;
+      else low = middle + 1;
+    }
+    return Math.max(low - 1, 0);
+  }
+
+  #replaced(at: number, items: readonly Item[]): Collection {
+    const next = this.blocks[at + 1]?.items ?? [];
+    const isThin = items.length + next.length <= BLOCK_ITEMS / 2;
+    const kept = isThin ? [...items, ...next] : items;
+    const half = kept.length > 2 * BLOCK_ITEMS ? BLOCK_ITEMS : kept.length;
+    const blocks = [kept.slice(0, half), kept.slice(half)].filter((each) => each.length > 0).map((each) => new Block(each));
+    return new Collection(this.blocks.toSpliced(at, isThin ? 2 : 1, ...blocks));
+  }
+}
+
+/** Adjacent items, whose bytes are written together. */
+class Block {
+  readonly items: readonly Item[];
+  #bytes: Buffer | undefined;
+
+  constructor(items: readonly Item[]) {
+    this.items = items;
+  }
+
+  /** The items as in a list, each with a comma after it. Encoded on first use. */
+  get bytes(): Buffer {
+    this.#bytes ??= this.#join();
+    return this.#bytes;
+  }
+
+  /** Returns the index of the first item whose key is not less than `key`. */
+  lowerBound(key: string): number {
+    let low = 0;
+    let high = this.items.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (order(this.items[middle]?.key ?? '', key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #join(): Buffer {
+    const joined = Buffer.concat(this.items.flatMap(({ bytes }) => [bytes, COMMA]));
+    let at = 0;
+    for (const item of this.items) {
+      const end = at + item.bytes.length;
+      item.moveTo(joined.subarray(at, end));
+      at = end + COMMA.length;
+    }
+    return joined;
+  }
+}
+
+/** Keys are ASCII, so comparing code units compares bytes. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Returns the JSON of an object with sorted keys, cut before and after its resourceVersion. */
+function textParts({ metadata, ...rest }: PublicObject): readonly [string, string, string] {
+  const { resourceVersion = '', ...others } = metadata;
+  const fields = Object.entries(others);
+  const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
+  const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));
+  const { apiVersion, kind, ...body } = rest;
+  const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${opened(before)}"resourceVersion":"`;
+  return [head, resourceVersion, `"${continued(after)}${continued(goJson(body))}`];
+}
+
+/** Returns a JSON object without its closing brace, ready for another field. */
+function opened(json: string): string {
+  return json === '{}' ? '{' : `${json.slice(0, -1)},`;
+}
+
+/** Returns the fields of a JSON object for appending to others, with the closing brace. */
+function continued(json: string): string {
+  return json === '{}' ? '}' : `,${json.slice(1)}`;
+}

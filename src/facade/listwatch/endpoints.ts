@@ -1,0 +1,85 @@
+// The endpoints of a filtered list: GET of the list, with watch=true of its changes, and of one object.
+
+import { Subscription } from 'rxjs';
+import { flag } from '../../kubernetes/wire/query.ts';
+import type { Clock } from '../../std/clock.ts';
+import { type PlaceLimits, Places } from '../admission/places.ts';
+import { type TurnLimits, Turns } from '../admission/turns.ts';
+import { watchLimits } from '../admission/watch-limits.ts';
+import type { Endpoint } from '../request.ts';
+import type { Route } from '../router.ts';
+import { plainForm } from './events.ts';
+import { History } from './history.ts';
+import type { Followed, ListedKind } from './kind.ts';
+import { getObject, listObjects } from './list.ts';
+import { TokenChecks } from './token-checks.ts';
+import { watchObjects } from './watch.ts';
+import { Watchers } from './watcher.ts';
+
+export interface ListWatchOptions<T> {
+  readonly kind: ListedKind<T>;
+  readonly objects: Followed<T>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Maximum number of changes that callers can go back; 16,384 by default. */
+  readonly historyCapacity?: number | undefined;
+  /** Limits on watches; those of a process without a memory limit by default. */
+  readonly watchLimits?: PlaceLimits | undefined;
+}
+
+export interface ListWatch {
+  /** GET of the list, or of its changes with watch=true. */
+  readonly list: Endpoint;
+  readonly get: Endpoint;
+  readonly routes: readonly Route[];
+  /** Returns the number of open watches. */
+  watching(): number;
+  /** Follows the hub until unsubscribed, beginning with the objects that the informers have already. */
+  run(): Subscription;
+}
+
+const HISTORY_CAPACITY = 16_384;
+const FULL_LISTS: PlaceLimits = { perCaller: 8, total: 128 };
+/** The number that waits is limited by the places for watches. */
+const REPLAYS: TurnLimits = {
+  perCaller: 8,
+  total: 64,
+  waitingPerCaller: Number.POSITIVE_INFINITY,
+  waiting: Number.POSITIVE_INFINITY,
+};
+
+/** Creates the endpoints of a kind. They respond with 503 until the objects of the hub have been listed. */
+export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
+  const { kind: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
+  const { access, path, plural } = listing;
+  const watchers = new Watchers();
+  const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
+  const shared = { listing, history, access, clock };
+  const lists = { ...shared, fullLists: new Places({ ...FULL_LISTS, what: `lists of all ${plural} at a time` }) };
+  const watches = {
+    ...shared,
+    plain: plainForm(listing.kind),
+    random,
+    watchers,
+    tokens: new TokenChecks({ clock, random }),
+    watches: new Places({ ...(options.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
+    replays: new Turns(REPLAYS),
+  };
+  const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(watches, request) : listObjects(lists, request));
+  const get: Endpoint = (request) => getObject(lists, request);
+  return {
+    list,
+    get,
+    routes: [
+      { method: 'GET', path, endpoint: list },
+      { method: 'GET', path: `${path}/:name`, endpoint: get },
+    ],
+    watching: () => watchers.size,
+    run() {
+      const running = new Subscription();
+      running.add(access.run());
+      running.add(history.follow(objects, listing));
+      return running;
+    },
+  };
+}

@@ -1,0 +1,190 @@
+// The events of a watch: pieces of the log, or of a replay of objects that a caller begins or ceases to see. Of several events that
+// belong to one version only the last one carries it; callers cannot resume from those before.
+
+import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
+import type { ShownKind } from '../../kubernetes/kind.ts';
+import type { KubeObject } from '../../kubernetes/object.ts';
+import { showEvent, type View } from '../../kubernetes/representation.ts';
+import type { Status } from '../../kubernetes/status.ts';
+import { watchEventText } from '../../kubernetes/wire/encode.ts';
+import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import type { Clock } from '../../std/clock.ts';
+import { goJson } from '../../std/go-text.ts';
+import type { Item } from './collection.ts';
+import { type Entry, type History, hasGap } from './history.ts';
+import { formatVersion } from './version.ts';
+
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** An event without a version. */
+export interface ItemEvent {
+  readonly type: EventType;
+  readonly item: Item;
+}
+
+/** Encoding of events. */
+export interface EventForm {
+  /** True if all callers get the same lines. */
+  readonly isShared: boolean;
+  event(type: EventType, item: Item, version: string): readonly Buffer[];
+  bookmark(version: string, endsInitialEvents: boolean): Buffer;
+}
+
+/** Selection and encoding of the events of one watch. */
+export interface EventFilter {
+  readonly visibility: Visibility;
+  /** Returns true if the caller's selectors match. */
+  readonly selects: (item: Item) => boolean;
+  readonly form: EventForm;
+}
+
+/** Lines that are written together. */
+export interface Piece {
+  readonly lines: readonly Buffer[];
+  /** Position in the log after these lines. */
+  readonly next: number;
+}
+
+/**
+ * Size at which a piece ends, in bytes. Each is written when the one before has left. The pages of a connection's TLS buffer that its
+ * largest write fills stay in memory for as long as the connection is open. Most pieces fit into two pages.
+ */
+const PIECE_BYTES = 5 * 1024;
+
+/** Returns the form of whole objects, which consists of their shared bytes. */
+export function plainForm(kind: ShownKind): EventForm {
+  return {
+    isShared: true,
+    event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
+    bookmark: (version, endsInitialEvents) =>
+      Buffer.from(watchEventText('BOOKMARK', goJson(bookmarkObject(kind, version, endsInitialEvents)))),
+  };
+}
+
+/** Returns the form of tables, or of metadata alone. Only the first event of a watch has the columns of its table. */
+export function convertedForm(view: View, clock: Clock): EventForm {
+  let isFirst = true;
+  const line = (type: string, object: KubeObject) => {
+    const text = showEvent(object, { ...view, now: clock.now() }, isFirst);
+    isFirst = false;
+    return Buffer.from(watchEventText(type, text));
+  };
+  return {
+    isShared: false,
+    event: (type, item, version) => [line(type, item.at(version))],
+    bookmark: (version, endsInitialEvents) => line('BOOKMARK', bookmarkObject(view.kind, version, endsInitialEvents)),
+  };
+}
+
+/** Returns the last line of a watch that fails. */
+export function errorLine(status: Status): Buffer {
+  return Buffer.from(watchEventText('ERROR', orderedJson(status)));
+}
+
+const PREFIXES: Readonly<Record<EventType, Buffer>> = {
+  ADDED: Buffer.from('{"type":"ADDED","object":'),
+  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
+  DELETED: Buffer.from('{"type":"DELETED","object":'),
+};
+const SUFFIX = Buffer.from('}\n');
+
+function bookmarkObject({ group, version, kind }: ShownKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
+  const annotations = { 'k8s.io/initial-events-end': 'true' };
+  return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
+}
+
+/** Returns the next piece of the log, or 'expired' if a part of it is unknown. The watcher has all versions up to `ahead` already. */
+export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
+  const lines = new Lines(filter);
+  let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
+  for (let at = from; at < history.end; at++) {
+    const entry = history.entry(at);
+    if (hasGap(entry, ahead)) return 'expired';
+    const event = entry.revision > ahead ? toEvent(entry, filter) : undefined;
+    if (event !== undefined) {
+      if (held !== undefined) lines.add(held, formatVersion(held.revision, NOT_RESUMABLE));
+      held = { ...event, at, revision: entry.revision };
+    }
+    const isFull = lines.size >= PIECE_BYTES;
+    if (isFull && held !== undefined && !entry.isLast) return { lines: lines.all, next: held.at };
+    if (!entry.isLast) continue;
+    if (held !== undefined) lines.add(held, formatVersion(held.revision, filter.visibility.fingerprint));
+    held = undefined;
+    if (lines.size >= PIECE_BYTES) return { lines: lines.all, next: at + 1 };
+  }
+  return { lines: lines.all, next: history.end };
+}
+
+/** Returns the event of a change for one watch; undefined if the caller sees the object neither before nor after it. */
+function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
+  const key = (after ?? before)?.key;
+  if (key === undefined || !visibility.sees(key)) return undefined;
+  const isSeen = after !== undefined && selects(after);
+  const wasSeen = before !== undefined && selects(before);
+  if (isSeen) return { type: wasSeen ? 'MODIFIED' : 'ADDED', item: after };
+  return wasSeen ? { type: 'DELETED', item: before } : undefined;
+}
+
+export interface ReplayOptions {
+  readonly events: Iterable<ItemEvent>;
+  /** Revision after all events of the replay. */
+  readonly revision: number;
+  /** Bookmark after the events; undefined for none. */
+  readonly bookmark: 'initial' | 'plain' | undefined;
+}
+
+/** Many events of one version, written at the pace of the reader. */
+export class Replay {
+  readonly #events: Iterator<ItemEvent>;
+  readonly #options: ReplayOptions;
+  #held: ItemEvent | undefined;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+    this.#events = options.events[Symbol.iterator]();
+  }
+
+  /** Returns the next lines; `isLast` for the last ones. */
+  piece(filter: EventFilter): { readonly lines: readonly Buffer[]; readonly isLast: boolean } {
+    const lines = new Lines(filter);
+    for (let next = this.#events.next(); next.done !== true; next = this.#events.next()) {
+      if (filter.selects(next.value.item)) {
+        if (this.#held !== undefined) lines.add(this.#held, this.#intermediateVersion(this.#held));
+        this.#held = next.value;
+      }
+      if (lines.size >= PIECE_BYTES) return { lines: lines.all, isLast: false };
+    }
+    const { revision, bookmark } = this.#options;
+    const version = formatVersion(revision, filter.visibility.fingerprint);
+    if (this.#held !== undefined) lines.add(this.#held, version);
+    if (bookmark !== undefined) lines.addBookmark(version, bookmark === 'initial');
+    return { lines: lines.all, isLast: true };
+  }
+
+  #intermediateVersion({ type, item }: ItemEvent): string {
+    return formatVersion(type === 'DELETED' ? this.#options.revision : item.revision, NOT_RESUMABLE);
+  }
+}
+
+class Lines {
+  readonly all: Buffer[] = [];
+  size = 0;
+  readonly #form: EventForm;
+
+  constructor({ form }: EventFilter) {
+    this.#form = form;
+  }
+
+  add({ type, item }: ItemEvent, version: string): void {
+    for (const part of this.#form.event(type, item, version)) this.#push(part);
+  }
+
+  addBookmark(version: string, endsInitialEvents: boolean): void {
+    this.#push(this.#form.bookmark(version, endsInitialEvents));
+  }
+
+  #push(part: Buffer): void {
+    this.all.push(part);
+    this.size += part.length;
+  }
+}

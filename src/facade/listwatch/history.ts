@@ -1,0 +1,232 @@
+// The objects of a kind as this replica knows them, and a log of their recent changes. The log serves watchers, which are positions
+// in it, and lists of old versions, for which it is undone.
+
+import type { Subscription } from 'rxjs';
+import type { Visibility } from '../../access/visibility.ts';
+import type { Batch } from '../../kube/store.ts';
+import { versionTooLarge } from '../../kubernetes/list-revision.ts';
+import { serviceUnavailable } from '../../kubernetes/status.ts';
+import type { Clock } from '../../std/clock.ts';
+import { Collection, Item } from './collection.ts';
+import type { Followed, ListedKind } from './kind.ts';
+import { formatVersion, parseVersion } from './version.ts';
+
+/** A change of one object at a revision. */
+export interface Entry {
+  readonly revision: number;
+  readonly before: Item | undefined;
+  readonly after: Item | undefined;
+  /** True for the last change of its revision. */
+  readonly isLast: boolean;
+  /** Revision after which intermediate changes are unknown, because the hub was listed again; undefined for a watched change. */
+  readonly gapSince: number | undefined;
+}
+
+export interface HistoryOptions {
+  readonly clock: Clock;
+  /** Maximum number of changes in the log. */
+  readonly capacity: number;
+  /** Maximum size of the changes in the log, in bytes; 64 MB by default. A user who may label objects can make them large. */
+  readonly maxWeight?: number;
+  /** Called after every event of the hub. */
+  readonly onAdvance?: () => void;
+}
+
+/** A caller who waits for a version. */
+export interface Wait {
+  readonly signal: AbortSignal;
+  /** Returns the visibility of the caller. */
+  readonly visibility: () => Promise<Visibility>;
+  /** Maximum time to wait in milliseconds; 3 s by default. */
+  readonly timeoutMs?: number;
+}
+
+/** A batch of the hub in public form; `item` is undefined for a deleted object. */
+interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
+  readonly changes: readonly { readonly key: string; readonly item: Item | undefined }[];
+}
+
+const MAX_WEIGHT = 64e6;
+const WAIT_MS = 3_000;
+
+export class History {
+  readonly #options: HistoryOptions;
+  readonly #waiting = new Set<() => void>();
+  #collection = Collection.empty;
+  #revision = 0;
+  /** Revision at which this replica began to follow the hub. */
+  #loadedRevision = 0;
+  /** Oldest revision that can be restored. */
+  #oldest = Number.POSITIVE_INFINITY;
+  #entries: Entry[] = [];
+  /** Sum of the weights of the entries. */
+  #weight = 0;
+  /** Position of the first entry that is kept. */
+  #start = 0;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+  }
+
+  /** Follows the objects of a kind on the hub until unsubscribed. */
+  follow<T>({ store, batches$ }: Followed<T>, kind: Pick<ListedKind<T>, 'toPublic' | 'weightOf'>): Subscription {
+    const toItem = (object: T) => new Item(kind.toPublic(object), kind.weightOf(object));
+    if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
+    return batches$.subscribe(({ type, resourceVersion, changes }) => {
+      const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));
+      this.apply({ type, resourceVersion, changes: items });
+      for (const check of this.#waiting) check();
+      this.#options.onAdvance?.();
+    });
+  }
+
+  /** All objects now. */
+  get collection(): Collection {
+    return this.#collection;
+  }
+
+  /** The hub's resourceVersion of the collection; 0 before the first list. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /**
+   * Returns the revision that a caller is shown. For a caller who sees no object it never changes: no change concerns the caller,
+   * and the number would disclose how often hidden objects change.
+   */
+  revisionFor(visibility: Visibility): number {
+    return visibility.isNothing ? this.#loadedRevision : this.#revision;
+  }
+
+  get oldest(): number {
+    return Math.min(this.#oldest, this.#revision);
+  }
+
+  /** Position of the first entry that is kept. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** Position after the last entry. */
+  get end(): number {
+    return this.#start + this.#entries.length;
+  }
+
+  entry(position: number): Entry {
+    return this.#entries[position - this.#start] as Entry;
+  }
+
+  /** Throws 503 before the first list of the hub. */
+  checkSynced(plural: string): void {
+    if (this.#revision === 0) throw serviceUnavailable(`the ${plural} of the hub have not been listed yet`, 1);
+  }
+
+  /** Waits for the hub's part of a version. Throws 504 with the current version if it does not arrive in time. */
+  async waitFor(version: bigint, { signal, visibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
+    const { revision, fingerprint } = parseVersion(version);
+    if (revision <= this.#revision) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = () => revision <= this.#revision && resolve();
+    const cancel = this.#options.clock.wakeAfter(Math.min(timeoutMs, WAIT_MS), resolve);
+    signal.addEventListener('abort', () => resolve());
+    this.#waiting.add(check);
+    await promise;
+    this.#waiting.delete(check);
+    cancel();
+    if (revision <= this.#revision) return;
+    throw versionTooLarge(version, formatVersion(this.revisionFor(await visibility()), fingerprint));
+  }
+
+  /** Starts with the objects of the hub at a revision. */
+  load(items: readonly Item[], revision: number): void {
+    this.#collection = Collection.of(items);
+    this.#revision = revision;
+    this.#loadedRevision = revision;
+    this.#oldest = revision;
+  }
+
+  /** Applies one event of the hub. */
+  apply({ type, resourceVersion, changes }: ItemBatch): void {
+    const revision = Number(resourceVersion);
+    if (this.#oldest === Number.POSITIVE_INFINITY)
+      return this.load(
+        changes.flatMap(({ item }) => item ?? []),
+        revision,
+      );
+    const gapSince = type === 'listed' ? this.#revision : undefined;
+    const goesBack = revision < this.#revision;
+    this.#revision = revision;
+    const entries = changes.map(({ key, item: after }, index) => {
+      const before = this.#collection.get(key);
+      this.#collection = after === undefined ? this.#collection.without(key) : this.#collection.with(after);
+      return { revision, before, after, gapSince, isLast: index === changes.length - 1 };
+    });
+    if (goesBack) this.#clear();
+    else if (entries.length > 0) this.#append(entries);
+    else if (type === 'listed') this.#append([{ revision, before: undefined, after: undefined, isLast: true, gapSince }]);
+  }
+
+  /** Returns the position of the first entry after a revision, which may be in the future; undefined for an unknown revision. */
+  positionAfter(revision: number): number | undefined {
+    if (revision < this.oldest) return undefined;
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#entries[middle]!.revision > revision) high = middle;
+      else low = middle + 1;
+    }
+    const next = this.#entries[low];
+    return next !== undefined && hasGap(next, revision) ? undefined : this.#start + low;
+  }
+
+  /** Returns all objects at a past revision; undefined for an unknown revision. */
+  at(revision: number): Collection | undefined {
+    const position = this.positionAfter(revision);
+    if (position === undefined) return undefined;
+    let collection = this.#collection;
+    for (let index = this.end - 1; index >= position; index--) {
+      const { before, after } = this.entry(index);
+      if (before !== undefined) collection = collection.with(before);
+      else if (after !== undefined) collection = collection.without(after.key);
+    }
+    return collection;
+  }
+
+  #append(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      this.#entries.push(entry);
+      this.#weight += weightOf(entry);
+    }
+    const { capacity, maxWeight = MAX_WEIGHT } = this.#options;
+    // A quarter is dropped at once, so that the cost per entry is small.
+    if (this.#entries.length <= capacity * 1.25 && this.#weight <= maxWeight) return;
+    let count = Math.max(this.#entries.length - capacity, 0);
+    let weight = this.#entries.slice(0, count).reduce((sum, entry) => sum - weightOf(entry), this.#weight);
+    while (weight > maxWeight * 0.75 && count < this.#entries.length) weight -= weightOf(this.#entries[count++]);
+    if (count === 0) return;
+    const dropped = this.#entries.splice(0, count);
+    this.#weight = weight;
+    this.#start += dropped.length;
+    this.#oldest = dropped.at(-1)!.revision;
+  }
+
+  /** Drops all entries: no caller can resume from before the current revision. */
+  #clear(): void {
+    this.#start = this.end + 1;
+    this.#entries = [];
+    this.#weight = 0;
+    this.#oldest = this.#revision;
+    this.#loadedRevision = this.#revision;
+  }
+}
+
+/** Returns true if changes between `since` and the revision of an entry may be missing in the log. */
+export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
+  return gapSince !== undefined && gapSince < since && since < revision;
+}
+
+/** Returns the size of the version that an entry adds; the version before belongs to an earlier entry. */
+function weightOf(entry: Entry | undefined): number {
+  return entry?.after?.weight ?? 0;
+}

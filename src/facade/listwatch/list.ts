@@ -1,0 +1,252 @@
+// GET of a list, and of one object. Compact JSON is written from shared bytes, in slices, at the pace of the reader.
+
+import type { ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createGzip, gzip } from 'node:zlib';
+import { requestedVersion } from '../../kubernetes/list-revision.ts';
+import { type Reply, textReply } from '../../kubernetes/reply.ts';
+import { checkView, listParts, showObject, type View } from '../../kubernetes/representation.ts';
+import { badRequest, notFound } from '../../kubernetes/status.ts';
+import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
+import { formatList } from '../../kubernetes/wire/list-pieces.ts';
+import { negotiate, type Representation } from '../../kubernetes/wire/negotiate.ts';
+import { flag, text } from '../../kubernetes/wire/query.ts';
+import type { Clock } from '../../std/clock.ts';
+import { goJson } from '../../std/go-text.ts';
+import { keepPace } from '../admission/pace.ts';
+import type { Places } from '../admission/places.ts';
+import type { FacadeReply, FacadeRequest } from '../request.ts';
+import type { Collection } from './collection.ts';
+import type { History } from './history.ts';
+import type { Access, Listing } from './kind.ts';
+import { type Page, parseQuery, readPage } from './page.ts';
+import { formatVersion } from './version.ts';
+
+export interface ListDeps {
+  readonly listing: Listing;
+  readonly history: History;
+  readonly access: Access;
+  readonly clock: Clock;
+  /** Places for large lists. */
+  readonly fullLists: Places;
+}
+
+/** Size from which a response takes a place among the full lists, in bytes. */
+const LARGE_BYTES = 1 << 20;
+/** Size from which a response is written in slices, in bytes. */
+const WHOLE_BYTES = 256 * 1024;
+/** Size from which a response is compressed for clients that accept it, in bytes. */
+const MIN_GZIP_BYTES = 128 * 1024;
+/** Size up to which small items are joined into one slice, in bytes. */
+const SLICE_BYTES = 128 * 1024;
+/** The same for converted items, in characters: conversion takes much longer than writing, and other requests wait meanwhile. */
+const CONVERTED_LENGTH = 32 * 1024;
+const COMMA = Buffer.from(',');
+const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
+const ZIPPED = { 'content-encoding': 'gzip' };
+
+/** Returns the list, or one page of it. */
+export async function listObjects(deps: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const { listing, history, access, clock } = deps;
+  const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
+  const query = parseQuery(request, listing, false);
+  const view = viewOf(request, listing, representation.as, clock);
+  history.checkSynced(listing.plural);
+  const { user } = request.caller;
+  const page = await readPage(history, { ...query, signal: request.signal, clock, visibility: () => access.visibleTo(user) });
+  const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
+  return isPlain ? plainReply(deps, request, page) : convertedReply(deps, request, { page, representation, view });
+}
+
+/** Returns one object. Hidden and missing objects are the same 404. */
+export async function getObject({ listing, history, access, clock }: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const representation = negotiate(request.preferences, { builtIn: false, tables: true });
+  const view = viewOf(request, listing, representation.as, clock);
+  if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  const version = requestedVersion(text(request.query, 'resourceVersion'));
+  history.checkSynced(listing.plural);
+  const visibility = () => access.visibleTo(request.caller.user);
+  await history.waitFor(version, { signal: request.signal, visibility });
+  const visible = await visibility();
+  const { name = '' } = request.params;
+  const item = visible.sees(name) ? history.collection.get(name) : undefined;
+  if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
+  const object = item.at(formatVersion(item.revision, visible.fingerprint));
+  const reply = textReply(200, showObject(object, view), representation);
+  return { ...reply, headers: { ...reply.headers, ...VARY } };
+}
+
+/** Returns the requested view of objects. Throws 400. */
+export function viewOf(request: FacadeRequest, { kind }: Listing, as: Representation['as'], clock: Clock): View {
+  const view = { kind, as, includeObject: text(request.query, 'includeObject'), now: clock.now() };
+  checkView(view);
+  return view;
+}
+
+async function plainReply(deps: ListDeps, request: FacadeRequest, page: Page): Promise<FacadeReply> {
+  const body = new ListBody(deps.listing, page);
+  const { length } = body;
+  if (length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], length), 'application/json');
+  return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
+}
+
+interface Converted {
+  readonly page: Page;
+  readonly representation: Representation;
+  readonly view: View;
+}
+
+async function convertedReply(deps: ListDeps, request: FacadeRequest, { page, representation, view }: Converted): Promise<FacadeReply> {
+  const { revision, fingerprint, whole } = page;
+  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersion(item.revision, fingerprint)));
+  const converted = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: deps.listing.path };
+  const pieces = formatList(listParts(converted, view), representation);
+  const { contentType } = representation;
+  const length = lengthOf(page);
+  if (length <= CONVERTED_LENGTH) return wholeReply(request, [...pieces].join(''), contentType);
+  return slicedReply(deps, request, { slices: joinedSlices(pieces), contentType, length, isExact: false });
+}
+
+type Slices = Iterable<Buffer | string>;
+
+interface Sliced {
+  readonly slices: Slices;
+  readonly contentType: string;
+  /** Length of the list as compact JSON, in bytes. */
+  readonly length: number;
+  /** True if the list is sent as compact JSON. */
+  readonly isExact: boolean;
+}
+
+function slicedReply({ clock, fullLists }: ListDeps, request: FacadeRequest, sliced: Sliced): FacadeReply {
+  const { slices, contentType, length, isExact } = sliced;
+  const isZipped = acceptsGzip(request.header('accept-encoding'));
+  const release = length > LARGE_BYTES ? fullLists.take(request) : () => {};
+  const size = isExact ? { 'content-length': String(length) } : {};
+  // TLS keeps buffers as large as the largest slice for as long as a connection is open.
+  const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
+  return {
+    status: 200,
+    headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size), ...ending },
+    async write(response) {
+      await writeSlices(isZipped ? zipped(slices) : slices, response, clock);
+      release();
+    },
+  };
+}
+
+async function wholeReply(request: FacadeRequest, body: string | Buffer, contentType: string): Promise<Reply> {
+  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request.header('accept-encoding'));
+  const headers = { 'content-type': contentType, ...VARY, ...(isZipped && ZIPPED) };
+  return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
+}
+
+/** The slices of a list as compact JSON. Each is made when it is written, so that a stalled reader holds one of them only. */
+class ListBody {
+  readonly #page: Page;
+  readonly #head: Buffer;
+  readonly #tail: Buffer;
+  /** Length of all slices, in bytes. */
+  readonly length: number;
+
+  constructor({ kind: { group, version, listKind }, path }: Listing, page: Page) {
+    this.#page = page;
+    this.#head = Buffer.from(`{"apiVersion":"${group}/${version}","items":[`);
+    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, path))}}\n`);
+    this.length = this.#head.length + lengthOf(page) + this.#tail.length;
+  }
+
+  *[Symbol.iterator](): Generator<Buffer> {
+    yield this.#head;
+    yield* withoutLastComma(this.#page.whole ? blockSlices(this.#page.whole) : itemSlices(this.#page));
+    yield this.#tail;
+  }
+}
+
+function listMetadata(page: Page, selfLink: string): Readonly<Record<string, unknown>> {
+  return {
+    continue: page.continue,
+    ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
+    resourceVersion: formatVersion(page.revision, page.fingerprint),
+    selfLink,
+  };
+}
+
+/** Returns the length of the items with commas between them, in bytes. */
+function lengthOf({ whole, items, fingerprint }: Page): number {
+  const lengths = whole ? whole.blocks.map(({ bytes }) => bytes.length) : items.map((item) => item.itemLength(fingerprint) + COMMA.length);
+  return Math.max(lengths.reduce((sum, length) => sum + length, 0) - COMMA.length, 0);
+}
+
+function* blockSlices({ blocks }: Collection): Generator<Buffer> {
+  for (const { bytes } of blocks) yield bytes;
+}
+
+function* itemSlices({ items, fingerprint }: Page): Generator<Buffer> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  for (const item of items) {
+    for (const part of [...item.itemParts(fingerprint), COMMA]) {
+      parts.push(part);
+      size += part.length;
+    }
+    if (size < SLICE_BYTES) continue;
+    yield Buffer.concat(parts, size);
+    parts = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(parts, size);
+}
+
+function* withoutLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
+  let held: Buffer | undefined;
+  for (const slice of slices) {
+    if (held !== undefined) yield held;
+    held = slice;
+  }
+  if (held !== undefined) yield held.subarray(0, -COMMA.length);
+}
+
+function* joinedSlices(pieces: Iterable<string>): Generator<string> {
+  let slice = '';
+  for (const piece of pieces) {
+    slice += piece;
+    if (slice.length < CONVERTED_LENGTH) continue;
+    yield slice;
+    slice = '';
+  }
+  if (slice !== '') yield slice;
+}
+
+/** Returns the slices compressed. Reading them throws the errors of the slices. */
+function zipped(slices: Slices): AsyncIterable<Buffer> {
+  return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
+}
+
+/** Writes all slices. Closes the connection of a reader who is slower than the lowest rate. */
+async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
+  let sent = 0;
+  const stop = keepPace({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
+  try {
+    for await (const slice of slices) {
+      if (response.destroyed) return;
+      if (!response.write(slice)) await drained(response);
+      // If the kernel accepted all slices at once, no other request would get a turn.
+      else await setImmediate();
+      sent += slice.length;
+    }
+  } finally {
+    stop();
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.once('drain', resolve);
+  response.once('close', resolve);
+  await promise;
+  response.off('drain', resolve);
+  response.off('close', resolve);
+}

@@ -1,0 +1,113 @@
+// One page of a list: its version, its items, and the start of the next page.
+
+import type { Visibility } from '../../access/visibility.ts';
+import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../kubernetes/list-revision.ts';
+import { parseSelectors, Selection } from '../../kubernetes/selection.ts';
+import { statusError } from '../../kubernetes/status.ts';
+import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
+import { listOptions, validateListOptions } from '../../kubernetes/wire/list-options.ts';
+import type { ListOptions } from '../../kubernetes/wire/options.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { FacadeRequest } from '../request.ts';
+import type { Collection, Item } from './collection.ts';
+import type { History } from './history.ts';
+import type { Listing } from './kind.ts';
+import { parseVersion, versionNumber } from './version.ts';
+
+/** The parsed query of a list or a watch. */
+export interface ListQuery {
+  readonly options: ListOptions;
+  readonly selection: Selection;
+}
+
+/** Parses a query. Throws 400 and 422 in the order in which kube-apiserver checks. */
+export function parseQuery({ query }: Pick<FacadeRequest, 'query'>, { kind }: Listing, watch: boolean): ListQuery {
+  const parsed = listOptions(query);
+  const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
+  const options = validateListOptions(parsed, { watch });
+  return { options, selection: new Selection(kind, selectors, '') };
+}
+
+export interface Page {
+  /** The collection if the page contains all of it, because its bytes are shared; else undefined. */
+  readonly whole: Collection | undefined;
+  /** Items of the page; empty if it contains the whole collection. */
+  readonly items: readonly Item[];
+  readonly revision: number;
+  readonly fingerprint: number;
+  /** Empty on the last page. */
+  readonly continue: string;
+  readonly remaining?: number;
+}
+
+export interface PageRequest extends ListQuery {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Returns the visibility of the caller. Called once all other checks have passed. */
+  readonly visibility: () => Promise<Visibility>;
+}
+
+/** Returns one page under current permissions. Waits briefly for a version that this replica does not have yet. Throws 400, 410, 504. */
+export async function readPage(history: History, request: PageRequest): Promise<Page> {
+  const { selection, options, signal, visibility, clock } = request;
+  const token = continuation(options);
+  const version = token?.revision ?? listedVersion(options);
+  const requested = parseVersion(version);
+  const timeLeftMs = timeLeft(options, clock);
+  await history.waitFor(version, { signal, visibility, timeoutMs: timeLeftMs() });
+  const visible = await inTime(visibility(), clock, timeLeftMs());
+  const isPinned = requested.revision > 0 && (token !== undefined || isExact(options, selection));
+  const range = { visible, selection, start: token?.start ?? '', limit: pageLimit(options) };
+  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visible), requested.revision) });
+  // With another set of visible names, earlier pages may have left out names that this page would not show.
+  const isOther = token !== undefined && requested.fingerprint !== visible.fingerprint;
+  const collection = isOther ? undefined : history.at(requested.revision);
+  if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
+  return pageOf(collection, { ...range, revision: requested.revision });
+}
+
+interface Range {
+  readonly visible: Visibility;
+  readonly selection: Selection;
+  readonly revision: number;
+  /** First key that the page may contain. */
+  readonly start: string;
+  /** Maximum number of items; 0 for no limit. */
+  readonly limit: number;
+}
+
+function pageOf(collection: Collection, { visible, selection, revision, start, limit }: Range): Page {
+  const version = { revision, fingerprint: visible.fingerprint };
+  const isWhole = limit === 0 && start === '' && selection.isEverything && visible.isEverything;
+  if (isWhole) return { ...version, whole: collection, items: [], continue: '' };
+  const items = selected(collection.visible(visible, start), selection);
+  if (limit === 0 || items.length <= limit) return { ...version, whole: undefined, items, continue: '' };
+  return {
+    ...version,
+    whole: undefined,
+    items: items.slice(0, limit),
+    continue: encodeContinue(versionNumber(revision, visible.fingerprint), items[limit - 1]?.key ?? ''),
+    ...(selection.isEverything && { remaining: items.length - limit }),
+  };
+}
+
+/** A positive timeoutSeconds limits the request. */
+function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
+  const endsAt = clock.monotonic() + (timeoutSeconds > 0 ? timeoutSeconds * 1_000 : Number.POSITIVE_INFINITY);
+  return () => endsAt - clock.monotonic();
+}
+
+/** Returns the result if it arrives in time, else throws 504. */
+async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
+  if (timeMs === Number.POSITIVE_INFINITY) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const cancel = clock.wakeAfter(timeMs, () => reject(statusError('Timeout', TIMED_OUT, {})));
+  return Promise.race([work, promise]).finally(cancel);
+}
+
+const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
+
+function selected(items: Iterable<Item>, selection: Selection): readonly Item[] {
+  const all = [...items];
+  return selection.isEverything ? all : all.filter(({ object }) => selection.matches(object));
+}

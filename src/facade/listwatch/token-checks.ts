@@ -1,0 +1,87 @@
+// Ends streams whose bearer token is no longer valid, or belongs to a changed user. All streams of one token and user share one check.
+
+import type { Clock } from '../../std/clock.ts';
+import type { Caller } from '../request.ts';
+import { userKey } from '../user-key.ts';
+
+export interface TokenChecksOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/**
+ * Interval of checks, in milliseconds. With the cache time of a review, less than ten seconds. kube-apiserver caches reviews for ten
+ * seconds: two intervals are longer, so that the second check sees a revocation that the cache hid from the first.
+ */
+const INTERVAL_MS = 5_100;
+/** Jitter of the interval, so that streams that began together do not check together. */
+const SPREAD = 0.1;
+/** Time for which the last result applies while the hub does not respond, in milliseconds. */
+const PATIENCE_MS = 30_000;
+
+interface Check {
+  readonly key: string;
+  readonly caller: Caller;
+  readonly enders: Set<() => void>;
+  /** Time of the last result, on the monotonic clock. */
+  validAt: number;
+  cancel: () => void;
+}
+
+export class TokenChecks {
+  readonly #options: TokenChecksOptions;
+  readonly #checks = new Map<string, Check>();
+
+  constructor(options: TokenChecksOptions) {
+    this.#options = options;
+  }
+
+  /** Calls `end` when the caller's token is no longer valid, unless the returned function is called before. */
+  join(caller: Caller, end: () => void): () => void {
+    const key = keyOf(caller);
+    const check = this.#checks.get(key) ?? this.#start(key, caller);
+    check.enders.add(end);
+    return () => {
+      check.enders.delete(end);
+      if (check.enders.size > 0) return;
+      check.cancel();
+      if (this.#checks.get(key) === check) this.#checks.delete(key);
+    };
+  }
+
+  #start(key: string, caller: Caller): Check {
+    const check = { key, caller, enders: new Set<() => void>(), validAt: this.#options.clock.monotonic(), cancel: () => {} };
+    this.#checks.set(key, check);
+    // The review that admitted the request may be older than streams allow.
+    void this.#run(check);
+    return check;
+  }
+
+  #schedule(check: Check): void {
+    const { clock, random } = this.#options;
+    check.cancel = clock.wakeAfter(INTERVAL_MS * (1 + SPREAD * random()), () => void this.#run(check));
+  }
+
+  async #run(check: Check): Promise<void> {
+    const isValid = await this.#isValid(check);
+    if (check.enders.size === 0) return;
+    if (isValid) return this.#schedule(check);
+    this.#checks.delete(check.key);
+    for (const end of check.enders) end();
+  }
+
+  async #isValid(check: Check): Promise<boolean> {
+    const { clock } = this.#options;
+    try {
+      const isValid = await check.caller.stillValid();
+      check.validAt = clock.monotonic();
+      return isValid;
+    } catch {
+      return clock.monotonic() - check.validAt < PATIENCE_MS;
+    }
+  }
+}
+
+function keyOf({ tokenId, user }: Caller): string {
+  return `${tokenId} ${userKey(user)}`;
+}

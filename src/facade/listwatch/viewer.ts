@@ -1,0 +1,188 @@
+// One caller who watches, on any number of connections: its current visibility, which all of its watches follow, and the reviews
+// that decide if the caller may list all objects, whichever authorizers the hub has.
+
+import { Visibility } from '../../access/visibility.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../std/clock.ts';
+import { SingleFlight } from '../../std/single-flight.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { type AccessAttributes, isAllowed } from '../hub-answer.ts';
+import type { User } from '../request.ts';
+import { userKey } from '../user-key.ts';
+import type { OnVisibility } from './kind.ts';
+
+export interface ListReviewsOptions {
+  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Decision {
+  readonly allowed: boolean;
+  /** Time of the request to the hub, on the monotonic clock. */
+  readonly requestedAt: number;
+}
+
+const CACHE_MS = 10_000;
+/** Time for which the hub itself may use old rules after a change, in milliseconds. */
+const UNSETTLED_MS = 2_000;
+const UNSETTLED_CACHE_MS = 250;
+const MAX_DECISIONS = 10_000;
+
+/** SubjectAccessReviews for listing all objects, cached briefly. Failures are thrown and not cached. */
+export class ListReviews {
+  readonly #options: ListReviewsOptions;
+  readonly #attributes: AccessAttributes;
+  readonly #decisions = new Map<string, Decision>();
+  readonly #pending = new SingleFlight<boolean>();
+  #unsettledAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ListReviewsOptions, attributes: AccessAttributes) {
+    this.#options = options;
+    this.#attributes = attributes;
+  }
+
+  /** Returns the cached decision, or that of a new review. */
+  async allows(user: User): Promise<boolean> {
+    return this.cached(user) ?? (await this.review(user));
+  }
+
+  /** Returns the last decision; undefined if it is too old. */
+  cached(user: User): boolean | undefined {
+    const decision = this.#decisions.get(userKey(user));
+    return decision === undefined || this.#options.clock.monotonic() - decision.requestedAt >= this.#validMs(decision)
+      ? undefined
+      : decision.allowed;
+  }
+
+  /** Time for which a positive decision made now is valid, in milliseconds. */
+  get cacheMs(): number {
+    const now = this.#options.clock.monotonic();
+    return this.#validMs({ allowed: true, requestedAt: now });
+  }
+
+  /** Sends a review; concurrent calls for the same user share it. */
+  review(user: User): Promise<boolean> {
+    const key = userKey(user);
+    return this.#pending.do(key, () => this.#review(key, user));
+  }
+
+  /** Drops positive decisions after the rules have changed, and shortens the cache for a moment. */
+  invalidate(): void {
+    this.#unsettledAt = this.#options.clock.monotonic();
+    this.#pending.clear();
+  }
+
+  async #review(key: string, user: User): Promise<boolean> {
+    const { hub, clock, log } = this.#options;
+    const requestedAt = clock.monotonic();
+    const allowed = await isAllowed(hub, user, this.#attributes, log);
+    const isOvertaken = (this.#decisions.get(key)?.requestedAt ?? requestedAt) > requestedAt;
+    if (this.#decisions.size >= MAX_DECISIONS) this.#decisions.clear();
+    if (!isOvertaken) this.#decisions.set(key, { allowed, requestedAt });
+    return allowed;
+  }
+
+  /** A negative decision stays valid: the RBAC watch reports new permissions. */
+  #validMs({ allowed, requestedAt }: Decision): number {
+    if (!allowed) return CACHE_MS;
+    if (requestedAt < this.#unsettledAt) return 0;
+    return requestedAt < this.#unsettledAt + UNSETTLED_MS ? UNSETTLED_CACHE_MS : CACHE_MS;
+  }
+}
+
+export interface ViewerOptions {
+  readonly user: User;
+  readonly reviews: ListReviews;
+  /** Returns the visibility by RBAC now. */
+  readonly byRules: () => Visibility;
+  /** Visibility at first. */
+  readonly visibility: Visibility;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called when the last follower has left. */
+  readonly onUnused: () => void;
+}
+
+/** Interval of reviews after a negative decision, in milliseconds: a permission of another authorizer than RBAC is not urgent. */
+const RECHECK_DENIED_MS = 30_000;
+/** Time for which a positive decision is kept while the hub does not respond, in milliseconds. */
+const PATIENCE_MS = 10_000;
+const RETRY_MS = 1_000;
+
+export class Viewer {
+  readonly user: User;
+  readonly #options: ViewerOptions;
+  readonly #followers = new Set<OnVisibility>();
+  #visibility: Visibility;
+  #cancel: () => void = () => {};
+  #confirmedAt: number;
+  /** Number of the latest review; results of earlier ones are ignored. */
+  #reviewNumber = 0;
+  #isOver = false;
+
+  constructor(options: ViewerOptions) {
+    this.#options = options;
+    this.user = options.user;
+    this.#visibility = options.visibility;
+    this.#confirmedAt = options.clock.monotonic();
+    this.#schedule();
+  }
+
+  get visibility(): Visibility {
+    return this.#visibility;
+  }
+
+  /** Calls back on every change until the returned function is called. */
+  follow(onVisibility: OnVisibility): () => void {
+    this.#followers.add(onVisibility);
+    return () => {
+      if (!this.#followers.delete(onVisibility) || this.#followers.size > 0) return;
+      this.#isOver = true;
+      this.#cancel();
+      this.#options.onUnused();
+    };
+  }
+
+  /** Updates the visibility after the rules have changed. */
+  update(): void {
+    const byRules = this.#options.byRules();
+    // Another authorizer may still allow everything: without a review, objects would be taken away and given back.
+    if (byRules.isEverything || !this.#visibility.isEverything) this.#show(byRules);
+    else void this.#review();
+  }
+
+  async #review(): Promise<void> {
+    const { reviews, byRules, clock } = this.#options;
+    this.#cancel();
+    const number = ++this.#reviewNumber;
+    try {
+      const allowed = await reviews.review(this.user);
+      if (this.#reviewNumber !== number) return;
+      this.#confirmedAt = clock.monotonic();
+      this.#show(allowed ? Visibility.everything : byRules());
+    } catch {
+      if (this.#reviewNumber !== number) return;
+      if (clock.monotonic() - this.#confirmedAt >= PATIENCE_MS) this.#show(byRules());
+      this.#schedule(RETRY_MS);
+    }
+  }
+
+  #show(visibility: Visibility): void {
+    const before = this.#visibility;
+    this.#visibility = visibility;
+    this.#schedule();
+    if (before === visibility) return;
+    for (const onVisibility of this.#followers) onVisibility(visibility);
+  }
+
+  /** Schedules the next review. None is needed if RBAC allows everything, because its watch reports changes. */
+  #schedule(ms?: number): void {
+    const { byRules, clock, random, reviews } = this.#options;
+    this.#cancel();
+    this.#cancel = () => {};
+    if (this.#isOver || byRules().isEverything) return;
+    const periodMs = this.#visibility.isEverything ? reviews.cacheMs : RECHECK_DENIED_MS;
+    this.#cancel = clock.wakeAfter(ms ?? periodMs * (1 - random() / 5), () => void this.#review());
+  }
+}

@@ -1,0 +1,183 @@
+// GET of a list with watch=true: the start, the duration and the end of a watch.
+
+import type { ServerResponse } from 'node:http';
+import type { Visibility } from '../../access/visibility.ts';
+import { requestedVersion } from '../../kubernetes/list-revision.ts';
+import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
+import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
+import type { ListOptions } from '../../kubernetes/wire/options.ts';
+import type { Clock } from '../../std/clock.ts';
+import { keepPace } from '../admission/pace.ts';
+import type { Places } from '../admission/places.ts';
+import type { Turns } from '../admission/turns.ts';
+import type { FacadeReply, FacadeRequest } from '../request.ts';
+import type { Item } from './collection.ts';
+import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
+import type { History, Wait } from './history.ts';
+import type { Access, Listing } from './kind.ts';
+import { viewOf } from './list.ts';
+import { type ListQuery, parseQuery } from './page.ts';
+import { Chunk, StreamWriter } from './stream-writer.ts';
+import type { TokenChecks } from './token-checks.ts';
+import { formatVersion, parseVersion } from './version.ts';
+import { type Start, Watcher, type Watchers } from './watcher.ts';
+
+export interface WatchDeps {
+  readonly listing: Listing;
+  readonly history: History;
+  readonly access: Access;
+  /** Form of events with whole objects. */
+  readonly plain: EventForm;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly watchers: Watchers;
+  readonly tokens: TokenChecks;
+  readonly watches: Places;
+  /** Turns for initial events, which are as long as a list. */
+  readonly replays: Turns;
+}
+
+const BOOKMARK_INTERVAL_MS = 60_000;
+/** Time of the last bookmark before the end, in milliseconds, so that the caller can resume from a recent version. */
+const LAST_BOOKMARK_MS = 2_000;
+const LONGEST_MS = 3_600_000;
+
+/** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
+export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const { listing, history, access, clock, plain, watches } = deps;
+  const representation = negotiateWatch(request.preferences, { builtIn: false, tables: true });
+  const query = parseQuery(request, listing, true);
+  const view = viewOf(request, listing, representation.as, clock);
+  const form = representation.as === undefined ? plain : convertedForm(view, clock);
+  requestedVersion(query.options.resourceVersion);
+  history.checkSynced(listing.plural);
+  await access.visibleTo(request.caller.user);
+  const release = watches.take(request);
+  // No event contains a list, so a watch for lists has no events.
+  const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
+  return {
+    status: 200,
+    headers: { 'content-type': representation.contentType, vary: 'Authorization, Accept' },
+    async write(response) {
+      try {
+        if (!isEmpty) await serve(deps, request, { ...query, form, response });
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+interface Stream extends ListQuery {
+  readonly form: EventForm;
+  readonly response: ServerResponse;
+}
+
+/** Serves one watch; returns when it has ended. */
+async function serve(deps: WatchDeps, request: FacadeRequest, { options, selection, form, response }: Stream): Promise<void> {
+  const { history, access, clock, tokens, watchers } = deps;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let watcher: Watcher | undefined = undefined;
+  const writer = new StreamWriter(response, clock, () => watcher?.pump());
+  const requested = requestedVersion(options.resourceVersion);
+  const wait = { signal: request.signal, visibility: () => access.visibleTo(request.caller.user) };
+  const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
+  const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
+  // No await from here until the watcher is added, so that it cannot miss an event.
+  const { user } = request.caller;
+  const start = failure ?? startOf(history, access.visibleNow(user), options);
+  if ('code' in start) {
+    endReplay();
+    writer.write(new Chunk([errorLine(start)]));
+    return writer.end();
+  }
+  const selectionKey = JSON.stringify([options.labelSelector, options.fieldSelector]);
+  const selects = selection.isEverything ? () => true : ({ object }: Item) => selection.matches(object);
+  const bookmarks = options.allowWatchBookmarks;
+  const started = new Watcher({ history, writer, form, bookmarks, selects, selectionKey, onReplayed: endReplay, onEnd: resolve }, start);
+  watcher = started;
+  const end = () => started.end();
+  const stops = [
+    endReplay,
+    access.follow(user, (now) => started.setVisibility(now)),
+    tokens.join(request.caller, end),
+    ...schedule(deps, options, { bookmark: () => started.bookmark(), end }),
+  ];
+  request.signal.addEventListener('abort', end);
+  watchers.add(started);
+  if (request.signal.aborted) end();
+  started.pump();
+  await promise;
+  watchers.delete(started);
+  for (const stop of stops) stop();
+}
+
+/** Waits for a turn; returns the function that ends it. Closes the connection of a reader who is slower than the lowest rate. */
+async function startReplay({ clock, replays }: WatchDeps, { caller, signal }: FacadeRequest, writer: StreamWriter): Promise<() => void> {
+  const endTurn = await replays.take(caller.user.username, signal);
+  const stop = keepPace({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
+  return () => {
+    stop();
+    endTurn();
+  };
+}
+
+/** Waits for a version; returns the Status if it does not arrive in time. */
+async function waitFor(history: History, version: bigint, wait: Wait): Promise<Status | undefined> {
+  try {
+    await history.waitFor(version, wait);
+    return undefined;
+  } catch (error) {
+    if (!hasReason(error, 'Timeout')) throw error;
+    return error.status;
+  }
+}
+
+function startOf(history: History, visibility: Visibility, options: ListOptions): Start | Status {
+  const requested = parseVersion(requestedVersion(options.resourceVersion));
+  const now = { visibility, position: history.end, ahead: 0, replay: undefined };
+  if (options.sendInitialEvents === true) {
+    const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
+    const revision = Math.max(history.revisionFor(visibility), requested.revision);
+    return { ...now, replay: new Replay({ events: initialEvents(history, visibility), revision, bookmark }) };
+  }
+  if (requested.revision === 0) return now;
+  const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
+  if (position !== undefined) return { ...now, position, ahead: requested.revision > history.revision ? requested.revision : 0 };
+  return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
+}
+
+/** Returns the position to resume from. A caller who sees no object has missed nothing, however old its version is. */
+function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
+  return visibility.isNothing ? history.end : history.positionAfter(revision);
+}
+
+function initialEvents({ collection }: History, visibility: Visibility): Iterable<ItemEvent> {
+  return collection.visible(visibility).map((item) => ({ type: 'ADDED', item }));
+}
+
+/** Schedules the bookmarks and the end of a watch; returns the functions that cancel them. */
+function schedule(
+  { clock, random }: WatchDeps,
+  options: ListOptions,
+  act: { bookmark: () => void; end: () => void },
+): readonly (() => void)[] {
+  const { timeoutSeconds = 0 } = options;
+  const durationMs = Math.min(timeoutSeconds === 0 ? (LONGEST_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, LONGEST_MS);
+  const ends = clock.wakeAfter(durationMs, act.end);
+  if (!options.allowWatchBookmarks) return [ends];
+  const last = durationMs > LAST_BOOKMARK_MS ? [clock.wakeAfter(durationMs - LAST_BOOKMARK_MS, act.bookmark)] : [];
+  return [ends, ...last, every(clock, BOOKMARK_INTERVAL_MS, act.bookmark)];
+}
+
+function every(clock: Clock, intervalMs: number, act: () => void): () => void {
+  let cancel = () => {};
+  const arm = () => {
+    cancel = clock.wakeAfter(intervalMs, () => {
+      act();
+      arm();
+    });
+  };
+  arm();
+  return () => cancel();
+}

@@ -1,0 +1,199 @@
+// The watches of this replica. A watcher is a position in the log, with the visibility and selectors of its caller and its writer.
+
+import type { Visibility } from '../../access/visibility.ts';
+import { expired, type Status } from '../../kubernetes/status.ts';
+import type { Collection, Item } from './collection.ts';
+import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
+import type { History } from './history.ts';
+import { Chunk, type StreamWriter } from './stream-writer.ts';
+import { formatVersion } from './version.ts';
+
+export interface WatcherOptions {
+  readonly history: History;
+  readonly writer: StreamWriter;
+  readonly form: EventForm;
+  readonly bookmarks: boolean;
+  readonly selects: (item: Item) => boolean;
+  /** Text that is equal for watchers with equal selectors. */
+  readonly selectionKey: string;
+  /** Called when the initial events have been written, if there are any. */
+  readonly onReplayed: () => void;
+  /** Called once, when nothing more will be written. */
+  readonly onEnd: () => void;
+}
+
+/** State of a watch at its start. */
+export interface Start {
+  readonly visibility: Visibility;
+  /** First entry of the log that the watcher does not know. */
+  readonly position: number;
+  /** Revision that the watcher knows if it is in the future, else 0. */
+  readonly ahead: number;
+  readonly replay: Replay | undefined;
+}
+
+/** Pieces that other watchers at the same position have been sent in this round, by visibility. */
+type SharedPieces = Map<Visibility, Map<string, SharedPiece>>;
+
+interface SharedPiece extends Pick<Piece, 'next'> {
+  readonly chunk: Chunk | undefined;
+}
+
+/** All watches. Changes within one turn of the event loop are written to each of them at once. */
+export class Watchers {
+  readonly #watchers = new Set<Watcher>();
+  #isScheduled = false;
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
+  add(watcher: Watcher): void {
+    this.#watchers.add(watcher);
+  }
+
+  delete(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  /** Schedules writing to all watchers, after the log has advanced. */
+  wake(): void {
+    if (this.#isScheduled || this.#watchers.size === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      const shared: SharedPieces = new Map();
+      for (const watcher of this.#watchers) watcher.pump(shared);
+    });
+  }
+}
+
+export class Watcher {
+  readonly #options: WatcherOptions;
+  #visibility: Visibility;
+  #position: number;
+  #ahead: number;
+  #replay: Replay | undefined;
+  /** Revision that the caller can resume from. */
+  #sentRevision: number;
+  #isOver = false;
+
+  constructor(options: WatcherOptions, start: Start) {
+    this.#options = options;
+    this.#visibility = start.visibility;
+    this.#position = start.position;
+    this.#ahead = start.ahead;
+    this.#replay = start.replay;
+    this.#sentRevision = options.history.revision;
+  }
+
+  /** Writes all pending events, as far as the reader takes them. */
+  pump(shared: SharedPieces = new Map()): void {
+    // No entry of the log concerns a caller who sees no object, so that the caller cannot miss one.
+    if (this.#visibility.isNothing) this.#position = this.#options.history.end;
+    while (!this.#isOver) {
+      if (this.#position < this.#options.history.start) return this.expire();
+      if (this.#options.writer.isBlocked) return;
+      if (this.#replay !== undefined) this.#writeReplay(this.#replay);
+      else if (this.#position < this.#options.history.end) this.#writeLog(shared);
+      else return;
+    }
+  }
+
+  /** Sends DELETED for objects that the caller ceases to see, and ADDED for those that it begins to see. */
+  setVisibility(now: Visibility): void {
+    this.pump();
+    if (this.#isOver) return;
+    // The events that a lagging reader has seen are unknown, so it has to list again.
+    if (this.#isBehind) return this.expire();
+    const { history } = this.#options;
+    const events = differences(history.collection, this.#visibility, now);
+    this.#visibility = now;
+    this.#replay = new Replay({ events, revision: history.revision, bookmark: this.#options.bookmarks ? 'plain' : undefined });
+    this.pump();
+  }
+
+  /** Sends a bookmark if the caller can resume from a later revision than before. */
+  bookmark(): void {
+    const { history, bookmarks, form, writer } = this.#options;
+    const revision = history.revisionFor(this.#visibility);
+    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || revision <= this.#sentRevision) return;
+    this.#sentRevision = revision;
+    this.#write([form.bookmark(formatVersion(revision, this.#visibility.fingerprint), false)]);
+  }
+
+  /** Ends with 410: the caller has to list again. */
+  expire(): void {
+    const { fingerprint } = this.#visibility;
+    const { history } = this.#options;
+    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => formatVersion(revision, fingerprint));
+    this.fail(expired(`too old resource version: ${from} (${oldest})`).status);
+  }
+
+  /** Ends with an error. */
+  fail(status: Status): void {
+    if (this.#isOver) return;
+    this.#write([errorLine(status)]);
+    this.end();
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.writer.end();
+    this.#options.onEnd();
+  }
+
+  /** True if events are pending, or the caller knows a later revision than this replica. */
+  get #isBehind(): boolean {
+    const { history } = this.#options;
+    return this.#replay !== undefined || this.#position < history.end || this.#ahead > history.revision;
+  }
+
+  #writeReplay(replay: Replay): void {
+    const { lines, isLast } = replay.piece(this.#filter);
+    if (isLast) this.#replay = undefined;
+    this.#write(lines);
+    if (isLast) this.#options.onReplayed();
+  }
+
+  #writeLog(shared: SharedPieces): void {
+    const piece = this.#options.form.isShared && this.#ahead === 0 ? this.#sharedPiece(shared) : this.#ownPiece();
+    if (piece === 'expired') return this.expire();
+    this.#position = piece.next;
+    if (this.#ahead <= this.#options.history.revision) this.#ahead = 0;
+    if (piece.chunk === undefined) return;
+    this.#sentRevision = this.#options.history.entry(piece.next - 1)?.revision ?? this.#sentRevision;
+    this.#options.writer.write(piece.chunk);
+  }
+
+  #sharedPiece(shared: SharedPieces): SharedPiece | 'expired' {
+    const pieces = shared.get(this.#visibility) ?? new Map<string, SharedPiece>();
+    shared.set(this.#visibility, pieces);
+    const key = `${this.#position} ${this.#options.selectionKey}`;
+    const piece = pieces.get(key) ?? this.#ownPiece();
+    if (piece !== 'expired') pieces.set(key, piece);
+    return piece;
+  }
+
+  #ownPiece(): SharedPiece | 'expired' {
+    const piece = readLog(this.#options.history, this.#position, this.#filter, this.#ahead);
+    if (piece === 'expired') return piece;
+    return { next: piece.next, chunk: piece.lines.length === 0 ? undefined : new Chunk(piece.lines) };
+  }
+
+  get #filter(): EventFilter {
+    const { selects, form } = this.#options;
+    return { visibility: this.#visibility, selects, form };
+  }
+
+  #write(lines: readonly Buffer[]): void {
+    if (lines.length > 0) this.#options.writer.writeLines(lines);
+  }
+}
+
+/** Yields the events for a caller whose visibility changes. */
+function* differences(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
+  for (const item of collection.visible(before)) if (!now.sees(item.key)) yield { type: 'DELETED', item };
+  for (const item of collection.visible(now)) if (!before.sees(item.key)) yield { type: 'ADDED', item };
+}

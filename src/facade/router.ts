@@ -1,0 +1,137 @@
+// The routes of the façade. All of them but public documents require an authenticated caller, paths without a route included.
+
+import { METHODS } from 'node:http';
+import findMyWay, { type HTTPMethod } from 'find-my-way';
+import { noMethod, noRoute } from '../kubernetes/refusals.ts';
+import { errorReply, type Reply } from '../kubernetes/reply.ts';
+import { badRequest, internalError, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
+import type { Preferences } from '../kubernetes/wire/negotiate.ts';
+import { flag } from '../kubernetes/wire/query.ts';
+import { Abandoned, type Exchange } from './exchange.ts';
+import type { Caller, Endpoint, FacadeReply, FacadeRequest } from './request.ts';
+
+/** A path with parameters such as `:name`, and its endpoint. */
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly endpoint: Endpoint;
+  /** Called for requests to this route that are rejected before they reach the endpoint. */
+  readonly onRejected?: (request: Exchange, error: unknown) => void;
+}
+
+/** A document that any client may read. */
+export interface PublicDocument {
+  readonly path: string;
+  readonly reply: (request: Pick<FacadeRequest, 'preferences'>) => Reply;
+}
+
+export interface RouterOptions {
+  readonly routes: readonly Route[];
+  readonly documents: readonly PublicDocument[];
+  /** Returns the caller who sent a request. Throws a StatusError if there is none. */
+  readonly authenticate: (exchange: Exchange) => Promise<Caller>;
+  /** Waits until the request may begin; returns the function that ends its turn. Throws a StatusError for a caller with too many. */
+  readonly admit?: (exchange: Exchange) => Promise<() => void>;
+  /** Receives unexpected errors, with the ID of the request that failed. */
+  readonly report: (error: unknown, requestId?: string) => void;
+}
+
+/** Target of a path: a public document, an authenticated route, or neither for a path without a route. */
+interface Target {
+  readonly path: string;
+  readonly document?: PublicDocument;
+  readonly route?: Route;
+}
+
+/** Maximum length of a path parameter, in characters; as long as all headers together, so that the router rejects none. */
+const MAX_PARAM_LENGTH = 16_384;
+const ANY_METHOD = METHODS as HTTPMethod[];
+const ANY_PATH = '*';
+
+export class Router {
+  readonly #options: RouterOptions;
+  readonly #router = findMyWay({
+    caseSensitive: true,
+    ignoreTrailingSlash: false,
+    ignoreDuplicateSlashes: false,
+    maxParamLength: MAX_PARAM_LENGTH,
+  });
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+    for (const document of options.documents) this.#add(['GET'], { path: document.path, document });
+    for (const route of options.routes) this.#add(ANY_METHOD, { path: route.path, route });
+    this.#add(ANY_METHOD, { path: ANY_PATH });
+  }
+
+  /** Serves a request to its end. Rejects it with 503 if the server is stopping. */
+  serve(exchange: Exchange, isStopping: boolean): void {
+    const found = this.#router.find(exchange.method as HTTPMethod, exchange.message.url ?? '');
+    if (found === null) return this.#reject(exchange, badRequest('the path cannot be decoded'));
+    const { path, document, route } = found.store as Target;
+    exchange.route = path;
+    try {
+      exchange.checkTarget(found.params as Readonly<Record<string, string>>);
+      if (isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
+      if (document !== undefined) return void exchange.send(document.reply(exchange));
+    } catch (error) {
+      return this.#reject(exchange, error, route);
+    }
+    void this.#serveCaller(exchange, route);
+  }
+
+  #add(methods: HTTPMethod[], target: Target): void {
+    this.#router.on(methods, target.path, () => {}, target);
+  }
+
+  async #serveCaller(exchange: Exchange, route: Route | undefined): Promise<void> {
+    const { authenticate, admit } = this.#options;
+    try {
+      exchange.startTimeout();
+      exchange.caller = await authenticate(exchange);
+      if (admit !== undefined) exchange.holdTurn(await admit(exchange));
+      if (route === undefined) throw noRoute();
+    } catch (error) {
+      return this.#reject(exchange, error, route);
+    }
+    await exchange.send(await this.#replyOf(exchange, route));
+  }
+
+  async #replyOf(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
+    if (!isServed(method, exchange)) return notAllowed(exchange, method);
+    try {
+      return await endpoint(exchange);
+    } catch (error) {
+      return this.#errorReply(error, exchange);
+    }
+  }
+
+  #reject(exchange: Exchange, error: unknown, route?: Route): void {
+    // Without parameters, the request does not name an object that the endpoint could record.
+    if (route?.method === exchange.method && Object.keys(exchange.params).length > 0) route.onRejected?.(exchange, error);
+    void exchange.send(this.#errorReply(error, exchange));
+  }
+
+  #errorReply(error: unknown, { preferences, requestId, signal }: Exchange): Reply {
+    const reply = toErrorReply(error, preferences, requestId);
+    if (reply.status === 500 && !(signal.reason instanceof Abandoned)) this.#options.report(error, requestId);
+    return reply;
+  }
+}
+
+/** HEAD is GET without a body; a watch consists of its body alone. */
+function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
+  return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
+}
+
+function notAllowed({ preferences }: Exchange, allow: string): Reply {
+  const reply = errorReply(noMethod(), preferences);
+  return { ...reply, headers: { ...reply.headers, allow } };
+}
+
+/** Returns the response for any thrown value. An unexpected error is replaced by the request ID, which the log has beside the error. */
+function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
+  const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
+  const reply = errorReply(known, preferences);
+  return known.code === 401 ? { ...reply, headers: { ...reply.headers, 'www-authenticate': 'Bearer' } } : reply;
+}

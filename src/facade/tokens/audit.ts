@@ -1,0 +1,127 @@
+// The audit log: one line for every token that is issued or rejected. A line identifies the token by its ID alone.
+
+import type { IssueTarget } from '../../access/issue-names.ts';
+import { isStatusReason, StatusError } from '../../kubernetes/status.ts';
+import type { Clock } from '../../std/clock.ts';
+import { instantText } from '../../std/instant.ts';
+import { withoutTokens } from '../../std/sensitive.ts';
+import { TokenBucket } from '../../std/token-bucket.ts';
+import { IssueError } from '../../targets/issue-error.ts';
+import type { IssuedToken } from '../../targets/token-exchange.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { FacadeRequest, User } from '../request.ts';
+
+/** The parts of a token request that are known when a line is written. */
+export interface AuditedRequest {
+  readonly target: IssueTarget;
+  readonly audiences?: readonly string[];
+  readonly expirationSeconds?: number | bigint;
+  readonly boundObject?: string;
+}
+
+/** A request that was rejected before it reached its endpoint. */
+export interface RejectedRequest extends Pick<FacadeRequest, 'requestId' | 'signal'> {
+  /** Undefined for a request without an authenticated caller. */
+  readonly user: User | undefined;
+}
+
+export interface AuditOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics?: Pick<Metrics, 'issued'> | undefined;
+}
+
+/** Limit on lines for requests without an authenticated caller, which cost their senders nothing. */
+const UNAUTHENTICATED = { perSecond: 10, burst: 100 };
+const MAX_LISTED = 16;
+const MAX_CHARS = 256;
+
+export class Audit {
+  readonly #log: Logger;
+  readonly #metrics: AuditOptions['metrics'];
+  readonly #unauthenticated: TokenBucket;
+  /** Number of lines that the limit has suppressed since the last line. */
+  #suppressed = 0;
+
+  constructor({ log, clock, metrics }: AuditOptions) {
+    this.#metrics = metrics;
+    this.#unauthenticated = new TokenBucket(clock, UNAUTHENTICATED);
+    // Decisions are logged at every level but `silent`. The fields contain no secrets, so that none has to be redacted.
+    this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
+  }
+
+  issued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
+    const { claims, statedExpiryAt } = token;
+    const credential = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
+    this.#log.info({ ...line('issued', withUser(request), audited), ...credential }, 'token issued');
+    this.#metrics?.issued({ cluster: audited.target.cluster, result: 'success', reason: 'Requested', durationMs: audited.durationMs });
+  }
+
+  dryRun(request: FacadeRequest, audited: AuditedRequest): void {
+    this.#log.info(line('dry run', withUser(request), audited), 'token request checked');
+  }
+
+  /** Records the error that the caller got; `cause` is the failure behind it. */
+  rejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
+    const logged = this.#logRejection(withUser(request), audited, rejection);
+    if (logged === undefined) return;
+    const { code, reason } = logged;
+    // Targets may return reasons that Kubernetes does not have.
+    const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
+    const failure = code >= 500 && cause instanceof IssueError ? cause.reason : known;
+    this.#metrics?.issued({ cluster: audited.target.cluster, result: 'failure', reason: failure });
+  }
+
+  /** Records a request that did not reach its endpoint. It is not counted in metrics: any client can send it, for any cluster. */
+  rejectedEarly(request: RejectedRequest, audited: AuditedRequest, rejection: unknown): void {
+    if (request.user !== undefined) this.#logRejection(request, audited, rejection);
+    else if (this.#unauthenticated.take() > 0) this.#suppressed += 1;
+    else {
+      this.#logRejection(request, audited, rejection, this.#suppressed > 0 ? { suppressed: this.#suppressed } : {});
+      this.#suppressed = 0;
+    }
+  }
+
+  /** Returns code and reason; undefined if the caller has disconnected. */
+  #logRejection(request: RejectedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
+    if (!(rejection instanceof StatusError) && request.signal.aborted) {
+      this.#log.info({ ...line('abandoned', request, audited), ...more }, 'caller disconnected');
+      return undefined;
+    }
+    const { code, reason, message } = rejection instanceof StatusError ? rejection : { code: 500, reason: 'InternalError', message: '' };
+    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shortened(message), ...more }, 'token request rejected');
+    return { code, reason };
+  }
+}
+
+interface Rejection {
+  readonly code: number;
+  readonly reason: string | undefined;
+}
+
+function withUser({ requestId, signal, caller }: FacadeRequest): RejectedRequest {
+  return { requestId, signal, user: caller.user };
+}
+
+function line(
+  decision: string,
+  { requestId, user }: RejectedRequest,
+  { target, audiences, expirationSeconds, boundObject }: AuditedRequest,
+) {
+  return {
+    audit: 'TokenRequest',
+    decision,
+    requestID: shortened(requestId),
+    ...(user && { user: shortened(user.username) }),
+    ...target,
+    ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shortened) }),
+    ...(expirationSeconds !== undefined && { expirationSeconds: Number(expirationSeconds) }),
+    ...(boundObject !== undefined && { boundObject: shortened(boundObject) }),
+  };
+}
+
+/** Returns a text that the caller chose, limited and without tokens. */
+function shortened(text: string): string {
+  return withoutTokens(text.slice(0, MAX_CHARS));
+}

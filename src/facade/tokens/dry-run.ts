@@ -1,0 +1,54 @@
+// A dry run of a token request: all checks that need no token. kube-apiserver itself would issue one.
+
+import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
+import { checkBoundKind, checkBoundObject, checkObjectName } from '../../kubernetes/bound-object.ts';
+import type { KubeObject } from '../../kubernetes/object.ts';
+import { answeredTokenRequest, checkExpiration, checkName, checkUid, type PostedAccount } from '../../kubernetes/token-request.ts';
+import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
+import { type Part, readObject } from '../../targets/read-object.ts';
+import type { TokenSource } from '../../targets/target.ts';
+import { rejectAccount } from '../../targets/token-exchange.ts';
+import type { PostedTokenRequest } from './token-request.ts';
+
+export interface DryRunOptions {
+  readonly target: TokenSource;
+  readonly account: PostedAccount;
+  /** Warns the caller about a check that was not possible. */
+  readonly warn: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Returns the response to a dry run. Throws an IssueError, or the StatusError that the target would return. */
+export async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
+  const { request, audiences, expirationSeconds } = posted;
+  const { target, account, signal } = options;
+  await rejectAccount(target, account, signal);
+  checkName(request, account);
+  const uid = uidOf(await find(ServiceAccounts, account, 'metadata', options));
+  if (uid !== undefined) checkUid(request, { ...account, uid });
+  checkExpiration(request);
+  await checkBound(request.spec.boundObjectRef, options);
+  const now = target.clock.now();
+  const response = { account: { ...account, uid }, audiences, expirationSeconds, status: { token: '' } };
+  return answeredTokenRequest(request, response, now);
+}
+
+async function checkBound(reference: PostedTokenRequest['request']['spec']['boundObjectRef'], options: DryRunOptions): Promise<void> {
+  if (reference === undefined) return;
+  const { kind = '', name = '' } = reference;
+  checkBoundKind(reference, [Pods.kind, Secrets.kind]);
+  checkObjectName(name);
+  const { namespace, name: account } = options.account;
+  const found =
+    kind === Pods.kind ? find(Pods, { namespace, name }, 'whole', options) : find(Secrets, { namespace, name }, 'metadata', options);
+  const object = await found;
+  if (object === undefined) return;
+  const serviceAccountName = textOf(fieldsOf(object['spec'])['serviceAccountName']);
+  checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, account);
+}
+
+async function find(resource: Resource<ApiObject>, name: PostedAccount, part: Part, { target, warn, signal }: DryRunOptions) {
+  const object = await readObject(target, resource, name, { part, signal });
+  if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
+  return object;
+}

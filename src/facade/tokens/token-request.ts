@@ -1,0 +1,223 @@
+// The TokenRequest of a caller: decoded as kube-apiserver does, checked against the rules of the installation, and turned into the
+// request to the target cluster.
+
+import { checkBoundKind } from '../../kubernetes/bound-object.ts';
+import { invalidValue, requiredValue, tooMany, unsupportedValue } from '../../kubernetes/field-error.ts';
+import { isKnownKind } from '../../kubernetes/known-kinds.ts';
+import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
+import { forbidden, invalid } from '../../kubernetes/status.ts';
+import {
+  checkNamespace,
+  defaultedTokenRequest,
+  KIND,
+  MAX_SECONDS,
+  type PostedAccount,
+  TOKEN_REQUEST_KIND,
+  type TokenRequest,
+} from '../../kubernetes/token-request.ts';
+import { type BodyMediaType, plainBodyMediaType } from '../../kubernetes/wire/content-type.ts';
+import { decodeObject } from '../../kubernetes/wire/decode.ts';
+import { objectText } from '../../kubernetes/wire/encode.ts';
+import { writeOptions } from '../../kubernetes/wire/options.ts';
+import { goQuote } from '../../std/go-text.ts';
+import { Recent } from '../../std/recent.ts';
+import {
+  type BoundObject,
+  isSilentlyExtended,
+  type TokenRequest as TargetTokenRequest,
+  type TokenLimits,
+} from '../../targets/policy/token-request.ts';
+import type { FacadeRequest } from '../request.ts';
+
+/** Rules of the installation for token requests. */
+export interface TokenRules {
+  /** Audiences of requests that name none; if empty, such requests are rejected. */
+  readonly defaultAudiences: readonly string[];
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for them, so that no token can obtain further ones. */
+  readonly ownAudiences: readonly string[];
+  readonly limits: TokenLimits;
+}
+
+/** A decoded and checked TokenRequest. */
+export interface PostedTokenRequest {
+  readonly request: TokenRequest;
+  /** Lifetime requested from the target, in seconds; never longer than that of the request. */
+  readonly expirationSeconds: number | bigint;
+  /** Audiences of the request, or the installation's default. */
+  readonly audiences: readonly string[];
+  readonly dryRun: boolean;
+  readonly outgoing: OutgoingRequest;
+  /** Warnings for the caller. */
+  readonly warnings: readonly string[];
+}
+
+/** The request to a target cluster, made of checked fields alone. */
+export interface OutgoingRequest {
+  /** Request that the response is checked against. */
+  readonly expected: TargetTokenRequest;
+  readonly body: string;
+}
+
+/** Parses token requests. Callers often repeat the same request, so recent results are cached. */
+export class TokenRequestReader {
+  readonly #rules: TokenRules;
+  readonly #recent = new Recent<PostedTokenRequest>(MAX_RECENT);
+
+  constructor(rules: TokenRules) {
+    this.#rules = rules;
+  }
+
+  /** Parses the body and the options. Calls `onDecoded` before rules are checked. Throws 400, 403, 413, 415 or 422. */
+  async read(incoming: FacadeRequest, account: PostedAccount, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
+    const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
+    const body = await incoming.body();
+    const decode = () => decodeRequest(incoming, account, { body, mediaType, rules: this.#rules, onDecoded });
+    if (body.length > MAX_RECENT_BYTES) return decode();
+    const { query } = incoming;
+    // Only the body can contain a newline.
+    const key = [mediaType, query.toString(), account.namespace, account.name, body.toString('latin1')].join('\n');
+    const known = this.#recent.get(key);
+    if (known === undefined) {
+      const posted = decode();
+      this.#recent.set(key, posted);
+      return posted;
+    }
+    onDecoded(known);
+    known.warnings.forEach(incoming.warn);
+    return known;
+  }
+}
+
+/** Receives the decoded request. */
+export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'request' | 'audiences'>) => void;
+
+/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred. */
+const MAX_RECENT_BYTES = 2_048;
+const MAX_RECENT = 512;
+
+interface Decoding {
+  readonly body: Buffer;
+  readonly mediaType: BodyMediaType;
+  readonly rules: TokenRules;
+  readonly onDecoded: OnDecoded;
+}
+
+/** The result depends only on the query of the request, the service account, and the body, so that it can be cached by them. */
+function decodeRequest(incoming: FacadeRequest, account: PostedAccount, decoding: Decoding): PostedTokenRequest {
+  const { body, mediaType, rules, onDecoded } = decoding;
+  const warnings: string[] = [];
+  const warn = (text: string): void => {
+    warnings.push(text);
+    incoming.warn(text);
+  };
+  const { dryRun, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
+  const decoded = decodeObject({
+    body,
+    mediaType,
+    maxYamlBytes: MAX_YAML_BYTES,
+    kind: TOKEN_REQUEST_KIND,
+    defaultKind: true,
+    fieldValidation,
+    isRegistered: isKnownKind,
+  });
+  decoded.warnings.forEach(warn);
+  const request = withoutManagedFields(defaultedTokenRequest(decoded.object));
+  const named = request.spec.audiences ?? [];
+  const audiences = named.length === 0 ? rules.defaultAudiences : named;
+  onDecoded({ request, audiences });
+  checkNamespace(request, account);
+  checkOwners(request);
+  checkAudiences(audiences, account, rules);
+  checkBinding(request);
+  const expirationSeconds = shortened(request, rules.limits, warn);
+  const outgoing = toOutgoing(request, account, { audiences, expirationSeconds });
+  return { request, expirationSeconds, audiences, dryRun, outgoing, warnings };
+}
+
+/** Maximum size of a YAML body, in bytes. The event loop is blocked while YAML is parsed: a third of a second at worst for this size. */
+const MAX_YAML_BYTES = 16 * 1024;
+/** Maximum length of fieldManager, in characters. */
+const MAX_FIELD_MANAGER = 127;
+/** Maximum number of audiences in one error: each is listed with all allowed ones, and a body has room for a million. */
+const MAX_REPORTED_AUDIENCES = 10;
+/** Maximum number of owner references, which the response repeats. */
+const MAX_OWNERS = 1_000;
+const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
+const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
+
+/** Removes the managedFields: no server stores a TokenRequest, so that no field of it has a manager. */
+function withoutManagedFields(request: TokenRequest): TokenRequest {
+  const { managedFields, ...metadata } = request.metadata;
+  return managedFields === undefined ? request : { ...request, metadata };
+}
+
+/** Limits the owner references, which no server uses. */
+function checkOwners({ metadata: { ownerReferences = [] } }: TokenRequest): void {
+  const { length } = ownerReferences;
+  if (length > MAX_OWNERS) throw invalid(KIND, '', [tooMany('metadata.ownerReferences', length, MAX_OWNERS)]);
+}
+
+function checkAudiences(audiences: readonly string[], { name }: PostedAccount, { ownAudiences, limits }: TokenRules): void {
+  if (audiences.length === 0) throw invalid(KIND, '', [requiredValue('spec.audiences')]);
+  const own = audiences.find((audience) => ownAudiences.includes(audience));
+  if (own !== undefined)
+    throw forbidden(SERVICE_ACCOUNTS, name, `the façade issues no token for the audience ${goQuote(own)}, which it accepts itself`);
+  const { allowedAudiences } = limits;
+  if (allowedAudiences === undefined) return;
+  const allowed = new Set(allowedAudiences);
+  const others = new Set(audiences.filter((audience) => !allowed.has(audience)));
+  if (others.size > 0)
+    throw invalid(
+      KIND,
+      '',
+      [...others].slice(0, MAX_REPORTED_AUDIENCES).map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
+    );
+}
+
+/** Checks only for protection; the target checks the rest, so that its order and its messages apply. */
+function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
+  if (boundObjectRef === undefined) return;
+  const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);
+  if (kind === undefined) return checkBoundKind(boundObjectRef, BOUND_KINDS);
+  if (!isSilentlyExtended({ expirationSeconds: Number(expirationSeconds), boundObject: { kind, name: '' } })) return;
+  const why = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';
+  throw invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
+}
+
+/** Returns the lifetime, shortened as kube-apiserver does above its own limit. The target rejects a lifetime that no server grants. */
+function shortened({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
+  const { expirationSeconds: seconds, boundObjectRef } = spec;
+  if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_SECONDS) return seconds;
+  const kind = BOUND_KINDS.find((each) => each === boundObjectRef?.kind);
+  const isExtended = isSilentlyExtended({ expirationSeconds: maxExpirationSeconds, ...(kind && { boundObject: { kind, name: '' } }) });
+  const max = isExtended ? maxExpirationSeconds - 1 : maxExpirationSeconds;
+  warn(`requested expiration of ${seconds} seconds shortened to ${max} seconds`);
+  return max;
+}
+
+/** Returns the request to the target. */
+function toOutgoing(
+  { apiVersion, kind, metadata, spec }: TokenRequest,
+  { namespace, name }: PostedAccount,
+  { audiences, expirationSeconds }: Pick<PostedTokenRequest, 'audiences' | 'expirationSeconds'>,
+): OutgoingRequest {
+  const { boundObjectRef } = spec;
+  const boundObject = boundObjectOf(boundObjectRef);
+  const expected = {
+    namespace,
+    name,
+    audiences,
+    expirationSeconds: Number(expirationSeconds),
+    ...(boundObject && { boundObject }),
+    ...(metadata.uid && { accountUID: metadata.uid }),
+  };
+  const named = { ...(metadata.name && { name: metadata.name }), ...(metadata.uid && { uid: metadata.uid }) };
+  const sent = { apiVersion, kind, metadata: named, spec: { audiences, expirationSeconds, boundObjectRef } };
+  return { expected, body: objectText(sent, TOKEN_REQUEST) };
+}
+
+function boundObjectOf(reference: TokenRequest['spec']['boundObjectRef']): BoundObject | undefined {
+  if (reference === undefined) return undefined;
+  const { kind, name = '', uid } = reference;
+  return { kind: kind as BoundObject['kind'], name, ...(uid && { uid }) };
+}

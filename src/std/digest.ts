@@ -1,0 +1,8 @@
+// Digests of texts that differ for any two texts, secrets included.
+
+import { hash } from 'node:crypto';
+
+/** Returns `sha256:` and the hexadecimal digest of a text. */
+export function digestOf(text: string): string {
+  return `sha256:${hash('sha256', text)}`;
+}

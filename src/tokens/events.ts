@@ -1,0 +1,184 @@
+// Reports on ManagedTokens: events for users, audit lines in the log, and metrics of issuances. Routine rotations record no event.
+
+import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import { Annotation, TokenConditionType } from '../api/names.ts';
+import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
+import type { Note } from '../kube/event-series.ts';
+import { cleanedMessage } from '../std/clean-message.ts';
+import { instantText } from '../std/instant.ts';
+import { sentence } from '../std/sentence.ts';
+import { isLastingReason } from '../targets/issue-error.ts';
+import { requestedSeconds, type TokenLimits } from '../targets/policy/token-request.ts';
+import { recordedAnchor } from './policy/anchors.ts';
+import { shortenedMessage, type TokenFailure } from './policy/messages.ts';
+import type { IssuePlan, TokenPlan } from './policy/plan.ts';
+import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
+import { isClamped, renewAt } from './policy/rotation.ts';
+import { currentSecret, type Situation } from './policy/state.ts';
+import type { Step, TokenRun } from './run.ts';
+
+/** Returns the events of a run. `before` is the failure of the run before. */
+export function eventsOf(
+  step: Step,
+  { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
+  before: TokenFailure | undefined,
+): readonly Note[] {
+  const { revoked, failure, events = [] } = step;
+  return [
+    ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked: ${IssueReason.RevocationRequested}.`)]),
+    ...futileRevocationEvents(step, previous, next),
+    ...issuanceEvents(step, previous, next),
+    ...failureEvents(failure, previous, before),
+    ...expiryEvents(previous, next),
+    ...events,
+  ];
+}
+
+/**
+ * Returns the event for a lifetime that the ceiling shortens: for a new spec, not for each rotation. `before` is the message of the
+ * last such event.
+ */
+export function shortenedEvents(
+  { observation: { token }, issued, failure }: Step,
+  { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
+  { limits, before }: { readonly limits: TokenLimits; readonly before: string | undefined },
+): readonly Note[] {
+  const { expirationSeconds } = token.spec;
+  const granted = requestedSeconds(expirationSeconds, limits);
+  const isNews = (issued !== undefined && issued !== 'RotationDue') || previous.observedGeneration !== next.observedGeneration;
+  const message = shortenedMessage(expirationSeconds, granted);
+  if (granted === expirationSeconds || !isNews || failure !== undefined || message === before) return [];
+  return [{ type: 'Warning', reason: 'LifetimeShortened', message }];
+}
+
+/** Returns the event for a replaced token that could not be revoked because it had no anchor. */
+export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: ManagedToken): readonly Note[] {
+  const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
+  const isFutile = freshAnchor && previous !== undefined && recordedAnchor(token, previous) === undefined;
+  return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
+}
+
+/** Event for a revocation that leaves a token without an anchor valid. */
+export const REVOCATION_UNAVAILABLE: Note = {
+  type: 'Warning',
+  reason: 'RevocationUnavailable',
+  message: sentence(AlertReason.RevocationUnavailable),
+};
+
+function futileRevocationEvents({ observation, revoked }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+  const isBound = observation.token.spec.revocation === 'BoundSecret' || revoked !== undefined;
+  const isFutile = !isBound && next.lastRevokeRequest !== previous.lastRevokeRequest;
+  return isFutile ? [REVOCATION_UNAVAILABLE] : [];
+}
+
+function issuanceEvents(
+  { observation, issued }: Step,
+  previous: ManagedTokenStatus,
+  { expirationTimestamp, nextRotationTime }: ManagedTokenStatus,
+): readonly Note[] {
+  if (issued === undefined) return [];
+  const validity = `it is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
+  const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
+  if (isFirst) return [normal('Issued', `A token was issued; ${validity}.`), ...clampedEvents(observation)];
+  const wasFailing = isTrue(previous, TokenConditionType.rotationFailing);
+  if (issued === 'RotationDue') return wasFailing ? [normal('Issued', `The token was renewed after failures; ${validity}.`)] : [];
+  return [normal(issued, `A new token was issued, because ${IssueReason[issued]}; ${validity}.`), ...clampedEvents(observation)];
+}
+
+function clampedEvents(observation: Step['observation']): readonly Note[] {
+  const record = parseRecord(observation.secret?.metadata.annotations);
+  const { renewBefore } = observation.token.spec.rotation;
+  if (record === undefined || !isClamped(record, renewBefore)) return [];
+  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Increase spec.expirationSeconds, or shorten spec.rotation.renewBefore.`;
+  return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
+}
+
+function failureEvents(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
+  if (failure === undefined || failure.reason === before?.reason) return [];
+  if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
+  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanedMessage(failure.message)) }];
+}
+
+function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+  const hasExpired = (status: ManagedTokenStatus) =>
+    status.conditions?.some(({ type, reason }) => type === TokenConditionType.ready && reason === 'Expired') === true;
+  const isNews = hasExpired(next) && !hasExpired(previous);
+  return isNews ? [{ type: 'Warning', reason: 'Expired', message: sentence(ReadyReason.Expired) }] : [];
+}
+
+function isFailing(type: string, status: string): boolean {
+  return type === TokenConditionType.ready ? status === 'False' : status === 'True';
+}
+
+function isTrue({ conditions = [] }: ManagedTokenStatus, wanted: string): boolean {
+  return conditions.some(({ type, status }) => type === wanted && status === 'True');
+}
+
+function normal(reason: string, message: string): Note {
+  return { type: 'Normal', reason, message };
+}
+
+type AuditContext = Pick<TokenRun, 'log' | 'key'>;
+
+/** Logs the effect of a plan on a token; nothing if it had none or failed. The line names the token by its ID only. */
+export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
+  if (plan.type === 'issue' && issued !== undefined) {
+    const record = parseRecord(currentSecret(observation)?.metadata.annotations);
+    audit(run, plan.previous === undefined ? 'issued' : 'rotated', issued, { token: observation.token, record });
+  }
+  if (error !== undefined) return;
+  const subject = { token: before.observation.token, record: before.state.record };
+  if (plan.type === 'revoke') audit(run, 'revoked', 'RevocationRequested', subject);
+  const isDeleted = subject.token.metadata.deletionTimestamp !== undefined;
+  if (plan.type === 'release' && plan.anchor === 'delete' && isDeleted) audit(run, 'revoked', 'Deleted', subject);
+}
+
+/** Logs the removal of a token whose requester lost permission. */
+export function auditWithdrawal(run: AuditContext, { observation, state }: Situation): void {
+  audit(run, 'withdrawn', 'Forbidden', { token: observation.token, record: state.record });
+}
+
+interface AuditSubject {
+  readonly token: ManagedToken;
+  /** Record of the token; undefined if it is damaged. */
+  readonly record: TokenRecord | undefined;
+}
+
+function audit(
+  { log, key }: AuditContext,
+  decision: 'issued' | 'rotated' | 'revoked' | 'withdrawn',
+  reason: IssueReason | 'Deleted' | 'Forbidden',
+  { token, record }: AuditSubject,
+): void {
+  const fields = record === undefined ? statusFields(token) : recordFields(record);
+  log.info({ audit: 'ManagedToken', decision, key, reason, ...fields }, `token ${decision}`);
+}
+
+function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {
+  const [, , namespace, name] = issuedFor.subject.split(':');
+  const { cluster, audiences } = issuedFor;
+  return { cluster, serviceAccount: `${namespace}/${name}`, audiences, credentialID: credentialId, expiresAt: instantText(expiresAt) };
+}
+
+function statusFields({ spec, status }: ManagedToken) {
+  const { namespace, name } = spec.serviceAccount;
+  const { credentialID, expirationTimestamp: expiresAt } = status ?? {};
+  return { cluster: spec.clusterName, serviceAccount: `${namespace}/${name}`, audiences: spec.audiences, credentialID, expiresAt };
+}
+
+/** Counts an attempt to issue a token in the metrics; nothing if it was postponed. */
+export function countIssuance(
+  { metrics, clock, uid }: Pick<TokenRun, 'metrics' | 'clock' | 'uid'>,
+  plan: IssuePlan,
+  { observation, issued, error, failure }: Step,
+  durationMs: number,
+): void {
+  const { clusterName: cluster, rotation } = observation.token.spec;
+  const isFinal = failure !== undefined && (failure.reason === 'Forbidden' || isLastingReason(failure.reason));
+  const reason = issued ?? error?.reason ?? (isFinal ? failure.reason : undefined);
+  if (reason === undefined) return;
+  // Relative to the time of the renewal itself, not of the last retry.
+  const isRenewal = plan.reason === 'RotationDue' && plan.previous !== undefined;
+  const latenessMs = isRenewal ? Math.max(0, clock.now() - renewAt(plan.previous, rotation.renewBefore, uid)) : undefined;
+  metrics?.issued({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });
+}

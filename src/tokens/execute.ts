@@ -1,0 +1,158 @@
+// Executes one plan. Issuance, revocation and withdrawal have their own files.
+
+import { digestOf } from '../std/digest.ts';
+import { Sensitive } from '../std/sensitive.ts';
+import type { IssueError } from '../targets/issue-error.ts';
+import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { reviewToken } from '../targets/token-review.ts';
+import { leave, RETRY_MS, release, revoke } from './anchors.ts';
+import { toIssueError } from './hub-request.ts';
+import { issue, secretFor } from './issue.ts';
+import { latestToken, outputsOf, withRegistration } from './observe.ts';
+import type { OutputTarget } from './outputs/forms.ts';
+import { formerAnchors } from './policy/anchors.ts';
+import type { HoldPlan, RewritePlan, TokenPlan } from './policy/plan.ts';
+import { parseRecord, type TokenRecord } from './policy/record.ts';
+import { nextVerifyAt } from './policy/rotation.ts';
+import type { Situation, TokenObservation } from './policy/state.ts';
+import { reduceSecret, tokenOf } from './reduce.ts';
+import { failedStep, type Step, type TokenRun } from './run.ts';
+import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret, writeSecret } from './secrets.ts';
+
+/**
+ * Executes a plan. `isReviewed` is true if a review of this run allowed an issuance. Failures of hub and target are part of the step;
+ * conflicts and defects are thrown.
+ */
+export async function execute(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+  try {
+    return await executePlan(run, plan, situation, isReviewed);
+  } catch (error) {
+    return proceed(run, plan, situation, toIssueError(error, run.signal));
+  }
+}
+
+/**
+ * Lets the run proceed after a failed revocation, release or issuance: the permission must still be confirmed, a token may have to leave
+ * the Secret, and former anchors may have to be deleted. Other failures end the run.
+ */
+function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: Situation, error: IssueError): Step {
+  // The finalizer and the place of an anchor may have been written.
+  const current = { ...observation, token: latestToken(run, observation.token) };
+  const failed = failedStep(run, { ...situation, observation: current }, error);
+  const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
+  // These have just tried to delete all anchors.
+  if (plan.type === 'revoke' || plan.type === 'release') {
+    return { observation: { ...next, anchorsAt: run.clock.now() + RETRY_MS }, isDone: false, error };
+  }
+  const isSuperseded = plan.type === 'issue' && (plan.dropOld || formerAnchors(current.token).length > 0);
+  return isSuperseded ? { ...failed, observation: next, isDone: false, isReviewed: true } : failed;
+}
+
+async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+  const { observation } = situation;
+  switch (plan.type) {
+    case 'none':
+      return { observation, isDone: true, failure: run.tracked.failure };
+    case 'wait':
+      return { observation, isDone: true, requeueAt: plan.until };
+    case 'hold':
+      return await hold(run, plan, observation);
+    case 'issue':
+      return await issue(run, plan, situation, isReviewed);
+    case 'rewrite':
+      return await rewrite(run, plan, situation);
+    case 'remove':
+      return { observation: await deleteSecrets(run, observation, plan.secrets), isDone: false };
+    case 'revoke':
+      return await revoke(run, situation, plan);
+    case 'leave':
+      return await leave(run, observation, plan.places);
+    case 'release':
+      return await release(run, situation, plan.anchor);
+    case 'verify':
+      return await verify(run, situation);
+  }
+}
+
+async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observation: TokenObservation): Promise<Step> {
+  const { token } = observation;
+  const held = strip ? await stripSecret(run, observation) : observation;
+  const pausedMs = strip ? repairPauseMs(run, token) : 0;
+  return {
+    observation: held,
+    // The anchors of a token that has left the Secret follow.
+    isDone: held === observation || formerAnchors(token).length === 0,
+    // A failure lasts until the next attempt.
+    failure: failure ?? (token.spec.rotation.suspend ? undefined : run.tracked.failure),
+    requeueAt: pausedMs > 0 ? run.clock.now() + pausedMs : until,
+  };
+}
+
+/** Writes the present token in the outputs that the spec and the Cluster require now. */
+async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): Promise<Step> {
+  const { observation } = situation;
+  const { token } = observation;
+  const paused = pausedStep(run, plan, situation);
+  if (paused !== undefined) return paused;
+  const found = await readSecret(run, token, plan.from);
+  const text = found === undefined ? '' : tokenOf(found);
+  const { secret, former } = observation;
+  const isFormer = plan.from !== secret?.metadata.name;
+  const fresh = found && reduceSecret(found);
+  const rest = former.filter(({ metadata }) => metadata.name !== plan.from);
+  const registered = withRegistration(run, observation);
+  const current: TokenObservation = isFormer
+    ? { ...registered, former: fresh ? [fresh, ...rest] : rest }
+    : { ...registered, secret: fresh };
+  const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
+  const outputs = isSame ? outputsFor(run, current, plan.record) : undefined;
+  if (outputs === undefined) return { observation: current, isDone: false };
+  const wanted = secretFor(current, { record: plan.record, token: new Sensitive(text), outputs });
+  const written = await writeSecret(run, current, { wanted, write: plan.write });
+  if (written === undefined) return { observation: await refetchSecret(run, current), isDone: false };
+  recordRepair(run, token);
+  return { observation: { ...current, secret: written }, isDone: false };
+}
+
+/** Returns the outputs for an existing token; undefined if its credential no longer covers the Cluster. */
+function outputsFor({ view, clients }: TokenRun, observation: TokenObservation, { issuedFor }: TokenRecord): OutputTarget | undefined {
+  const { token, unwritable } = observation;
+  const registered = view.registered(token.spec.clusterName);
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, registered.cluster)) return undefined;
+  return outputsOf(token, clients.endpointsOf(registered));
+}
+
+/** Verifies the token with a TokenReview on its cluster. A review that fails has no consequence. */
+async function verify(run: TokenRun, situation: Situation): Promise<Step> {
+  const { clock, settings, tracked, uid, log } = run;
+  const now = clock.now();
+  const verifyAt = nextVerifyAt(uid, now, settings.verifyIntervalMs);
+  const { verifyAt: _, ...rest } = situation.observation;
+  const next = { ...rest, ...(verifyAt !== undefined && { verifyAt }) };
+  tracked.verifiedAt = now;
+  try {
+    const accepted = await isAccepted(run, situation);
+    const { tokenDigest } = situation.state.secret ?? {};
+    if (accepted === undefined || tokenDigest === undefined) return { observation: next, isDone: false };
+    tracked.verdict = { tokenDigest, accepted };
+    return { observation: { ...next, verdict: tracked.verdict }, isDone: false };
+  } catch (error) {
+    const { reason } = toIssueError(error, run.signal);
+    log.debug({ error, reason }, 'token verification failed');
+    return { observation: next, isDone: false };
+  }
+}
+
+/** Returns whether the target accepts the token; undefined if the Secret or the registration has changed. */
+async function isAccepted(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<boolean | undefined> {
+  const { token } = observation;
+  const found = await readSecret(run, token, secret?.metadata.name ?? '');
+  const registered = run.view.registered(token.spec.clusterName);
+  if (registered === undefined || record === undefined || found === undefined) return undefined;
+  // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
+  if (!isIssuedWith(record.issuedFor, registered.cluster)) return undefined;
+  const text = tokenOf(found);
+  if (digestOf(text) !== secret?.tokenDigest) return undefined;
+  const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };
+  return await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
+}

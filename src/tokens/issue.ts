@@ -1,0 +1,165 @@
+// Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { Annotation } from '../api/names.ts';
+import type { Secret } from '../api/resources.ts';
+import { digestOf } from '../std/digest.ts';
+import type { Sensitive } from '../std/sensitive.ts';
+import { deleteAnchor, ensureAnchor } from '../targets/anchor.ts';
+import { IssueError } from '../targets/issue-error.ts';
+import type { Grant } from '../targets/policy/grant.ts';
+import { anchorName, tokenRequestFor } from '../targets/policy/token-request.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { Target } from '../targets/target.ts';
+import { issueToken } from '../targets/token-request.ts';
+import { recordAnchor, unlistedEvents } from './anchors.ts';
+import { unrevokedEvents } from './events.ts';
+import { toIssueError } from './hub-request.ts';
+import { outputsOf, withRegistration } from './observe.ts';
+import type { OutputTarget } from './outputs/forms.ts';
+import { recordedAnchor } from './policy/anchors.ts';
+import { type IssuePlan, planToken } from './policy/plan.ts';
+import { createRecord, requestOf, type TokenRecord } from './policy/record.ts';
+import { desiredSecret } from './policy/secret.ts';
+import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
+import type { Step, TokenRun } from './run.ts';
+import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
+import { refuse } from './withdrawal.ts';
+
+/** Issues a token and writes it. `isReviewed` is true if a review of this run already allowed it. */
+export async function issue(run: TokenRun, plan: IssuePlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+  const { observation } = situation;
+  const { token } = observation;
+  const paused = pausedStep(run, plan, situation);
+  if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(run, observation) } : paused;
+  // A Secret that existed may have lost the label that the informer selects by.
+  if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
+    const refetched = await refetchSecret(run, observation);
+    if (refetched.secret !== undefined) return { observation: refetched, isDone: false };
+  }
+  return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
+}
+
+/** Requests the review of this issuance. The last known permission still applies, so an open circuit may be reported first. */
+async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situation): Promise<Step> {
+  const { token } = situation.observation;
+  await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
+  const review = await run.authority.review(token, run.signal);
+  if (review.allowed) return await issueAllowed(run, plan, situation);
+  const failure = { reason: 'Forbidden', message: review.message } as const;
+  return { failure, ...(await refuse(run, situation.observation, review)) };
+}
+
+async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
+  rejectUnwritable(run, observation.token);
+  const { token, events: orphaned } = await recordAnchor(run, observation.token);
+  const { grant, isAccountNew, cluster, outputs } = await requestToken(run, plan, token, state);
+  run.tracked.recordIssuance(run.clock);
+  const record = createRecord({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
+  const isReverted = isRepair(run, plan, observation);
+  const current = withRegistration(run, { ...observation, token });
+  const { observation: written, isWritten } = await writeToken(run, plan, current, { record, token: grant.token, outputs });
+  if (!isWritten) return { observation: written, isDone: false };
+  run.tracked.issuedDigest = record.tokenDigest;
+  if (isReverted) recordRepair(run, token);
+  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
+  const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
+  // A token that follows a revocation is not the one to revoke.
+  const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
+  // An earlier failure of this run no longer matters.
+  return { observation: { ...written, ...(revoked && { revoked }) }, isDone: false, issued, events, failure: undefined, error: undefined };
+}
+
+/** Throws an IssueError if no token could be written, whatever the target responds. Sends nothing. */
+function rejectUnwritable(run: TokenRun, token: ManagedToken): void {
+  outputsOf(token, run.clients.endpointsOf(registeredFor(run, token)));
+}
+
+function registeredFor({ view }: TokenRun, { spec }: ManagedToken): RegisteredCluster {
+  const registered = view.registered(spec.clusterName);
+  if (registered === undefined) throw new IssueError('ClusterNotFound');
+  return registered;
+}
+
+/** A granted token and the registration that it was issued with. */
+interface Requested {
+  readonly grant: Grant;
+  /** True if the service account was re-created since the last token. */
+  readonly isAccountNew: boolean;
+  readonly cluster: Cluster;
+  /** Outputs that the credential of the token covers. */
+  readonly outputs: OutputTarget;
+}
+
+/** Requests a token; once more if the service account or the anchor was re-created or deleted. Throws an IssueError. */
+async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken, state: TokenState): Promise<Requested> {
+  const registered = registeredFor(run, token);
+  const isRevocable = token.spec.revocation === 'BoundSecret';
+  return await run.clients.use(registered, async (target) => {
+    const issuedWith = { cluster: registered.cluster, outputs: outputsOf(token, target.endpoints) };
+    const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
+      const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
+      const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
+      return await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+    };
+    try {
+      if (plan.freshAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
+      const knownAnchor = plan.freshAnchor ? undefined : knownAnchorUID(token, state);
+      return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
+    } catch (error) {
+      const { reason } = toIssueError(error, run.signal);
+      if (reason !== 'AccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
+      return { grant: await request(undefined, undefined), isAccountNew: reason === 'AccountRecreated', ...issuedWith };
+    }
+  });
+}
+
+/** Returns the UID of the recorded anchor while nothing suggests that it is gone: a renewal then costs no extra request. */
+function knownAnchorUID(token: ManagedToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
+  return superseded !== undefined || otherCredential || refused ? undefined : recordedAnchor(token, record)?.uid;
+}
+
+function ensureAnchorFor({ signal }: TokenRun, token: ManagedToken, target: Target): Promise<string> {
+  return ensureAnchor(target, anchorFor(token), token.spec.serviceAccount.name, signal);
+}
+
+function anchorFor({ metadata, spec }: ManagedToken) {
+  return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid ?? '') };
+}
+
+/** A token and its record. */
+export interface TokenToWrite {
+  readonly record: TokenRecord;
+  readonly token: Sensitive<string>;
+  /** Outputs that the credential of the token covers. */
+  readonly outputs: OutputTarget;
+}
+
+const MAX_WRITES = 4;
+
+/** Writes a token. If the Secret has changed, plans again and drops a token that is no longer needed. */
+async function writeToken(
+  run: TokenRun,
+  plan: Pick<IssuePlan, 'write'>,
+  observation: TokenObservation,
+  issued: TokenToWrite,
+): Promise<{ readonly observation: TokenObservation; readonly isWritten: boolean }> {
+  const { lastIssuedAt: _, ...observed } = observation;
+  let current: TokenObservation = observed;
+  let { write } = plan;
+  for (let writes = 1; writes <= MAX_WRITES; writes++) {
+    const secret = await writeSecret(run, current, { wanted: secretFor(current, issued), write });
+    if (secret !== undefined) return { observation: { ...current, secret }, isWritten: true };
+    current = await refetchSecret(run, current);
+    const again = planToken(situationOf(current, run.clock.now()), run.settings.limits);
+    if (again.type !== 'issue') return { observation: current, isWritten: false };
+    write = again.write;
+  }
+  throw new IssueError('SecretWriteFailed', 'another client keeps changing it');
+}
+
+/** Returns the Secret for a token. */
+export function secretFor({ token, secret }: TokenObservation, { record, token: text, outputs: target }: TokenToWrite): Secret {
+  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) }, text.reveal());
+}

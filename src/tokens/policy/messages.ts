@@ -1,0 +1,125 @@
+// Messages for tenants, in conditions and events of ManagedTokens. Each is one of a fixed set of sentences with values of the
+// ManagedToken's own spec. Addresses, certificates, credentials, Purser's user names and network errors are for administrators: they
+// are in the log and in the conditions of the Cluster.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { RegistryGroup } from '../../api/names.ts';
+import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
+import { cleanedMessage } from '../../std/clean-message.ts';
+import { sentence } from '../../std/sentence.ts';
+import { subjectOf } from '../../targets/policy/token-request.ts';
+import type { AnchorLocation } from './anchors.ts';
+import type { SecretConflict } from './secret-ownership.ts';
+
+/** Cause of a missing or outdated token. */
+export interface TokenFailure {
+  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal' | 'RemovalDelayed';
+  /** Cause and remedy, for users. */
+  readonly message: string;
+}
+
+/**
+ * Returns the failure for a reason. `response` is the message of an API server about the requested object; only reasons that stand
+ * for such a response include it, without user names and addresses.
+ */
+export function tokenFailure(reason: FailureReason, token: ManagedToken, response = ''): TokenFailure {
+  const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
+  const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
+  const remedy = ADMINISTRATORS.has(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
+  return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
+}
+
+/** Returns the message for a requester without permission; `issueName` is the most specific name of the permission. */
+export function forbiddenMessage(token: ManagedToken, issueName: string): string {
+  return `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}. Allow it by a ClusterRole and a ClusterRoleBinding.`;
+}
+
+export function requesterMissingMessage({ metadata, spec }: ManagedToken): string {
+  return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
+}
+
+/** Returns the failure of an invalid spec; `problems` name fields and values of the spec only. */
+export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
+  const texts = problems.join('; ');
+  return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
+}
+
+export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: SecretConflict): TokenFailure {
+  const remedy = 'Choose another spec.secret.name.';
+  const message = (() => {
+    if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
+    if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
+    if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
+    return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;
+  })();
+  return { reason: 'SecretConflict', message };
+}
+
+/** Returns the failure of a removal that a limit delays or pauses. */
+export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
+  return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
+}
+
+export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
+  return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Until it is deleted, tokens bound to it are valid to their expiry.`;
+}
+
+/** Returns kube-apiserver's own wording for a lifetime that was shortened. */
+export function shortenedMessage(requested: number, granted: number): string {
+  return `requested expiration of ${requested} seconds shortened to ${granted} seconds`;
+}
+
+const REMOVAL_REMEDIES = {
+  MassWithdrawal: 'An administrator must check RBAC, then release the limit.',
+  RemovalDelayed: 'Check RBAC.',
+} as const;
+
+const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: ManagedToken) => string>>> = {
+  ClusterNotFound: ({ spec }) => `Cluster ${spec.clusterName} was not found. Register it, or change spec.clusterName`,
+  ServiceAccountNotFound: ({ spec }) =>
+    `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
+  BoundObjectNotFound: ({ spec }) => {
+    if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
+    const { kind, name } = spec.boundObjectRef;
+    return `${kind} ${spec.serviceAccount.namespace}/${name} was not found on cluster ${spec.clusterName}, or has another UID. Create it there, or change spec.boundObjectRef`;
+  },
+};
+
+/** Reasons that stand for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
+const RELAYED: ReadonlySet<FailureReason> = new Set(['TargetRefused', 'SecretReadFailed', 'SecretWriteFailed']);
+
+/** Reasons whose cause lies between Purser and the cluster. */
+const ADMINISTRATORS: ReadonlySet<string> = new Set([
+  'ClusterUnreachable',
+  'ClusterTimeout',
+  'TLSVerifyFailed',
+  'CredentialMissing',
+  'CredentialRejected',
+  'EndpointNotPinned',
+  'CANotPinned',
+  'CredentialNotForCluster',
+  'AddressRefused',
+  'IdentityUnknown',
+  'TargetForbidden',
+  'TargetFailed',
+  'AnswerUntrusted',
+  'CircuitOpen',
+]);
+
+function redacted(response: string, token: ManagedToken): string {
+  const known = new Set([requesterSubject(token), subjectOf(token.spec.serviceAccount)]);
+  return cleanedMessage(response)
+    .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))
+    .replace(URL, '[redacted]')
+    .replace(IPV4, '[redacted]')
+    .replace(IPV6, '[redacted]');
+}
+
+const USER = /system:serviceaccount:[\w.-]+:[\w.-]+/g;
+const URL = /\b[a-z]+:\/\/[^\s"']+/gi;
+const IPV4 = /\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g;
+const IPV6 = /\[?(([\da-f]{1,4}:){3,}[\da-f:]*|[\da-f]{1,4}::[\da-f:]*|::[\da-f:]+)(\]:\d+)?/gi;
+
+function requesterSubject({ metadata, spec }: ManagedToken): string {
+  return subjectOf({ namespace: metadata.namespace ?? '', name: spec.requesterServiceAccountName });
+}

@@ -1,0 +1,180 @@
+// Objects as informers keep them: Secrets without their data, so that no token stays in memory, and ManagedTokens without the parts
+// that Purser does not read, so that tenants cannot fill its memory.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { AnchorFinalizer, Annotation, Label, TokensGroup } from '../api/names.ts';
+import type { Secret } from '../api/resources.ts';
+import type { ObjectMeta } from '../api/wire.ts';
+import { digestOf } from '../std/digest.ts';
+import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { TOKEN_KEY } from './outputs/outputs.ts';
+import { digestOfData, type StoredSecret } from './policy/secret.ts';
+import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
+
+/**
+ * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large loses the metadata set by others
+ * and is marked, because a tenant can create any number of such Secrets.
+ */
+export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Secret): StoredSecret {
+  const { managedFields: _, ...kept } = metadata;
+  const isTooLarge = JSON.stringify(kept).length > MAX_METADATA_LENGTH;
+  const token = tokenOf({ data });
+  const claims = tokenClaims(token);
+  return {
+    metadata: isTooLarge ? ownMetadata(kept) : kept,
+    ...(isTooLarge && { isTooLarge }),
+    type,
+    immutable,
+    ...(token !== '' && { tokenDigest: digestOf(token) }),
+    dataDigest: digestOfData(data),
+    ...(claims && { claims }),
+  };
+}
+
+/** Maximum length of the metadata as JSON; a template and a record together take less. */
+const MAX_METADATA_LENGTH = 32_768;
+const MAX_OWN_LENGTH = 8_192;
+const MAX_OWNERS = 16;
+
+function ownMetadata({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  labels = {},
+  annotations = {},
+  ownerReferences = [],
+}: ObjectMeta): ObjectMeta {
+  const known: readonly string[] = Object.values(Annotation);
+  const isOwn = ([key, value]: readonly [string, string]) => known.includes(key) && value.length <= MAX_OWN_LENGTH;
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(isOwn)),
+    ownerReferences: ownerReferences.filter(({ controller }) => controller).slice(0, MAX_OWNERS),
+  };
+}
+
+/** Returns the token of a Secret; empty if the Secret has none. */
+export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
+  return Buffer.from(data[TOKEN_KEY] ?? '', 'base64').toString();
+}
+
+/**
+ * Returns the parts of a ManagedToken that Purser reads. Writes of its status and patches of its metadata leave the rest as it is on
+ * the server. A ManagedToken that is still too large, or whose namespace is over its budget, loses most of its metadata and a long
+ * status, and is marked.
+ */
+export function reduceToken(
+  { apiVersion, kind, metadata, spec, status }: ManagedToken,
+  { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
+): StoredToken {
+  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+  const bytes = bytesIn(reduced);
+  const isTooLarge = bytes > MAX_TOKEN_BYTES;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
+  sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
+  return kept;
+}
+
+/** Returns the approximate size of a reduced ManagedToken in memory, in bytes. */
+export function bytesOf(token: ManagedToken): number {
+  return sizes.get(token) ?? 0;
+}
+
+const sizes = new WeakMap<ManagedToken, number>();
+
+const MAX_REQUEST_LENGTH = 256;
+const MAX_ANNOTATIONS = 16;
+const DEFINED: readonly string[] = Object.values(Annotation);
+
+function reduceMetadata(metadata: ObjectMeta): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } = metadata;
+  const annotations = ownAnnotations(metadata);
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(generation !== undefined && { generation }),
+    ...(creationTimestamp && { creationTimestamp }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(finalizers && { finalizers }),
+    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations.map(reduceRequest)) }),
+  };
+}
+
+/** Returns the annotations under Purser's prefix, the defined ones first: a change of any wakes the ManagedToken. */
+function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
+  const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
+  return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
+}
+
+/** Replaces a long request by its digest: Purser only compares requests. */
+function reduceRequest([annotation, value]: readonly [string, string]): readonly [string, string] {
+  return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
+}
+
+function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
+  const { labels: _, annotations: __, ...secret } = spec.secret;
+  const { annotations = {}, finalizers, ...identity } = metadata;
+  // An administrator may revoke the token of any ManagedToken.
+  const requests = Object.entries(annotations).filter(([name]) => name === Annotation.rotate || name === Annotation.revoke);
+  // Of an overlong list only Purser's own finalizer is kept, which shows that there are anchors.
+  const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
+  const own = bytesIn(finalizers) > MAX_PART_BYTES ? ours : finalizers;
+  return {
+    ...type,
+    metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
+    spec: { ...spec, secret },
+    ...(status && bytesIn(status) <= MAX_PART_BYTES && { status }),
+  };
+}
+
+const MAX_PART_BYTES = 8_192;
+
+function bytesIn(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
+}
+
+/** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens of usual size. */
+export const BYTES_PER_NAMESPACE = 64 << 20;
+/** Size up to which a ManagedToken is kept in any case, in bytes: a stub would take about as much. */
+const MAX_SMALL_BYTES = 4_096;
+
+/** Memory that the ManagedTokens of each namespace take. A namespace over its share keeps only stubs of large ones. */
+export class TokenBytes {
+  readonly #kept = new Map<string, { readonly namespace: string; readonly bytes: number }>();
+  readonly #totals = new Map<string, number>();
+
+  /** Reduces a ManagedToken, and counts it until `forget`. */
+  readonly reduce = (token: ManagedToken): StoredToken => {
+    this.forget(token);
+    const { uid = '', namespace = '' } = token.metadata;
+    const total = this.#totals.get(namespace) ?? 0;
+    const whole = reduceToken(token);
+    const isOver = bytesOf(whole) > MAX_SMALL_BYTES && total + bytesOf(whole) > BYTES_PER_NAMESPACE;
+    const kept = isOver ? reduceToken(token, { isOverBudget: true }) : whole;
+    this.#kept.set(uid, { namespace, bytes: bytesOf(kept) });
+    this.#totals.set(namespace, total + bytesOf(kept));
+    return kept;
+  };
+
+  /** Forgets a deleted ManagedToken. */
+  readonly forget = ({ metadata: { uid = '' } }: ManagedToken): void => {
+    const { namespace = '', bytes = 0 } = this.#kept.get(uid) ?? {};
+    if (!this.#kept.delete(uid)) return;
+    const total = (this.#totals.get(namespace) ?? 0) - bytes;
+    if (total > 0) this.#totals.set(namespace, total);
+    else this.#totals.delete(namespace);
+  };
+
+  /** Number of counted ManagedTokens. */
+  get size(): number {
+    return this.#kept.size;
+  }
+}

@@ -1,0 +1,95 @@
+// One run of the controller for one ManagedToken: its dependencies, memory and signal, and the steps that it consists of.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { IssueReason } from '../api/reasons.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Note } from '../kube/event-series.ts';
+import type { Recorder } from '../kube/recorder.ts';
+import type { Clock } from '../std/clock.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
+import type { IssueError } from '../targets/issue-error.ts';
+import type { TokenLimits } from '../targets/policy/token-request.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Authority } from './authority.ts';
+import type { HubView } from './informers.ts';
+import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/messages.ts';
+import { nextReconcileAt } from './policy/plan.ts';
+import type { Situation, TokenObservation } from './policy/state.ts';
+import type { RemovalLimits } from './removal-limits.ts';
+import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
+
+/** Settings of the operator for ManagedTokens. */
+export interface TokenSettings {
+  /** Interval between TokenReviews of each token, in milliseconds; 0 disables them. */
+  readonly verifyIntervalMs: number;
+  /** Namespaces of targets that a permission must name; see `issueNames`. */
+  readonly protectedNamespaces: readonly string[];
+  readonly limits: TokenLimits;
+  /** Namespace that Purser runs in. */
+  readonly namespace: string;
+}
+
+/** Metrics that the controller records. */
+export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'removalHeld' | 'removalPaused' | 'budgets'>;
+
+/** Everything that runs share during one term of the controller. */
+export interface TokenDeps {
+  readonly hub: KubeClient;
+  readonly clients: Pick<ClusterClients, 'use' | 'endpointsOf'>;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  /** Clock of the deadline of each run. */
+  readonly timers: Clock;
+  readonly log: Logger;
+  readonly metrics?: TokenMetrics | undefined;
+  readonly settings: TokenSettings;
+  readonly view: HubView;
+  readonly memory: TrackedTokens;
+  readonly authority: Authority;
+  readonly removals: RemovalLimits;
+  /** Start of the term. */
+  readonly startedAt: number;
+}
+
+/** One run for one ManagedToken. */
+export interface TokenRun extends TokenDeps {
+  /** `namespace/name` of the ManagedToken. */
+  readonly key: string;
+  readonly uid: string;
+  readonly tracked: TrackedToken;
+  readonly signal: AbortSignal;
+}
+
+/** Result of one plan. */
+export interface Step {
+  /** The observation after the plan. */
+  readonly observation: TokenObservation;
+  /** True if the run ends here. */
+  readonly isDone: boolean;
+  /** True if a review of this run allowed the next issuance. */
+  readonly isReviewed?: boolean;
+  /** Reason of the issuance; undefined if no token was issued. */
+  readonly issued?: IssueReason;
+  readonly failure?: TokenFailure | undefined;
+  /** Value of the annotation `revoke` that was acted on. */
+  readonly revoked?: string;
+  /** Error to retry with backoff. */
+  readonly error?: IssueError | undefined;
+  readonly requeueAt?: number | undefined;
+  /** Events to record besides those that follow from the other fields. */
+  readonly events?: readonly Note[];
+}
+
+/** Returns the last step of a run that failed. It is retried, unless only a change can help: a change wakes the ManagedToken anyway. */
+export function failedStep({ clock }: TokenRun, { observation, state }: Situation, error: IssueError): Step {
+  const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };
+  if (!error.isLasting) return { ...failed, error };
+  return { ...failed, requeueAt: nextReconcileAt(clock.now(), [state.record?.expiresAt]) };
+}
+
+/** Returns the failure of a ManagedToken that an error stands for. */
+export function toFailure({ reason, status, detail }: IssueError, token: ManagedToken): TokenFailure {
+  if (reason === 'InvalidSpec') return invalidSpecFailure(detail === '' ? [] : [detail]);
+  return tokenFailure(reason === 'AccountRecreated' ? 'TargetRefused' : reason, token, status?.message);
+}

@@ -1,0 +1,151 @@
+// Secrets on the hub: created with POST, changed with PUT for one version of one object, never taken over. Repairs that another
+// client reverts back off.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { Label, LabelValue } from '../api/names.ts';
+import type { IssueReason } from '../api/reasons.ts';
+import { type Secret, Secrets } from '../api/resources.ts';
+import { objectKey } from '../kube/paths.ts';
+import { StatusError } from '../kubernetes/status.ts';
+import { hubResponse, unless } from './hub-request.ts';
+import { type TokenFailure, tokenFailure } from './policy/messages.ts';
+import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
+import { latestRetryAt } from './policy/rotation.ts';
+import { type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
+import { isOwnedBy } from './policy/secret-ownership.ts';
+import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
+import { reduceSecret } from './reduce.ts';
+import type { Step, TokenRun } from './run.ts';
+
+/** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
+export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Secret | undefined> {
+  const { namespace } = token.metadata;
+  return await hubResponse(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+}
+
+/** Returns the observation with the desired Secret as the server has it. */
+export async function refetchSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
+  const { token } = observation;
+  const found = await readSecret(run, token, secretNameOf(token));
+  const secret = found && reduceSecret(found);
+  const isLabelled = secret?.metadata.labels?.[Label.managedBy] === LabelValue.managedBy;
+  run.tracked.recordRead(isLabelled ? undefined : secret, run.clock.now());
+  return { ...observation, secret };
+}
+
+/** Writes a Secret. Returns undefined, and overwrites nothing, if the Secret is not in the observed version. */
+export async function writeSecret(
+  run: TokenRun,
+  { token, secret: observed }: TokenObservation,
+  { wanted, write }: { readonly wanted: Secret; readonly write: SecretWrite },
+): Promise<StoredSecret | undefined> {
+  const { hub, signal, clock } = run;
+  if (write === 'replace' && !(await deleteSecret(run, observed))) return undefined;
+  // A Secret of a former name is not tracked.
+  const tracked = wanted.metadata.name === secretNameOf(token) ? run.tracked : undefined;
+  tracked?.beginWrite();
+  try {
+    const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
+    const written = await hubResponse(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
+    if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
+    return secret;
+  } finally {
+    tracked?.endWrite();
+  }
+}
+
+/** Returns the informer's copy of the same version, if the watch was faster than the response. */
+function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret | undefined {
+  const informed = view.secrets.get(objectKey({ metadata }));
+  return informed?.metadata.resourceVersion === metadata.resourceVersion ? informed : undefined;
+}
+
+/** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
+async function deleteSecret({ hub, signal }: TokenRun, secret: StoredSecret | undefined): Promise<boolean> {
+  const { namespace, name, uid, resourceVersion } = secret?.metadata ?? {};
+  if (!name) return true;
+  const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  const deleted = unless(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
+  return (await hubResponse(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+}
+
+/** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */
+export async function deleteSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
+  const isNamed = (secret: StoredSecret | undefined) => names.includes(secret?.metadata.name ?? '');
+  for (const secret of [observation.secret, ...observation.former].filter(isNamed)) {
+    if (!(await deleteSecret(run, secret))) throw conflictError(secret);
+  }
+  run.tracked.recordRead(undefined, run.clock.now());
+  const secret = isNamed(observation.secret) ? undefined : observation.secret;
+  return { ...observation, secret, former: observation.former.filter((former) => !isNamed(former)) };
+}
+
+/** Removes the token, in every output, from the Secret that holds it; not while repairs back off. */
+export async function stripSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
+  const { token } = observation;
+  const current = currentSecret(observation);
+  const name = current?.metadata.name;
+  if (name === undefined || repairPauseMs(run, token) > 0) return observation;
+  if (current?.immutable || current?.type !== 'Opaque') return await deleteSecrets(run, observation, [name]);
+  const found = await readSecret(run, token, name);
+  if (found === undefined || !isOwnedBy(found.metadata, token)) throw conflictError(current);
+  const observed = { ...observation, secret: reduceSecret(found) };
+  const stripped = await writeSecret(run, observed, { wanted: withoutToken(found), write: 'update' });
+  if (stripped === undefined) throw conflictError(current);
+  recordRepair(run, token);
+  if (name === secretNameOf(token)) return { ...observation, secret: stripped };
+  return { ...observation, former: observation.former.map((former) => (former === current ? stripped : former)) };
+}
+
+/** Returns the Conflict that the server would return: retried at once, and not reported as a failure. */
+function conflictError(secret: StoredSecret | undefined): StatusError {
+  const { name = '' } = secret?.metadata ?? {};
+  const message = `secrets "${name}" has been modified`;
+  return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'Conflict', code: 409 });
+}
+
+function withoutVersion(secret: Secret): Secret {
+  const { uid: _, resourceVersion: __, ...metadata } = secret.metadata;
+  return { ...secret, metadata };
+}
+
+/** Returns the last step of a run whose write backs off; undefined if it may proceed. Renewal and expiry end the pause early. */
+export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: Situation): Step | undefined {
+  const { token } = observation;
+  const now = run.clock.now();
+  const issueMs = plan.type === 'issue' ? issuePauseMs(run, state.record?.expiresAt) : 0;
+  const repairMs = isRepair(run, plan, observation) ? repairPauseMs(run, token) : 0;
+  if (issueMs === 0 && repairMs === 0) return undefined;
+  const requeueAt = nextReconcileAt(now, [now + Math.max(issueMs, repairMs), state.renewAt, state.record?.expiresAt]);
+  return { observation, isDone: true, failure: repairMs > 0 ? revertedFailure(token) : run.tracked.failure, requeueAt };
+}
+
+/** Returns the pause after an issuance whose token could not be written, in milliseconds: shorter while the old token is valid. */
+function issuePauseMs({ tracked, clock }: TokenRun, expiresAt: number | undefined): number {
+  const { issuing, lastIssuedAt } = tracked;
+  const leftMs = issuing.leftMs(clock.monotonic());
+  if (lastIssuedAt === undefined || expiresAt === undefined || expiresAt <= lastIssuedAt) return leftMs;
+  return Math.max(0, Math.min(leftMs, latestRetryAt(expiresAt, lastIssuedAt) - clock.now()));
+}
+
+/** Returns whether a plan repairs a Secret that another client changed. */
+export function isRepair({ tracked }: TokenRun, plan: IssuePlan | RewritePlan, { secret }: TokenObservation): boolean {
+  if (plan.type === 'rewrite' || DRIFT.has(plan.reason)) return true;
+  return tracked.written !== undefined && tracked.written.tokenDigest !== secret?.tokenDigest;
+}
+
+const DRIFT: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
+
+/** Returns the time until the next repair, in milliseconds. */
+export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: ManagedToken): number {
+  return tracked.repairPauseMs(metadata.generation, clock.monotonic());
+}
+
+export function recordRepair({ tracked, clock }: TokenRun, { metadata }: ManagedToken): void {
+  tracked.recordRepair(metadata.generation, clock.monotonic());
+}
+
+function revertedFailure(token: ManagedToken): TokenFailure {
+  return tokenFailure('SecretWriteFailed', token, 'another client keeps reverting it');
+}

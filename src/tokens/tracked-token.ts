@@ -1,0 +1,306 @@
+// Memory of the controller about ManagedTokens, by UID. All of it may be lost: a restart costs a few requests, never a token.
+
+import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { ApiObject } from '../api/resources.ts';
+import { Backoff } from '../std/backoff.ts';
+import type { Clock } from '../std/clock.ts';
+import { MAX_ANCHORS } from './policy/anchors.ts';
+import type { TokenFailure } from './policy/messages.ts';
+import type { StoredSecret } from './policy/secret.ts';
+import type { StoredToken } from './policy/spec.ts';
+import type { Verdict } from './policy/state.ts';
+import { reduceToken } from './reduce.ts';
+
+/** Tracked ManagedTokens by UID. */
+export class TrackedTokens {
+  readonly #tracked = new Map<string, TrackedToken>();
+  readonly #refused = new Set<TrackedToken>();
+
+  /** Returns the tracked ManagedToken; an object that is thrown away if it is not tracked, because it was deleted meanwhile. */
+  of(uid: string): TrackedToken {
+    return this.#tracked.get(uid) ?? new TrackedToken(new Set());
+  }
+
+  /** Tracks a ManagedToken until `forget`. The caller must know that it exists. */
+  keep(uid: string): TrackedToken {
+    const tracked = this.#tracked.get(uid) ?? new TrackedToken(this.#refused);
+    this.#tracked.set(uid, tracked);
+    return tracked;
+  }
+
+  forget(uid: string): void {
+    this.#tracked.get(uid)?.detach();
+    this.#tracked.delete(uid);
+  }
+
+  /** Number of tracked ManagedTokens. */
+  get size(): number {
+    return this.#tracked.size;
+  }
+
+  /** ManagedTokens whose last review denied permission and whose Secret is not removed. */
+  get refused(): ReadonlySet<TrackedToken> {
+    return this.#refused;
+  }
+}
+
+const BACKOFF = { initialMs: 10_000, maxMs: 300_000 };
+
+/** Memory about one ManagedToken between reconciles. */
+export class TrackedToken {
+  /** Name under which RBAC allowed the last issuance. */
+  allowedAs: string | undefined;
+  /** Question that a review allowed since RBAC last changed for the requester; undefined if none did. */
+  confirmed: string | undefined;
+  /** Failure of the last run; undefined if it succeeded. */
+  failure: TokenFailure | undefined;
+  verdict: Verdict | undefined;
+  verifiedAt: number | undefined;
+  /** Status that was sent last. */
+  status: ManagedTokenStatus | undefined;
+  /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
+  unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
+  lastIssuedAt: number | undefined;
+  /** Digest of the token that was issued and written last; undefined before the first one. */
+  issuedDigest: string | undefined;
+  /** Time of the last run despite an exceeded budget, on the monotonic clock. */
+  urgentAt = Number.NEGATIVE_INFINITY;
+  /** Message of the last event about a shortened lifetime. */
+  shortened: string | undefined;
+  /** Earliest time of the next attempt to delete former anchors; undefined for now. */
+  anchorsAt: number | undefined;
+  /** Backoff between issuances whose tokens could not be written. */
+  readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
+  /** Last own write of the ManagedToken. */
+  readonly token = new OwnWrite<ManagedToken>();
+  /** Last own write of the Secret of the desired name. */
+  readonly secret = new OwnWrite<StoredSecret>();
+  /** Identity of the Secret that was written last. */
+  written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
+  /** Present during a write of the Secret, with the version that the watch delivered last, most likely that of the write. */
+  #writing: { delivered: string | undefined } | undefined;
+  #isOvertaken = false;
+  readonly #repairs = new Backoff({ ...BACKOFF, free: 4, calmMs: 600_000 });
+  /** Generation of the spec that the repairs were for. */
+  #repairedFor: number | undefined;
+  #refused: Set<TrackedToken>;
+  #refusedAt: readonly number[] = [];
+  #doubts = 0;
+  #countedIn: string | undefined;
+  #isSelfCaused = false;
+  /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
+  readonly deletedAnchors = new Set<string>();
+  /** Anchors that were reported as orphaned. */
+  readonly #orphans = new Set<string>();
+
+  /** `refused` receives this object while its last review denies permission. */
+  constructor(refused: Set<TrackedToken>) {
+    this.#refused = refused;
+  }
+
+  /** Times of the first and the last review that denied permission, without one in between that allowed it. */
+  get refusedAt(): readonly number[] {
+    return this.#refusedAt;
+  }
+
+  /** Namespace for which a removal limit counts the refused token; undefined if the Secret holds no token from Purser. */
+  get countedIn(): string | undefined {
+    return this.#countedIn;
+  }
+
+  /** True if the tenant caused the refusal, by a change of the spec or the deletion of the requester. */
+  get isSelfCaused(): boolean {
+    return this.#isSelfCaused;
+  }
+
+  /** Records a review that denied permission. */
+  refuse(
+    now: number,
+    { countedIn, isSelfCaused = false }: { readonly countedIn?: string | undefined; readonly isSelfCaused?: boolean } = {},
+  ): void {
+    this.#countedIn = countedIn;
+    this.#isSelfCaused = isSelfCaused || (this.#refusedAt.length > 0 && this.#isSelfCaused);
+    const [first = now] = this.#refusedAt;
+    this.confirmed = undefined;
+    // A first refusal in the future is from before the clock was set back.
+    this.#refusedAt = [Math.min(first, now), now];
+    this.#refused.add(this);
+  }
+
+  /** Number of changes of RBAC that concerned the requester. */
+  get doubts(): number {
+    return this.#doubts;
+  }
+
+  /** Records a change of RBAC for the requester: earlier reviews no longer apply, nor does one in progress. */
+  doubt(): void {
+    this.#doubts += 1;
+    this.confirmed = undefined;
+  }
+
+  /** Records a review that began after `doubts` changes of RBAC and allowed `question` under a name. */
+  allow(name: string, question: string, doubts: number): void {
+    this.allowedAs = name;
+    if (doubts !== this.#doubts) return;
+    this.confirmed = question;
+    this.forgetRefusals();
+  }
+
+  /** Forgets refusals, after permission was granted or the Secret was removed. */
+  forgetRefusals(): void {
+    this.#refusedAt = [];
+    this.#refused.delete(this);
+  }
+
+  /** Ends tracking: a run in progress no longer affects the set of refused tokens. */
+  detach(): void {
+    this.forgetRefusals();
+    this.#refused = new Set();
+  }
+
+  /** Returns whether an orphaned anchor is to be reported: once each, and at most 16 in all. */
+  isUnreportedOrphan(place: string): boolean {
+    return !this.#orphans.has(place) && this.#orphans.size < MAX_ANCHORS;
+  }
+
+  /** Records that an orphaned anchor was reported. */
+  reportOrphan(place: string): void {
+    this.#orphans.add(place);
+  }
+
+  /** Records an issuance; until its token is written, the next one backs off. */
+  recordIssuance(clock: Clock): void {
+    this.lastIssuedAt = clock.now();
+    this.issuing.nextMs(clock.monotonic());
+  }
+
+  /** Returns the time until the next repair of the Secret, in milliseconds. Repairs for another generation of the spec are ignored. */
+  repairPauseMs(generation: number | undefined, monotonic: number): number {
+    return generation === this.#repairedFor ? this.#repairs.leftMs(monotonic) : 0;
+  }
+
+  /** Records a repair of the Secret. */
+  recordRepair(generation: number | undefined, monotonic: number): void {
+    if (generation !== this.#repairedFor) this.#repairs.reset();
+    this.#repairedFor = generation;
+    this.#repairs.nextMs(monotonic);
+  }
+
+  /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
+  recordTokenWrite(response: ManagedToken, before: StoredToken, now: number): ManagedToken {
+    if (response.metadata.uid !== before.metadata.uid) return before;
+    const token = reduceToken(response, before);
+    this.token.record(token, before, now);
+    return token;
+  }
+
+  /** Records the ManagedToken as the watch delivers it. */
+  observeToken(token: ManagedToken): void {
+    // Keeps the informer's copy of the status instead of an equal one.
+    if (this.token.acknowledge(token)) this.status = token.status;
+  }
+
+  /** Records the Secret of the desired name as the watch delivers it; undefined after its deletion. */
+  observeSecret(secret: StoredSecret | undefined): void {
+    if (secret === undefined) return this.secret.forget();
+    this.secret.acknowledge(secret);
+    if (this.#writing !== undefined) this.#writing.delivered = secret.metadata.resourceVersion;
+  }
+
+  /** Returns whether a Secret that the watch delivers is an own write, or most likely the one in progress. */
+  isOwnWrite({ metadata }: StoredSecret): boolean {
+    return this.#writing !== undefined || this.written?.resourceVersion === metadata.resourceVersion;
+  }
+
+  /** True if another client changed the Secret right after it was written, and the change woke no reconcile. */
+  get isOvertaken(): boolean {
+    return this.#isOvertaken;
+  }
+
+  /** Begins a write of the Secret; the caller must call `endWrite` when it succeeded or failed. */
+  beginWrite(): void {
+    this.#writing = { delivered: undefined };
+  }
+
+  endWrite(): void {
+    this.#writing = undefined;
+  }
+
+  /** Records that the Secret was written instead of `replaced`. */
+  recordSecretWrite(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
+    const { resourceVersion } = secret.metadata;
+    const { delivered = resourceVersion } = this.#writing ?? {};
+    if (delivered !== resourceVersion) this.#isOvertaken = true;
+    this.issuing.reset();
+    this.written = { resourceVersion, tokenDigest: secret.tokenDigest };
+    this.unlabelled = undefined;
+    this.secret.record(secret, replaced, now);
+  }
+
+  /** Records that the next reconcile is requested, whatever overtook the last write. */
+  clearOvertaken(): void {
+    this.#isOvertaken = false;
+  }
+
+  /** Records the Secret of the desired name as the server returned it; `unlabelled` if it lacks Purser's label. */
+  recordRead(unlabelled: StoredSecret | undefined, now: number): void {
+    this.unlabelled = unlabelled && { secret: unlabelled, seenAt: now };
+    this.secret.forget();
+  }
+
+  /** Returns the latest known Secret of the desired name; `informed` is the informer's. */
+  latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
+    return [this.secret.resolve(informed, now), this.unlabelled?.secret].find((secret) => secret?.metadata.name === name);
+  }
+}
+
+/** An object as it was last written, until the informer delivers that write. */
+export class OwnWrite<T extends ApiObject> {
+  #written: T | undefined;
+  /** Versions that the informer may still have. */
+  #replaced: ReadonlySet<string | undefined> = new Set();
+  #writtenAt = 0;
+  /** Version that the watch delivered last. */
+  #delivered: string | undefined;
+
+  /** Records a write instead of `replaced`, which is undefined for a created object. */
+  record(object: T, replaced: ApiObject | undefined, now: number): void {
+    // The watch may be faster than the response.
+    if (isVersion(object, this.#delivered)) return this.forget();
+    const version = replaced?.metadata.resourceVersion;
+    const isNext = this.#written !== undefined && version === this.#written.metadata.resourceVersion;
+    this.#replaced = new Set([...(isNext ? this.#replaced : []), version]);
+    this.#written = object;
+    this.#writtenAt = now;
+  }
+
+  /** Returns the newer of the written and the informer's object; forgets the write once the informer is past it. */
+  resolve(informed: T | undefined, now: number): T | undefined {
+    const version = informed?.metadata.resourceVersion;
+    // A created object may be deleted before the informer delivers it; any other version is either older or newer.
+    const mayBeGone = version === undefined && Math.abs(now - this.#writtenAt) >= LONGEST_LAG_MS;
+    if (!this.#replaced.has(version) || mayBeGone) this.forget();
+    return this.#written ?? informed;
+  }
+
+  /** Records a version that the watch delivers. Returns true if it is the write, which is then no longer kept. */
+  acknowledge(object: ApiObject): boolean {
+    this.#delivered = object.metadata.resourceVersion;
+    const isWritten = this.#written !== undefined && isVersion(this.#written, this.#delivered);
+    if (isWritten) this.forget();
+    return isWritten;
+  }
+
+  /** Forgets the write, after the informer's object is known to be newer. */
+  forget(): void {
+    this.#written = undefined;
+    this.#replaced = new Set();
+  }
+}
+
+/** Time after which an informer that has not delivered a created object may have started over, in milliseconds. */
+const LONGEST_LAG_MS = 30_000;
+
+function isVersion({ metadata }: ApiObject, version: string | undefined): boolean {
+  return version !== undefined && metadata.resourceVersion === version;
+}

@@ -1,0 +1,27 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { ActiveRequests } from '../../src/facade/active-requests.ts';
+import { FakeClock } from '../support/clock.ts';
+
+/** Begins a request; returns its socket. */
+function exchange(active: ActiveRequests, writableEnded: boolean): { isClosed: boolean } {
+  const socket = { isClosed: false, destroy: () => (socket.isClosed = true) };
+  const message = { rawHeaders: [], headers: {}, url: '/', method: 'GET', complete: true, socket };
+  const response = Object.assign(new EventEmitter(), { writableEnded, writableFinished: false, headersSent: true });
+  active.begin(message as never, response as never);
+  return socket;
+}
+
+describe('ActiveRequests', () => {
+  it('closes the connection of a client who does not read an ended response for 30 s, and of no other', () => {
+    const clock = new FakeClock();
+    const active = new ActiveRequests(clock);
+    const [unread, stream] = [exchange(active, true), exchange(active, false)];
+    clock.advance(30_000);
+    expect([unread.isClosed, stream.isClosed]).toEqual([false, false]);
+    clock.advance(10_000);
+    expect([unread.isClosed, stream.isClosed]).toEqual([true, false]);
+    active.stop();
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,165 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
+import { AUTHORITY_CONFIG_MAP, type HubCertificateOptions, hubCertificate } from '../../src/facade/certificate-secret.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { fixed } from '../../src/kube/kube-config.ts';
+import { createTransport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
+import { FakeClock } from '../support/clock.ts';
+import { newFolder } from '../support/folders.ts';
+import { TEST_USERS } from '../support/users.ts';
+
+const NAME = 'purser-facade-tls';
+const DAY_MS = 86_400_000;
+
+let server: ApiServer;
+let hub: KubeClient;
+let namespace = '';
+let clock: FakeClock;
+
+beforeAll(async () => {
+  const options = { port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report: (error: unknown) => expect(error).toBeUndefined() };
+  server = await startApiServer({ folder: await newFolder(), ...options });
+  const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: Buffer.from(server.ca).toString('base64') };
+  hub = new KubeClient(createTransport(fixed(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
+});
+
+beforeEach(async () => {
+  const { metadata } = await hub.create(Namespaces, { metadata: { generateName: 'purser-' } });
+  namespace = metadata.name ?? '';
+  clock = new FakeClock(Date.now());
+});
+
+afterAll(async () => {
+  await hub.transport.close();
+  await server.close();
+});
+
+const source = (options: Partial<HubCertificateOptions> = {}) =>
+  hubCertificate({ hub, namespace, name: NAME, mayIssue: true, clock, ...options });
+const secret = () => hub.get(Secrets, { namespace, name: NAME });
+const published = async () => (await hub.get(ConfigMaps, { namespace, name: AUTHORITY_CONFIG_MAP })).data?.['ca.crt'] ?? '';
+
+describe('hubCertificate', () => {
+  it('issues one certificate for all replicas, valid for the name of the Service', async () => {
+    const certificates = await Promise.all([1, 2, 3, 4].map(() => source()()));
+    expect(new Set(certificates.map(({ cert }) => cert)).size).toBe(1);
+
+    const ca = await published();
+    const listening = createServer({ cert: certificates[0]?.cert, key: certificates[0]?.key }).listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo;
+    const socket = connect({ port, host: '127.0.0.1', servername: `purser.${namespace}.svc`, ca });
+    await once(socket, 'secureConnect');
+    expect(socket.authorized).toBe(true);
+    socket.destroy();
+    listening.close();
+  });
+
+  it('rejects without a Secret in a process that issues no certificate', async () => {
+    await expect(source({ mayIssue: false })()).rejects.toThrow(`Secret ${namespace}/${NAME} was not found`);
+    const made = await source()();
+    expect(await source({ mayIssue: false })()).toEqual(made);
+  });
+
+  it('keeps a certificate of another issuer and publishes its CA', async () => {
+    const data = { 'tls.crt': base64('theirs'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
+    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
+    expect(await source()()).toEqual({ cert: 'theirs', key: 'key' });
+    expect(await published()).toBe('authority');
+  });
+
+  it('removes a published CA that did not sign the certificate', async () => {
+    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
+    await source()();
+    await expect(published()).rejects.toThrow('not found');
+    await hub.create(ConfigMaps, { metadata: { namespace, name: AUTHORITY_CONFIG_MAP }, data: { 'ca.crt': 'of another one' } });
+    await source()();
+    expect(await published()).toBe('');
+  });
+
+  it('keeps a certificate of another issuer beside our CA key', async () => {
+    await source()();
+    const theirs = createAuthority(Date.now());
+    const { certificate, key } = issueServerCertificate(theirs, ['purser'], Date.now());
+    // As cert-manager writes: unknown keys stay.
+    const data = { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(theirs.certificate) };
+    await hub.apply(Secrets, { metadata: { namespace, name: NAME }, data }, { force: true });
+    expect((await secret()).data).toHaveProperty(['ca.key']);
+
+    for (const days of [0, 300]) {
+      clock.advance(days * DAY_MS);
+      expect(await source()()).toEqual({ cert: certificate, key });
+      expect(await published()).toBe(theirs.certificate);
+    }
+  });
+
+  it.each(['tls.crt', 'tls.key'])('rejects while the Secret has no %s', async (missing) => {
+    const certificate = source();
+    const made = await certificate();
+    const { [missing]: _, ...data } = (await secret()).data ?? {};
+    await hub.delete(Secrets, { namespace, name: NAME });
+    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
+
+    expect(await certificate()).toEqual(made);
+    clock.advance(600_000);
+    await expect(certificate()).rejects.toThrow(`Secret ${namespace}/${NAME} has no ${missing}`);
+  });
+
+  it('reads the Secret once for concurrent calls, and again after a failure', async () => {
+    let reads = 0;
+    const counting = { create: hub.create.bind(hub), update: hub.update.bind(hub), get: hub.get.bind(hub) };
+    const get: typeof hub.get = async (resource, ...rest) => {
+      if (resource === (Secrets as unknown)) reads += 1;
+      return await hub.get(resource, ...rest);
+    };
+    const certificate = source({ hub: { ...counting, get }, mayIssue: false });
+    const all = await Promise.allSettled([certificate(), certificate()]);
+    expect([reads, all.map(({ status }) => status)]).toEqual([1, ['rejected', 'rejected']]);
+    await source()();
+    await Promise.all([certificate(), certificate()]);
+    expect(reads).toBe(2);
+  });
+
+  it('reads the Secret again after ten minutes', async () => {
+    const certificate = source();
+    const made = await certificate();
+    await hub.update(Secrets, { ...(await secret()), data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
+    expect(await certificate()).toEqual(made);
+    clock.advance(600_000);
+    expect(await certificate()).toEqual({ cert: 'theirs', key: 'key' });
+  });
+
+  it('renews the certificate before expiry with the same CA', async () => {
+    const first = await source()();
+    const ca = await published();
+    clock.advance(274 * DAY_MS);
+    expect(await source()()).toEqual(first);
+    clock.advance(2 * DAY_MS);
+    const second = await source()();
+
+    expect(second.cert).not.toBe(first.cert);
+    expect(new X509Certificate(second.cert).verify(new X509Certificate(ca).publicKey)).toBe(true);
+    expect(await published()).toBe(ca);
+  });
+
+  it('replaces and publishes the CA before it expires', async () => {
+    await source()();
+    const ca = await published();
+    clock.advance(9.5 * 365 * DAY_MS);
+    const { cert } = await source()();
+
+    expect(await published()).not.toBe(ca);
+    expect(new X509Certificate(cert).verify(new X509Certificate(await published()).publicKey)).toBe(true);
+  });
+});
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Collection, Item } from '../../../src/facade/listwatch/collection.ts';
+
+function itemOf(name: string, version = '1'): Item {
+  const metadata = { name, resourceVersion: version, uid: `uid-${name}` };
+  return new Item({ apiVersion: 'v1', kind: 'Thing', metadata }, 0);
+}
+
+const name = fc.integer({ min: 0, max: 999 }).map((number) => `c-${number}`);
+const change = fc.record({ type: fc.constantFrom('with' as const, 'with' as const, 'without' as const), name });
+
+describe('Collection', () => {
+  it('keeps items sorted by key, and never changes an earlier collection', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(name, { maxLength: 600 }), fc.array(change, { maxLength: 200 }), (names, changes) => {
+        const model = new Map(names.map((each) => [each, itemOf(each)]));
+        let collection = Collection.of(model.values());
+        const first = collection;
+        const before = [...first.from('')].map((item) => item.key);
+        for (const each of changes) {
+          const item = itemOf(each.name, '2');
+          collection = each.type === 'with' ? collection.with(item) : collection.without(each.name);
+          if (each.type === 'with') model.set(each.name, item);
+          else model.delete(each.name);
+          expect(collection.get(each.name)).toBe(model.get(each.name));
+        }
+        const sorted = [...model.keys()].sort();
+        expect([...collection.from('')].map((item) => item.key)).toEqual(sorted);
+        expect([...collection.from('c-5')].map((item) => item.key)).toEqual(sorted.filter((each) => each >= 'c-5'));
+        expect(collection.size).toBe(model.size);
+        expect([...first.from('')].map((item) => item.key)).toEqual(before);
+        const bytes = Buffer.concat(collection.blocks.map((block) => block.bytes)).toString();
+        expect(JSON.parse(`[${bytes.slice(0, -1)}]`)).toEqual([...collection.from('')].map(({ object }) => object));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('writes another version into the bytes of an item', () => {
+    const item = itemOf('a', '17');
+    expect(Buffer.concat(item.parts('4611686018427387906')).toString()).toBe(
+      item.bytes.toString().replace('"resourceVersion":"17"', '"resourceVersion":"4611686018427387906"'),
+    );
+  });
+});

@@ -1,0 +1,466 @@
+import type { ServerResponse } from 'node:http';
+import { Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { parseVersion } from '../../../src/facade/listwatch/version.ts';
+import type { FacadeReply } from '../../../src/facade/request.ts';
+import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
+import { eventually } from '../../kube/eventually.ts';
+import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream, withToken } from './replica.ts';
+
+const ALICE = callerOf('alice', 'team');
+const ADMIN = callerOf('admin');
+const NOBODY = callerOf('nobody');
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+let hub: HandHub;
+let replica: Replica;
+
+beforeEach(() => {
+  hub = new HandHub();
+  for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) hub.putCluster(name, { env: index % 2 === 0 ? 'prod' : 'dev' });
+  hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+  hub.grant('alice', ['a', 'c', 'd', 'gone'], { kind: 'User', name: 'alice' });
+  replica = new Replica(hub);
+});
+
+async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]> {
+  return (await replica.get(query, caller)).body.items.map(({ metadata }) => metadata.name);
+}
+
+/** Writes a reply to a stalled reader. */
+function readByNobody(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
+  if (!('write' in reply)) throw new Error('not a stream');
+  const stalled = new WatchStream(() => {});
+  stalled.isStalled = true;
+  return { stalled, written: reply.write(stalled as unknown as ServerResponse) };
+}
+
+describe('list', () => {
+  it('returns a ClusterList of the visible clusters, each with apiVersion and kind', async () => {
+    const { text } = await replica.get('fieldSelector=metadata.name%3Da', ADMIN);
+    expect(text).toBe(
+      '{"apiVersion":"registry.purser.dev/v1alpha1","items":[{"apiVersion":"registry.purser.dev/v1alpha1","kind":"Cluster",' +
+        '"metadata":{"labels":{"env":"prod"},"name":"a","resourceVersion":"101","uid":"uid-101"},' +
+        '"spec":{"orchestratorApiEndpoints":{"serverEndpoints":[{"clientCIDR":"0.0.0.0/0","serverAddress":"https://10.0.0.1"}]}}}],' +
+        '"kind":"ClusterList","metadata":{"continue":"","resourceVersion":"109","selfLink":"/auth/v1/clusters"}}\n',
+    );
+    expect(await namesOf('', ALICE)).toEqual(['a', 'c', 'd']);
+  });
+
+  it('returns an empty list to a caller without permissions', async () => {
+    const { status, text } = await replica.get('', NOBODY);
+    expect(status).toBe(200);
+    expect(text).toMatch(/"items":\[\],"kind":"ClusterList","metadata":\{"continue":"","resourceVersion":"\d+","selfLink"/);
+  });
+
+  it('returns a constant version to a caller who sees no cluster', async () => {
+    const before = (await replica.get('', NOBODY)).text;
+    hub.putCluster('a', { env: 'dev' });
+    hub.clusters.delete('b');
+    await replica.catchUp();
+    const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
+    expect((await replica.get('', NOBODY)).text).toBe(before);
+    const later = (await replica.get(`resourceVersion=${resourceVersion}`, NOBODY)).body.metadata;
+    expect(parseVersion(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
+  });
+
+  it('does not disclose the current version in a 504 to a caller who sees no cluster', async () => {
+    const request = async () => {
+      const waiting = replica.get('resourceVersion=8999999999999999999', NOBODY);
+      await eventually(() => expect(replica.clock.pending).toBeGreaterThan(0));
+      replica.clock.advance(3_000);
+      return await waiting;
+    };
+    const before = await request();
+    hub.putCluster('a', { env: 'dev' });
+    await replica.catchUp();
+    expect([before.status, (await request()).body.message]).toEqual([504, before.body.message]);
+  });
+
+  it.each([
+    ['labelSelector=env%3Ddev', ['b', 'd'], ['d']],
+    ['labelSelector=env!%3Ddev', ['a', 'c', 'e'], ['a', 'c']],
+    ['fieldSelector=metadata.name!%3Da', ['b', 'c', 'd', 'e'], ['c', 'd']],
+    ['fieldSelector=metadata.name%3Db', ['b'], []],
+  ])('selects by %s among the visible clusters', async (query, admins, alices) => {
+    expect(await namesOf(query)).toEqual(admins);
+    expect(await namesOf(query, ALICE)).toEqual(alices);
+  });
+
+  it('returns equal items from whole blocks and item by item', async () => {
+    const whole = await replica.get('', ADMIN);
+    const single = await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN);
+    expect(single.text).toBe(whole.text);
+    hub.putCluster('b', { env: 'test' });
+    hub.clusters.delete('c');
+    await replica.catchUp();
+    expect((await replica.get('', ADMIN)).text).toBe((await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN)).text);
+  });
+
+  it('returns the hub’s version to a caller who sees everything, and the same pair on all replicas to others', async () => {
+    const { body } = await replica.get('', ALICE);
+    const { fingerprint } = parseVersion(BigInt(body.metadata.resourceVersion));
+    expect(fingerprint).toBeGreaterThan(1);
+    expect(body.items.map(({ metadata }) => parseVersion(BigInt(metadata.resourceVersion)))).toEqual([
+      { revision: 101, fingerprint },
+      { revision: 103, fingerprint },
+      { revision: 104, fingerprint },
+    ]);
+    expect((await new Replica(hub).get('', ALICE)).text).toBe((await replica.get('', ALICE)).text);
+  });
+
+  it('returns 503 while the hub does not review permissions', async () => {
+    hub.isDown = true;
+    expect(await replica.get('', ALICE)).toMatchObject({ status: 503 });
+    expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+    hub.isDown = false;
+    expect(await replica.get('', ALICE)).toMatchObject({ status: 200 });
+  });
+
+  it('returns 504 if the hub does not review permissions within timeoutSeconds', async () => {
+    hub.isSilent = true;
+    const waiting = replica.get('timeoutSeconds=2', ALICE);
+    await settled();
+    replica.clock.advance(2_000);
+    expect(await waiting).toMatchObject({ status: 504, body: { reason: 'Timeout' } });
+    expect(await replica.get('timeoutSeconds=2', ADMIN)).toMatchObject({ status: 200 });
+  });
+
+  it('returns 503 before the first list of the hub', async () => {
+    const { createClusterList } = await import('../../../src/facade/clusters/cluster-kind.ts');
+    const { silentLog: log } = await import('../../support/silent-log.ts');
+    const { clusters, roles, bindings } = new Replica(hub);
+    const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
+    await expect(endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 503 });
+  });
+
+  it('caches the decision of other authorizers for ten seconds', async () => {
+    hub.listers.add('alice');
+    expect(await namesOf('', ALICE)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await namesOf('', ALICE);
+    expect(hub.reviews).toBe(1);
+    hub.listers.delete('alice');
+    replica.clock.advance(10_000);
+    expect(await namesOf('', ALICE)).toEqual(['a', 'c', 'd']);
+    expect(hub.reviews).toBe(2);
+  });
+});
+
+describe('list pages', () => {
+  it('returns one version across pages during changes', async () => {
+    const first = await replica.get('limit=2', ADMIN);
+    expect(first.body.metadata).toMatchObject({ remainingItemCount: 3 });
+    hub.putCluster('c', { env: 'later' });
+    hub.clusters.delete('d');
+    hub.putCluster('f');
+    await replica.catchUp();
+    const second = await replica.get(`limit=2&continue=${first.body.metadata.continue}`, ADMIN);
+    const third = await replica.get(`limit=2&continue=${second.body.metadata.continue}`, ADMIN);
+    expect(
+      [first, second, third].flatMap(({ body }) => body.items.map(({ metadata }) => `${metadata.name} ${metadata.labels?.['env']}`)),
+    ).toEqual(['a prod', 'b dev', 'c prod', 'd dev', 'e prod']);
+    expect(new Set([first, second, third].map(({ body }) => body.metadata.resourceVersion)).size).toBe(1);
+    expect(third.body.metadata).toMatchObject({ continue: '' });
+    expect(third.body.metadata.remainingItemCount).toBeUndefined();
+  });
+
+  it('counts remaining visible clusters, and returns no count with a selector', async () => {
+    expect((await replica.get('limit=1', ALICE)).body.metadata.remainingItemCount).toBe(2);
+    expect((await replica.get('limit=1&labelSelector=env%3Dprod', ALICE)).body.metadata).toMatchObject({ continue: expect.any(String) });
+    expect((await replica.get('limit=1&labelSelector=env%3Dprod', ALICE)).body.metadata.remainingItemCount).toBeUndefined();
+    expect((await replica.get('limit=3', ALICE)).body.metadata).toMatchObject({ continue: '' });
+  });
+
+  it('returns 410 with a token to continue if permissions have changed', async () => {
+    const first = await replica.get('limit=1', ALICE);
+    hub.roles.put('alice', { rules: [viewerRule(['a', 'e'])] });
+    await replica.catchUp();
+    const second = await replica.get(`limit=5&continue=${first.body.metadata.continue}`, ALICE);
+    expect(second).toMatchObject({ status: 410, body: { reason: 'Expired' } });
+    const rest = await replica.get(`continue=${second.body.metadata.continue}`, ALICE);
+    expect(rest.body.items.map(({ metadata }) => metadata.name)).toEqual(['e']);
+    const others = await replica.get(`continue=${first.body.metadata.continue}`, NOBODY);
+    expect(others.status).toBe(410);
+  });
+
+  it.each([
+    ['continue=abc', 400, /^invalid continue token: continue key is not valid: /],
+    ['continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIuLi94In0', 400, /\.\.\/x$/],
+    ['continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhXHUwMDAwIn0', 410, /too old to display a consistent list/],
+  ])('rejects an invalid continue token: %s', async (query, status, message) => {
+    expect(await replica.get(query, ADMIN)).toMatchObject({ status, body: { message: expect.stringMatching(message) } });
+  });
+
+  it('accepts any limit', async () => {
+    expect(await namesOf('limit=-1')).toHaveLength(5);
+    expect(await namesOf('limit=1000000000')).toHaveLength(5);
+    expect(await replica.get('limit=abc', ADMIN)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('list at a version', () => {
+  it('returns exactly the version while the log has it', async () => {
+    const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
+    hub.clusters.delete('a');
+    await replica.catchUp();
+    const exact = `resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`;
+    expect(await namesOf(exact)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(await namesOf(exact, ALICE)).toEqual(['a', 'c', 'd']);
+    expect(await namesOf(`resourceVersion=${resourceVersion}`)).toEqual(['b', 'c', 'd', 'e']);
+    expect(await namesOf(`resourceVersion=${resourceVersion}&limit=2`)).toEqual(['a', 'b']);
+    expect(await replica.get('resourceVersion=1&resourceVersionMatch=Exact', ADMIN)).toMatchObject({
+      status: 410,
+      body: { reason: 'Expired' },
+    });
+  });
+
+  it('waits three seconds for a future version', async () => {
+    const ahead = Number(hub.revision) + 1;
+    const waiting = replica.get(`resourceVersion=${ahead}`, ADMIN);
+    await settled();
+    hub.putCluster('f');
+    await replica.catchUp();
+    expect((await waiting).body.items).toHaveLength(6);
+    const late = replica.get(`resourceVersion=${ahead + 5}`, ADMIN);
+    await settled();
+    replica.clock.advance(3_000);
+    expect(await late).toMatchObject({
+      status: 504,
+      body: { message: `Timeout: Too large resource version: ${ahead + 5}, current: ${ahead}` },
+    });
+    const hurried = replica.get(`resourceVersion=${ahead + 5}&timeoutSeconds=1`, ADMIN);
+    await settled();
+    replica.clock.advance(1_000);
+    expect((await hurried).status).toBe(504);
+  });
+
+  it.each([
+    ['that no number of JavaScript can hold', '9007199254740993', 'current: 109$'],
+    ['of other permissions', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
+  ])('repeats the requested version in the 504: one %s', async (_, version, current) => {
+    const late = replica.get(`resourceVersion=${version}`, ADMIN);
+    await settled();
+    replica.clock.advance(3_000);
+    expect((await late).body.message).toMatch(new RegExp(`Too large resource version: ${version}, ${current}`));
+  });
+
+  it('uses only the hub’s part of a version with other permissions', async () => {
+    const { resourceVersion } = (await replica.get('', ALICE)).body.metadata;
+    expect(await namesOf(`resourceVersion=${resourceVersion}`)).toHaveLength(5);
+  });
+
+  it.each(['abc', '-1', '18446744073709551616'])('rejects a version that is not a number: %s', async (version) => {
+    expect(await replica.get(`resourceVersion=${version}`, ADMIN)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('large lists', () => {
+  beforeEach(async () => {
+    for (let index = 0; index < 2_000; index++) hub.putCluster(`long-${index}`, {}, `https://${'x'.repeat(1_000)}`);
+    await replica.catchUp();
+  });
+
+  it('compresses the list for clients that accept gzip', async () => {
+    const request = { ...requestOf('', ADMIN), header: (name: string) => (name === 'accept-encoding' ? 'gzip' : undefined) };
+    const reply = await replica.endpoints.list(request);
+    if (!('write' in reply)) throw new Error('not a stream');
+    expect(reply.headers).toMatchObject({ 'content-encoding': 'gzip', vary: expect.stringContaining('Accept-Encoding') });
+    const pieces: Buffer[] = [];
+    const sink = new Writable({
+      write(piece: Buffer, _encoding, done) {
+        pieces.push(piece);
+        done();
+      },
+    });
+    await reply.write(sink as unknown as ServerResponse);
+    expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe((await replica.get('', ADMIN)).text);
+  });
+
+  it.each([
+    ['whole', '', ADMIN],
+    ['selected', 'fieldSelector=metadata.name!%3Da', ADMIN],
+    ['by names', '', callerOf('many')],
+  ])('keeps one slice in memory for a stalled reader: %s', async (_, query, caller) => {
+    hub.grant(
+      'many',
+      Array.from({ length: 2_000 }, (__, index) => `long-${index}`),
+      { kind: 'User', name: 'many' },
+    );
+    await replica.catchUp();
+    const reply = await replica.endpoints.list(requestOf(query, caller));
+    const { stalled, written } = readByNobody(reply);
+    expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
+    await settled();
+    expect(stalled.writableLength).toBeLessThan(600_000);
+    replica.clock.advance(10_000);
+    await written;
+    expect(stalled.destroyed).toBe(true);
+  });
+
+  it.each([
+    ['YAML', 'application/yaml', ''],
+    ['a table', TABLE, 'includeObject=Object'],
+    ['a table in YAML', TABLE.replace('json', 'yaml'), ''],
+    ['metadata', TABLE.replace('Table', 'PartialObjectMetadataList'), ''],
+  ])('limits large lists, and closes those of stalled readers, as %s', async (_, accept, query) => {
+    const plain = requestOf(query, ADMIN);
+    const request = { ...plain, preferences: { ...plain.preferences, accept } };
+    const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(request)));
+    await expect(replica.endpoints.list(request)).rejects.toMatchObject({ code: 429 });
+    const [reply] = replies as [FacadeReply];
+    const { stalled, written } = readByNobody(reply);
+    expect(reply.headers['content-type']).toBe(accept.split(';')[0]);
+    await settled();
+    expect(stalled.writableLength).toBeLessThan(64_000);
+    replica.clock.advance(10_000);
+    await written;
+    expect(stalled.destroyed).toBe(true);
+    expect((await replica.endpoints.list(request)).status).toBe(200);
+  });
+
+  it('closes a compressed list of a stalled reader', async () => {
+    const reply = await replica.endpoints.list({ ...requestOf('', ADMIN), header: () => 'gzip' });
+    const { stalled, written } = readByNobody(reply);
+    await eventually(() => expect(replica.clock.pending).toBe(1));
+    replica.clock.advance(10_000);
+    await written;
+    expect(stalled.destroyed).toBe(true);
+    expect(replica.clock.pending).toBe(0);
+  });
+
+  it('closes the connection after a large list, to free its buffers', async () => {
+    expect((await replica.endpoints.list(requestOf('', ADMIN))).headers['connection']).toBe('close');
+    expect((await replica.endpoints.list(requestOf('limit=1', ADMIN))).headers['connection']).toBeUndefined();
+  });
+
+  it('closes the list of a reader who takes one slice in five seconds', async () => {
+    const reply = await replica.endpoints.list(requestOf('', ADMIN));
+    const { stalled, written } = readByNobody(reply);
+    for (let seconds = 0; seconds < 20 && !stalled.destroyed; seconds += 5) {
+      await settled();
+      stalled.resumeReading();
+      stalled.isStalled = true;
+      await settled();
+      replica.clock.advance(5_000);
+    }
+    await written;
+    expect(stalled.destroyed).toBe(true);
+  });
+
+  it('rejects with 429 while too many large lists are in progress', async () => {
+    const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(requestOf('', ADMIN))));
+    await expect(replica.endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
+    for (const reply of replies) if ('write' in reply) await reply.write(new WatchStream(() => {}) as unknown as ServerResponse);
+    expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+  });
+
+  it('rejects with 429 a caller with too many large lists, across all of its tokens', async () => {
+    for (let index = 0; index < 8; index++) await replica.endpoints.list(requestOf('', withToken(ADMIN, index)));
+    expect(await replica.get('', withToken(ADMIN, 8))).toMatchObject({ status: 429 });
+  });
+
+  it('takes no place for a caller who disconnects during the review', async () => {
+    hub.listers.add('lister');
+    const lister = callerOf('lister');
+    for (let count = 0; count < 8; count++) {
+      const gone = new AbortController();
+      const listing = replica.endpoints.list({ ...requestOf('', lister), signal: gone.signal });
+      gone.abort();
+      await expect(listing).rejects.toBe(gone.signal.reason);
+    }
+    expect(await replica.get('', lister)).toMatchObject({ status: 200 });
+  });
+
+  it('yields to other requests between slices', async () => {
+    const plain = requestOf('', ADMIN);
+    const reply = await replica.endpoints.list({ ...plain, preferences: { ...plain.preferences, accept: 'application/yaml' } });
+    if (!('write' in reply)) throw new Error('not a stream');
+    const sizes: number[] = [];
+    const turns = new Set<number>();
+    let turn = 0;
+    const fast = {
+      write: (slice: string) => {
+        turns.add(turn);
+        setImmediate(() => {
+          turn += 1;
+        });
+        return sizes.push(slice.length) > 0;
+      },
+    };
+    await reply.write(fast as unknown as ServerResponse);
+    expect(turns.size).toBe(sizes.length);
+    expect(Math.max(...sizes)).toBeLessThan(64_000);
+  });
+
+  it.each([
+    ['many', ''],
+    ['one', 'fieldSelector=metadata.name%3Da'],
+    ['none', 'fieldSelector=metadata.name%3Dx'],
+  ])('pretty-prints slice by slice: %s', async (_, query) => {
+    for (const caller of [ADMIN, ALICE]) {
+      const compact = await replica.get(query, caller);
+      const indented = await replica.get(`${query}&pretty=true`, caller);
+      expect(indented.text).toBe(indentJson(compact.text.trimEnd()));
+    }
+  });
+
+  it('sends the Content-Length', async () => {
+    hub.grant('alice', ['long-1', 'long-2', ...Array.from({ length: 500 }, (_, index) => `long-${index}`)], {
+      kind: 'User',
+      name: 'alice',
+    });
+    await replica.catchUp();
+    for (const caller of [ALICE, ADMIN]) {
+      const reply = await replica.endpoints.list(requestOf('', caller));
+      expect(reply.headers['content-length']).toBe(String((await replica.get('', caller)).text.length));
+    }
+  });
+});
+
+describe('get', () => {
+  it('returns the cluster as in the list', async () => {
+    const { body } = await replica.get('', ALICE);
+    expect(JSON.parse((await replica.getOne('c', ALICE)).text)).toEqual(body.items[1]);
+  });
+
+  it('returns the same 404 for a hidden and a missing cluster', async () => {
+    const hidden = await replica.getOne('b', ALICE);
+    const missing = await replica.getOne('x', ALICE);
+    expect(hidden.status).toBe(404);
+    expect(hidden.text.replaceAll('"b', '"x').replaceAll('\\"b', '\\"x')).toBe(missing.text);
+  });
+});
+
+describe('list cost', () => {
+  it('sends no review per cluster', async () => {
+    for (let index = 0; index < 1_000; index++) hub.putCluster(`many-${index}`);
+    hub.roles.put('alice', { rules: [viewerRule(['many-1', 'many-7'])] });
+    await replica.catchUp();
+    expect(await namesOf('', ALICE)).toEqual(['many-1', 'many-7']);
+    expect((await replica.get('', ALICE)).body.metadata.remainingItemCount).toBeUndefined();
+    expect(hub.reviews).toBe(1);
+  });
+});
+
+describe('list with invalid selectors', () => {
+  it.each([
+    ['an open bracket', 'a in (b'],
+    ['a megabyte', 'x'.repeat(1 << 20)],
+    ['many brackets', '('.repeat(100_000)],
+    ['a hundred thousand terms with a bad end', `${'a=b,'.repeat(100_000)}=`],
+  ])('rejects quickly: %s', async (_, selector) => {
+    const before = process.cpuUsage();
+    const { status } = await replica.get(`labelSelector=${encodeURIComponent(selector)}`, ADMIN);
+    expect(status).toBe(400);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+  });
+
+  it.each(['spec.x=1', 'metadata.namespace=a', 'status.version!=1'])('rejects a field that is not selectable: %s', async (selector) => {
+    expect(await replica.get(`fieldSelector=${encodeURIComponent(selector)}`, ADMIN)).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/^field label not supported: /) },
+    });
+  });
+});

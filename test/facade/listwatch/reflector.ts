@@ -1,0 +1,129 @@
+// A client that behaves as client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410.
+
+import type { ListedCluster, Replica, TestCaller, WatchStream } from './replica.ts';
+
+export class Reflector {
+  readonly caller: TestCaller;
+  readonly #query: string;
+  readonly #bookmarks: boolean;
+  #state = new Map<string, ListedCluster>();
+  /** Version to watch from; undefined if the client has to list. */
+  #version: string | undefined;
+  #stream: WatchStream | undefined;
+  /** Version of the last list, which a list after 410 requests. */
+  #listed = '';
+  /** Number of 410 responses. */
+  expired = 0;
+  /** Pages of a list that is not complete. */
+  #pages: { readonly items: ListedCluster[]; next: string } | undefined;
+
+  constructor(caller: TestCaller, query: string, bookmarks: boolean) {
+    this.caller = caller;
+    this.#query = query;
+    this.#bookmarks = bookmarks;
+  }
+
+  get state(): ReadonlyMap<string, ListedCluster> {
+    return this.#state;
+  }
+
+  get query(): string {
+    return this.#query;
+  }
+
+  get isCurrent(): boolean {
+    return this.#version !== undefined;
+  }
+
+  /** Lists, one page at a time if there is a limit. */
+  async list(replica: Replica, limit: number): Promise<void> {
+    this.disconnect();
+    const { status, body } = await replica.get(`${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${this.#place(limit)}`, this.caller);
+    this.#version = undefined;
+    if (status === 410) {
+      this.expired += 1;
+      this.#pages = undefined;
+      return;
+    }
+    if (status === 504) return;
+    if (status !== 200) throw new Error(`the list returned ${status}: ${body.message}`);
+    const items = [...(this.#pages?.items ?? []), ...body.items];
+    if (body.metadata.continue !== '') {
+      this.#pages = { items, next: body.metadata.continue };
+      return;
+    }
+    this.#pages = undefined;
+    this.#state = new Map(items.map((item) => [item.metadata.name, item]));
+    this.#version = body.metadata.resourceVersion;
+    this.#listed = body.metadata.resourceVersion;
+  }
+
+  async watch(replica: Replica): Promise<void> {
+    this.disconnect();
+    if (this.#version === undefined) return;
+    this.#stream = await replica.watch(`${this.#query}&resourceVersion=${this.#version}${this.#bookmarkQuery}`, this.caller);
+  }
+
+  /** Lists by a watch with initial events. */
+  async watchList(replica: Replica): Promise<void> {
+    this.disconnect();
+    this.#pages = undefined;
+    this.#version = undefined;
+    this.#state = new Map();
+    const query = `${this.#query}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${this.#bookmarkQuery}`;
+    this.#stream = await replica.watch(query, this.caller);
+  }
+
+  /** Reads some of the received events, in order. */
+  read(count = Number.POSITIVE_INFINITY): void {
+    for (const { type, object } of this.#stream?.take(count) ?? []) {
+      if (type === 'ERROR') {
+        if (object.code === 410) this.expired += 1;
+        this.#version = undefined;
+        this.#stream = undefined;
+        return;
+      }
+      this.#version = object.metadata.resourceVersion;
+      if (type !== 'BOOKMARK') this.#apply(type, object);
+    }
+  }
+
+  #apply(type: string, object: ListedCluster): void {
+    const { name } = object.metadata;
+    if (this.#state.has(name) !== (type !== 'ADDED')) throw new Error(`${type} ${name} does not fit to ${[...this.#state.keys()].join()}`);
+    if (type === 'DELETED') this.#state.delete(name);
+    else this.#state.set(name, object);
+  }
+
+  #place(limit: number): string {
+    if (this.#pages !== undefined) return `&continue=${this.#pages.next}`;
+    return this.#listed === '' || limit > 0 ? '' : `&resourceVersion=${this.#listed}`;
+  }
+
+  stall(): void {
+    if (this.#stream !== undefined) this.#stream.isStalled = true;
+  }
+
+  goOn(): void {
+    this.#stream?.resumeReading();
+  }
+
+  /** Disconnects; unread events are lost. */
+  disconnect(): void {
+    this.#stream?.leave();
+    this.#stream = undefined;
+  }
+
+  get isWatching(): boolean {
+    return this.#stream !== undefined && !this.#stream.writableEnded;
+  }
+
+  get #bookmarkQuery(): string {
+    return this.#bookmarks ? '&allowWatchBookmarks=true' : '';
+  }
+}
+
+/** Returns the content of a list without versions, which differ between lists and events. */
+export function contents(clusters: Iterable<ListedCluster>): readonly string[] {
+  return [...clusters].map((cluster) => JSON.stringify({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '' } })).sort();
+}

@@ -1,0 +1,352 @@
+// A hub whose objects a test writes by hand, and replicas of the façade that follow it when the test steps them.
+
+import type { ServerResponse } from 'node:http';
+import { Writable } from 'node:stream';
+import { Subject, share } from 'rxjs';
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
+import type { PlaceLimits } from '../../../src/facade/admission/places.ts';
+import { createClusterList } from '../../../src/facade/clusters/cluster-kind.ts';
+import type { ListWatch } from '../../../src/facade/listwatch/endpoints.ts';
+import type { Followed } from '../../../src/facade/listwatch/kind.ts';
+import type { FacadeReply, FacadeRequest, User } from '../../../src/facade/request.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
+import { ObjectStore, reflectBatches } from '../../../src/kube/store.ts';
+import type { Reply } from '../../../src/kubernetes/reply.ts';
+import { StatusError, serviceUnavailable } from '../../../src/kubernetes/status.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
+
+/** A collection of the hub, with its history. */
+class Collection<T extends ApiObject> {
+  readonly objects = new Map<string, T>();
+  readonly events: ListWatchEvent<T>[] = [];
+  readonly #hub: HandHub;
+
+  constructor(hub: HandHub) {
+    this.#hub = hub;
+  }
+
+  put(name: string, object: Omit<T, 'metadata'> & { readonly metadata?: ApiObject['metadata'] }): void {
+    const resourceVersion = this.#hub.next();
+    const uid = this.objects.get(name)?.metadata.uid ?? `uid-${resourceVersion}`;
+    const whole = { ...object, metadata: { ...object.metadata, name, uid, resourceVersion } } as T;
+    this.objects.set(name, whole);
+    this.events.push({ type: 'applied', object: whole, resourceVersion });
+  }
+
+  delete(name: string): void {
+    const object = this.objects.get(name);
+    if (object === undefined) return;
+    const resourceVersion = this.#hub.next();
+    this.objects.delete(name);
+    this.events.push({ type: 'deleted', object: { ...object, metadata: { ...object.metadata, resourceVersion } }, resourceVersion });
+  }
+
+  bookmark(): void {
+    this.events.push({ type: 'bookmark', resourceVersion: this.#hub.revision });
+  }
+}
+
+/** The hub: its objects, and its responses to reviews. */
+export class HandHub {
+  #revision = 100;
+  readonly clusters = new Collection<Cluster>(this);
+  readonly roles = new Collection<ClusterRole>(this);
+  readonly bindings = new Collection<ClusterRoleBinding>(this);
+  /** Users whom another authorizer than RBAC allows to list all clusters. */
+  readonly listers = new Set<string>();
+  isDown = false;
+  /** True if the hub never responds to reviews. */
+  isSilent = false;
+  reviews = 0;
+
+  get revision(): string {
+    return String(this.#revision);
+  }
+
+  next(): string {
+    this.#revision += 1;
+    return this.revision;
+  }
+
+  readonly createReview = (async (_resource: unknown, review: { readonly spec: { readonly user?: string } }) => {
+    this.reviews += 1;
+    if (this.isSilent) return Promise.withResolvers<never>().promise;
+    if (this.isDown) throw serviceUnavailable('down', 1);
+    return { ...review, status: { allowed: this.listers.has(review.spec.user ?? '') } };
+  }) as unknown as KubeClient['createReview'];
+
+  putCluster(name: string, labels: Readonly<Record<string, string>> = {}, address = 'https://10.0.0.1'): void {
+    const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: address }];
+    const spec = {
+      orchestratorApiEndpoints: { serverEndpoints },
+      authInfo: { controller: { kind: 'Secret', name: 's', namespace: 'n' } },
+    } as const;
+    this.clusters.put(name, { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { labels }, spec });
+  }
+
+  /** Grants a subject all clusters, or these. */
+  grant(
+    role: string,
+    names: readonly string[] | 'all',
+    subject: { readonly kind: string; readonly name: string; readonly namespace?: string },
+  ): void {
+    this.roles.put(role, { rules: [viewerRule(names)] });
+    this.bindings.put(role, { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role }, subjects: [subject] });
+  }
+}
+
+export function viewerRule(names: readonly string[] | 'all') {
+  const rule = { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get'] };
+  return names === 'all' ? rule : { ...rule, resourceNames: [...names] };
+}
+
+/** An informer that has received the first events of a collection. */
+class Follower<T extends ApiObject> implements Followed<T> {
+  readonly store = new ObjectStore<T>();
+  readonly #events$ = new Subject<ListWatchEvent<T>>();
+  readonly batches$ = this.#events$.pipe(
+    reflectBatches(this.store, () => {}),
+    share(),
+  );
+  readonly #collection: Collection<T>;
+  readonly #hub: HandHub;
+  #taken = 0;
+
+  constructor(hub: HandHub, collection: Collection<T>) {
+    this.#hub = hub;
+    this.#collection = collection;
+  }
+
+  get isBehind(): boolean {
+    return this.#taken < this.#collection.events.length;
+  }
+
+  /** Receives the next event. */
+  step(): void {
+    const event = this.#collection.events[this.#taken];
+    if (event === undefined) return;
+    this.#taken += 1;
+    this.#events$.next(event);
+  }
+
+  /** Lists again, as after a 410 of the hub. */
+  list(): void {
+    this.#taken = this.#collection.events.length;
+    this.#events$.next({ type: 'listed', objects: [...this.#collection.objects.values()], resourceVersion: this.#hub.revision });
+  }
+}
+
+export interface ReplicaOptions {
+  readonly historyCapacity?: number;
+  readonly annotationPrefixes?: readonly string[];
+  readonly watchLimits?: PlaceLimits;
+}
+
+/** One replica of the façade. */
+export class Replica {
+  readonly clock: FakeClock;
+  readonly clusters: Follower<Cluster>;
+  readonly roles: Follower<ClusterRole>;
+  readonly bindings: Follower<ClusterRoleBinding>;
+  readonly endpoints: ListWatch;
+
+  constructor(hub: HandHub, clock = new FakeClock(), options: ReplicaOptions = {}) {
+    this.clock = clock;
+    this.clusters = new Follower(hub, hub.clusters);
+    this.roles = new Follower(hub, hub.roles);
+    this.bindings = new Follower(hub, hub.bindings);
+    const { clusters, roles, bindings } = this;
+    this.endpoints = createClusterList({ clusters, roles, bindings, hub, clock, random: () => 0.5, log: silentLog, ...options });
+    this.endpoints.run();
+    this.roles.list();
+    this.bindings.list();
+    this.clusters.list();
+  }
+
+  /** Receives all pending events, and lets watchers write them. */
+  async catchUp(): Promise<void> {
+    for (const follower of [this.roles, this.bindings, this.clusters]) while (follower.isBehind) follower.step();
+    await settled();
+  }
+
+  async get(query: string, caller: TestCaller): Promise<Response> {
+    return toResponse(this.endpoints.list(requestOf(query, caller)));
+  }
+
+  async getOne(name: string, caller: TestCaller): Promise<Response> {
+    return toResponse(this.endpoints.get({ ...requestOf('', caller), params: { name } }));
+  }
+
+  /** Opens a watch; the stream contains the events so far. */
+  async watch(
+    query: string,
+    caller: TestCaller,
+    accept?: string,
+    { isStalled = false }: { readonly isStalled?: boolean } = {},
+  ): Promise<WatchStream> {
+    const gone = new AbortController();
+    const request = { ...requestOf(`watch=true&${query}`, caller), signal: gone.signal };
+    const reply = await this.endpoints.list(
+      accept === undefined ? request : { ...request, preferences: { ...request.preferences, accept } },
+    );
+    if (!('write' in reply)) throw new Error('not a stream');
+    const stream = new WatchStream(() => gone.abort());
+    stream.isStalled = isStalled;
+    stream.once('close', () => gone.abort());
+    void reply.write(stream as unknown as ServerResponse).then(() => stream.end());
+    await settled();
+    return stream;
+  }
+}
+
+/** Lets all work finish that needs no timer. */
+export async function settled(): Promise<void> {
+  for (let round = 0; round < 4; round++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export interface TestCaller {
+  readonly user: User;
+  isValid: boolean;
+}
+
+export function callerOf(username: string, ...groups: readonly string[]): TestCaller {
+  return { user: { username, uid: `uid-${username}`, groups: [...groups, 'system:authenticated'], extra: {} }, isValid: true };
+}
+
+/** Returns the same caller with another token. */
+export function withToken(caller: TestCaller, id: number): TestCaller {
+  return { ...caller, user: { ...caller.user, extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] } } };
+}
+
+export function requestOf(query: string, caller: TestCaller): FacadeRequest {
+  return {
+    method: 'GET',
+    params: {},
+    query: new URLSearchParams(query),
+    preferences: { accept: undefined, userAgent: undefined, pretty: new URLSearchParams(query).get('pretty') ?? undefined },
+    contentType: undefined,
+    userAgent: undefined,
+    header: () => undefined,
+    body: async () => Buffer.alloc(0),
+    signal: new AbortController().signal,
+    requestId: 'request',
+    address: '10.0.0.1',
+    caller: { user: caller.user, tokenId: caller.user.username, stillValid: async () => caller.isValid },
+    warn: () => {},
+  };
+}
+
+export interface Response {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  readonly body: ListBody;
+}
+
+interface ListBody {
+  readonly kind?: string;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue: string;
+    readonly remainingItemCount?: number;
+    readonly name?: string;
+  };
+  readonly items: readonly ListedCluster[];
+}
+
+export interface ListedCluster {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly labels?: Readonly<Record<string, string>> };
+}
+
+async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
+  try {
+    const found = await reply;
+    const { status, headers } = found;
+    const text = 'write' in found ? await written(found) : textOf(found.body);
+    return { status, headers, text, body: parsed(text) };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return { status: error.code, headers: {}, text: JSON.stringify(error.status), body: error.status as unknown as ListBody };
+  }
+}
+
+function textOf(body: Reply['body']): string {
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) throw new Error('a body that comes in pieces');
+  return body.toString();
+}
+
+function parsed(text: string): ListBody {
+  try {
+    return JSON.parse(text) as ListBody;
+  } catch {
+    return { metadata: { resourceVersion: '', continue: '' }, items: [] };
+  }
+}
+
+async function written(reply: Extract<FacadeReply, { write: unknown }>): Promise<string> {
+  const stream = new WatchStream(() => {});
+  await reply.write(stream as unknown as ServerResponse);
+  stream.end();
+  return stream.text;
+}
+
+export interface WatchedEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: ListedCluster & {
+    readonly code?: number;
+    readonly message?: string;
+    readonly metadata: { readonly annotations?: object };
+  };
+}
+
+/** The reader's end of a stream; the reader can stall. */
+export class WatchStream extends Writable {
+  readonly #leave: () => void;
+  #text = '';
+  #read = 0;
+  #stalled: (() => void) | undefined;
+  isStalled = false;
+
+  constructor(leave: () => void) {
+    super({ highWaterMark: 256 });
+    this.#leave = leave;
+  }
+
+  flushHeaders(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#text += chunk.toString();
+    if (this.isStalled) this.#stalled = done;
+    else done();
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** Returns the next events that have arrived. */
+  take(count = Number.POSITIVE_INFINITY): readonly WatchedEvent[] {
+    const lines = this.#text.slice(this.#read).split('\n').slice(0, -1).slice(0, count);
+    this.#read += lines.reduce((sum, line) => sum + line.length + 1, 0);
+    return lines.map((line) => JSON.parse(line) as WatchedEvent);
+  }
+
+  /** Ends a stall. */
+  resumeReading(): void {
+    this.isStalled = false;
+    const done = this.#stalled;
+    this.#stalled = undefined;
+    done?.();
+  }
+
+  /** Disconnects. */
+  leave(): void {
+    this.resumeReading();
+    this.#leave();
+  }
+}

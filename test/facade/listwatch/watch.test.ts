@@ -1,0 +1,439 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { parseVersion } from '../../../src/facade/listwatch/version.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, type WatchedEvent, type WatchStream, withToken } from './replica.ts';
+
+const ALICE = callerOf('alice', 'team');
+const ADMIN = callerOf('admin');
+
+let hub: HandHub;
+let replica: Replica;
+
+beforeEach(() => {
+  hub = new HandHub();
+  for (const name of ['a', 'b', 'c']) hub.putCluster(name, { env: 'prod' });
+  hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+  hub.grant('alice', ['a', 'b'], { kind: 'User', name: 'alice' });
+  replica = new Replica(hub);
+});
+
+function eventsOf(stream: WatchStream): readonly string[] {
+  return stream.take().map(summary);
+}
+
+function summary({ type, object }: WatchedEvent): string {
+  return `${type} ${type === 'ERROR' ? object.code : (object.metadata.name ?? '')}`.trim();
+}
+
+async function versionFor(caller = ADMIN): Promise<string> {
+  return (await replica.get('', caller)).body.metadata.resourceVersion;
+}
+
+describe('watch from a version', () => {
+  it('sends all events after the version', async () => {
+    const version = await versionFor();
+    hub.putCluster('a', { env: 'dev' });
+    await replica.catchUp();
+    const stream = await replica.watch(`resourceVersion=${version}`, ADMIN);
+    expect(eventsOf(stream)).toEqual(['MODIFIED a']);
+    hub.putCluster('d');
+    hub.clusters.delete('b');
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['ADDED d', 'DELETED b']);
+  });
+
+  it('sends ADDED and DELETED when selectors begin and cease to match', async () => {
+    const stream = await replica.watch(`labelSelector=env%3Dprod&resourceVersion=${await versionFor()}`, ADMIN);
+    hub.putCluster('a', { env: 'dev' });
+    hub.putCluster('a', { env: 'dev' });
+    hub.putCluster('a', { env: 'prod' });
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['DELETED a', 'ADDED a']);
+  });
+
+  it('writes all events of one turn of the event loop at once', async () => {
+    const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
+    const sizes: number[] = [];
+    const write = stream.write.bind(stream) as (chunk: Buffer) => boolean;
+    stream.write = ((chunk: Buffer) => {
+      sizes.push(chunk.toString().split('\n').length - 1);
+      return write(chunk);
+    }) as typeof stream.write;
+    for (let count = 0; count < 10; count++) hub.putCluster('a', { count: String(count) });
+    await replica.catchUp();
+    expect(sizes).toEqual([10]);
+  });
+
+  it('sends 410 for a version before the log', async () => {
+    const stream = await replica.watch('resourceVersion=1', ADMIN);
+    expect(stream.text).toBe(
+      `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (107)","reason":"Expired","code":410}}\n`,
+    );
+    expect(stream.writableEnded).toBe(true);
+  });
+
+  it('sends 410 for a version with other permissions', async () => {
+    const version = await versionFor(ALICE);
+    expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);
+    hub.roles.put('alice', { rules: [viewerRule(['a', 'c'])] });
+    await replica.catchUp();
+    expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual(['ERROR 410']);
+    hub.roles.put('alice', { rules: [viewerRule(['b', 'a'])] });
+    await replica.catchUp();
+    expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual([]);
+  });
+
+  it('sends nothing until a future version is reached', async () => {
+    const stream = await replica.watch(`resourceVersion=${Number(hub.revision) + 1}`, ADMIN);
+    hub.putCluster('a', { env: 'dev' });
+    await replica.catchUp();
+    hub.putCluster('b', { env: 'dev' });
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['MODIFIED b']);
+  });
+
+  it('sends 410 if a relist of the hub skips a version of another replica', async () => {
+    hub.putCluster('ghost');
+    const stream = await replica.watch(`resourceVersion=${hub.revision}`, ADMIN);
+    hub.clusters.delete('ghost');
+    replica.clusters.list();
+    await settled();
+    expect(eventsOf(stream)).toEqual(['ERROR 410']);
+    const late = await replica.watch(`resourceVersion=${Number(hub.revision) - 1}`, ADMIN);
+    expect(eventsOf(late)).toEqual(['ERROR 410']);
+  });
+
+  it('rejects resuming from within the events of a relist', async () => {
+    const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
+    hub.putCluster('a', { env: 'dev' });
+    hub.putCluster('b', { env: 'dev' });
+    hub.clusters.delete('c');
+    replica.clusters.list();
+    await settled();
+    const events = stream.take();
+    expect(events.map(summary)).toEqual(['DELETED c', 'MODIFIED a', 'MODIFIED b']);
+    const [first, second, last] = events.map(({ object }) => object.metadata.resourceVersion);
+    expect(eventsOf(await replica.watch(`resourceVersion=${first}`, ADMIN))).toEqual(['ERROR 410']);
+    expect(eventsOf(await replica.watch(`resourceVersion=${second}`, ADMIN))).toEqual(['ERROR 410']);
+    expect(eventsOf(await replica.watch(`resourceVersion=${last}`, ADMIN))).toEqual([]);
+    expect(last).toBe(hub.revision);
+  });
+
+  it('resumes from the version of another replica', async () => {
+    const other = new Replica(hub);
+    hub.putCluster('a', { env: 'dev' });
+    const stream = await other.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);
+    await other.catchUp();
+    expect(eventsOf(stream)).toEqual(['MODIFIED a']);
+  });
+});
+
+describe('watch with initial events', () => {
+  it('sends all objects, of which only the last carries a version to resume from', async () => {
+    const stream = await replica.watch('allowWatchBookmarks=true', ALICE);
+    const events = stream.take();
+    expect(events.map(summary)).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
+    expect(events.map(({ object }) => parseVersion(BigInt(object.metadata.resourceVersion)).fingerprint === 1)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(events[2]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+    expect(events[2]?.object.metadata.resourceVersion).toBe(await versionFor(ALICE));
+  });
+
+  it('sends no bookmark without allowWatchBookmarks', async () => {
+    expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+  });
+
+  it('waits three seconds for a future version', async () => {
+    const ahead = Number(hub.revision) + 1;
+    const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${ahead}`;
+    const stream = await replica.watch(query, ADMIN);
+    expect(stream.text).toBe('');
+    hub.putCluster('d');
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c', 'ADDED d']);
+    const late = await replica.watch(query.replace(String(ahead), String(ahead + 1)), ADMIN);
+    replica.clock.advance(3_000);
+    await settled();
+    expect(eventsOf(late)).toEqual(['ERROR 504']);
+    expect(late.writableEnded).toBe(true);
+  });
+
+  it('sends no initial events with sendInitialEvents=false', async () => {
+    const stream = await replica.watch('sendInitialEvents=false&resourceVersionMatch=NotOlderThan', ADMIN);
+    expect(stream.text).toBe('');
+    hub.putCluster('d');
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual(['ADDED d']);
+  });
+});
+
+describe('watch during changes of permissions', () => {
+  it('sends DELETED for lost and ADDED for gained clusters, the last with a version', async () => {
+    const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
+    hub.roles.put('alice', { rules: [viewerRule(['b', 'c'])] });
+    await replica.catchUp();
+    const events = stream.take();
+    expect(events.map(summary)).toEqual(['DELETED a', 'ADDED c', 'BOOKMARK']);
+    expect(events.map(({ object }) => object.metadata.resourceVersion).slice(1)).toEqual([
+      await versionFor(ALICE),
+      await versionFor(ALICE),
+    ]);
+    hub.putCluster('a', { env: 'secret' });
+    await replica.catchUp();
+    expect(stream.take()).toEqual([]);
+  });
+
+  it('follows bindings to roles, groups and service accounts', async () => {
+    const bot = callerOf('system:serviceaccount:ci:bot', 'system:serviceaccounts', 'system:serviceaccounts:ci');
+    const streams = [await replica.watch('resourceVersion=0', ALICE), await replica.watch('', bot)];
+    streams.forEach((stream) => stream.take());
+    hub.grant('team', ['c'], { kind: 'Group', name: 'team' });
+    hub.grant('bot', ['a'], { kind: 'ServiceAccount', name: 'bot', namespace: 'ci' });
+    await replica.catchUp();
+    expect(streams.map(eventsOf)).toEqual([['ADDED c'], ['ADDED a']]);
+    hub.bindings.delete('team');
+    hub.roles.delete('bot');
+    await replica.catchUp();
+    expect(streams.map(eventsOf)).toEqual([['DELETED c'], ['DELETED a']]);
+  });
+
+  it('keeps all clusters for a caller whom another authorizer allows to list', async () => {
+    hub.listers.add('admin');
+    const stream = await replica.watch('', ADMIN);
+    stream.take();
+    hub.bindings.delete('admin');
+    await replica.catchUp();
+    expect(eventsOf(stream)).toEqual([]);
+    hub.listers.delete('admin');
+    replica.clock.advance(300);
+    await settled();
+    expect(eventsOf(stream)).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
+  });
+
+  it('removes clusters within ten seconds after another authorizer denies', async () => {
+    hub.listers.add('alice');
+    const stream = await replica.watch('', ALICE);
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
+    hub.listers.delete('alice');
+    replica.clock.advance(10_000);
+    await settled();
+    expect(eventsOf(stream)).toEqual(['DELETED c']);
+  });
+
+  it('keeps a positive decision for ten seconds while the hub does not respond', async () => {
+    hub.listers.add('alice');
+    const stream = await replica.watch('', ALICE);
+    stream.take();
+    hub.isDown = true;
+    replica.clock.advance(9_500);
+    await settled();
+    expect(eventsOf(stream)).toEqual([]);
+    for (let second = 0; second < 12; second++) {
+      replica.clock.advance(1_000);
+      await settled();
+    }
+    expect(eventsOf(stream)).toEqual(['DELETED c']);
+  });
+});
+
+describe('watch of a caller who sees no cluster', () => {
+  const NOBODY = callerOf('nobody');
+
+  it('reports nothing of hidden changes, and resumes from any version', async () => {
+    const small = new Replica(hub, undefined, { historyCapacity: 4 });
+    const { resourceVersion } = (await small.get('', NOBODY)).body.metadata;
+    const bookmarked = await small.watch(`allowWatchBookmarks=true&resourceVersion=${resourceVersion}`, NOBODY);
+    for (let count = 0; count < 20; count++) hub.putCluster('a', { count: String(count) });
+    await small.catchUp();
+    small.clock.advance(120_000);
+    await settled();
+    expect(bookmarked.text).toBe('');
+    const resumed = await small.watch(`resourceVersion=${resourceVersion}`, NOBODY);
+    hub.grant('nobody', ['b'], { kind: 'User', name: 'nobody' });
+    await small.catchUp();
+    expect([eventsOf(bookmarked), eventsOf(resumed)]).toEqual([['ADDED b', 'BOOKMARK'], ['ADDED b']]);
+  });
+});
+
+describe('watch bookmarks', () => {
+  it('sends a bookmark every minute if the revision has changed', async () => {
+    const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
+    replica.clock.advance(60_000);
+    expect(eventsOf(stream)).toEqual([]);
+    hub.putCluster('c', { env: 'dev' });
+    await replica.catchUp();
+    replica.clock.advance(60_000);
+    const [bookmark] = stream.take();
+    expect(bookmark).toEqual({
+      type: 'BOOKMARK',
+      object: { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { resourceVersion: await versionFor(ALICE) } },
+    });
+  });
+
+  it('sends a last bookmark before the end', async () => {
+    const stream = await replica.watch(`allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=${await versionFor()}`, ADMIN);
+    hub.clusters.bookmark();
+    hub.next();
+    hub.clusters.bookmark();
+    await replica.catchUp();
+    replica.clock.advance(28_000);
+    expect(eventsOf(stream)).toEqual(['BOOKMARK']);
+    replica.clock.advance(2_000);
+    expect(stream.writableEnded).toBe(true);
+  });
+});
+
+describe('end of a watch', () => {
+  it.each([
+    ['after its timeout', 'timeoutSeconds=1', 1_000],
+    ['at once with a negative timeout', 'timeoutSeconds=-1', 0],
+    ['after 30 to 60 minutes by default', '', 2_700_000],
+    ['after an hour at most', 'timeoutSeconds=1000000000000', 3_600_000],
+  ])('ends %s', async (_, query, ms) => {
+    const stream = await replica.watch(query, ADMIN);
+    if (ms > 0) {
+      replica.clock.advance(ms - 1);
+      expect(stream.writableEnded).toBe(false);
+      replica.clock.advance(1);
+    }
+    expect(stream.writableEnded).toBe(true);
+    expect(stream.text).not.toContain('ERROR');
+  });
+
+  it('ends all watches of a token that is no longer valid', async () => {
+    const carol = callerOf('carol');
+    const streams = [await replica.watch('', carol), await replica.watch('', carol), await replica.watch('', ADMIN)];
+    carol.isValid = false;
+    for (let second = 0; second < 10; second++) {
+      replica.clock.advance(1_000);
+      await settled();
+    }
+    expect(streams.map((stream) => stream.writableEnded)).toEqual([true, true, false]);
+  });
+
+  it('releases all timers and listeners', async () => {
+    const idle = replica.clock.pending;
+    const streams = [await replica.watch('allowWatchBookmarks=true', ALICE), await replica.watch('', ADMIN)];
+    expect(replica.clock.pending).toBeGreaterThan(idle);
+    for (const stream of streams) stream.leave();
+    await settled();
+    expect(replica.clock.pending).toBe(idle);
+  });
+});
+
+describe('watch with a stalled reader', () => {
+  it('sends 410 when the log has passed the reader, and closes the connection', async () => {
+    const small = new Replica(hub, undefined, { historyCapacity: 100 });
+    const stream = await small.watch(`resourceVersion=${await versionFor()}`, ADMIN);
+    stream.isStalled = true;
+    for (let count = 0; count < 1_000; count++) hub.putCluster('a', { count: String(count) });
+    for (let count = 0; count < 200; count++) {
+      for (let step = 0; step < 5; step++) small.clusters.step();
+      await settled();
+    }
+    expect(stream.writableLength).toBeLessThan(20_000);
+    expect(stream.writableEnded).toBe(true);
+    small.clock.advance(10_000);
+    expect(stream.destroyed).toBe(true);
+  });
+
+  it('resumes where the reader stopped if the log still has the events', async () => {
+    const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
+    stream.isStalled = true;
+    for (let count = 0; count < 50; count++) {
+      hub.putCluster('a', { count: String(count) });
+      await replica.catchUp();
+    }
+    expect(eventsOf(stream).length).toBeLessThan(50);
+    stream.resumeReading();
+    await settled();
+    expect(stream.text.split('\n').length - 1).toBe(50);
+  });
+});
+
+describe('watch isolation and limits', () => {
+  it('writes no byte for hidden changes, except bookmarks', async () => {
+    const stream = await replica.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);
+    for (let count = 0; count < 1_000; count++) hub.putCluster('c', { count: String(count) });
+    await replica.catchUp();
+    expect(stream.text).toBe('');
+  });
+
+  it('keeps serving other callers while one caller opens 5,000 watches', async () => {
+    const greedy = callerOf('greedy');
+    const opened = await Promise.allSettled(Array.from({ length: 5_000 }, () => replica.endpoints.list(watchRequest(greedy))));
+    const rejected = opened.filter(({ status }) => status === 'rejected');
+    expect(rejected.length).toBe(4_000);
+    expect((rejected[0] as PromiseRejectedResult).reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+  });
+
+  it('limits the watches of a caller across all of its tokens', async () => {
+    const opened = await Promise.allSettled(
+      Array.from({ length: 1_001 }, (_, index) => replica.endpoints.list(watchRequest(withToken(ADMIN, index)))),
+    );
+    expect(opened.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  });
+
+  it('limits the watches of one source address across callers', async () => {
+    const limited = new Replica(hub, new FakeClock(), { watchLimits: { perCaller: 10, perAddress: 3, total: 10 } });
+    for (let index = 0; index < 3; index++) await limited.endpoints.list(watchRequest(callerOf(`caller-${index}`)));
+    await expect(limited.endpoints.list(watchRequest(ALICE))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    await expect(limited.endpoints.list({ ...watchRequest(ALICE), address: '10.0.0.2' })).resolves.toMatchObject({ status: 200 });
+  });
+
+  it('takes no place for a caller who disconnects during the review', async () => {
+    const gone = new AbortController();
+    const opening = Promise.allSettled(
+      Array.from({ length: 2_000 }, () => replica.endpoints.list({ ...watchRequest(ALICE), signal: gone.signal })),
+    );
+    gone.abort();
+    expect((await opening).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
+  });
+});
+
+describe('initial events', () => {
+  const fill = async () => {
+    for (let index = 0; index < 20; index++) hub.putCluster(`long-${index}`, {}, `https://${'x'.repeat(4_000)}`);
+    hub.grant('all', 'all', { kind: 'Group', name: 'system:authenticated' });
+    await replica.catchUp();
+  };
+
+  it('sends initial events to eight watches of one caller at a time, and to other callers meanwhile', async () => {
+    await fill();
+    const greedy = callerOf('greedy');
+    const stalled = [];
+    for (let index = 0; index < 9; index++) stalled.push(await replica.watch('', greedy, undefined, { isStalled: true }));
+    expect(stalled.map(({ text }) => text.length > 0)).toEqual([...Array.from({ length: 8 }, () => true), false]);
+    expect((await replica.watch('', callerOf('polite'))).take().length).toBeGreaterThanOrEqual(20);
+    stalled[0]?.resumeReading();
+    await settled();
+    expect(stalled[8]?.text).not.toBe('');
+  });
+
+  it('closes a watch whose reader stalls for ten seconds, and starts the next', async () => {
+    await fill();
+    const greedy = callerOf('greedy');
+    const stalled = [];
+    for (let index = 0; index < 9; index++) stalled.push(await replica.watch('', greedy, undefined, { isStalled: index < 8 }));
+    replica.clock.advance(10_000);
+    await settled();
+    expect(stalled.map(({ destroyed }) => destroyed)).toEqual([...Array.from({ length: 8 }, () => true), false]);
+    expect(stalled[8]?.take().length).toBeGreaterThanOrEqual(20);
+  });
+
+  it('keeps one small piece in memory for a stalled reader', async () => {
+    await fill();
+    const stream = await replica.watch('', ALICE, undefined, { isStalled: true });
+    expect(stream.writableLength).toBeGreaterThan(0);
+    expect(stream.writableLength).toBeLessThan(17_000);
+  });
+});
+
+function watchRequest(caller: typeof ALICE) {
+  return requestOf('watch=true', caller);
+}

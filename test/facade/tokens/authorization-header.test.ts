@@ -1,0 +1,201 @@
+// Authentication of callers.
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../kube/eventually.ts';
+import { FakeClock } from '../../support/clock.ts';
+import type { WireHandler } from '../../support/wire-server.ts';
+import { allows, bytesOf, FacadeWorld, type FacadeWorldOptions, GOOD, POOR, type Review, TOKEN_PATH } from '../facade-world.ts';
+import { failureOf, statusOf } from '../raw-connection.ts';
+
+let world: FacadeWorld;
+afterEach(() => world.close());
+
+const withHeader = (value: string) =>
+  bytesOf({ lines: ['Host: facade.test', `Authorization: ${value}`, 'Content-Type: application/json'] });
+const without = (...more: readonly string[]) => bytesOf({ lines: ['Host: facade.test', 'Content-Type: application/json'], more });
+
+describe('request without valid credentials', () => {
+  it.each([
+    ['no header', without()],
+    ['Bearer alone', withHeader('Bearer')],
+    ['Bearer and a space', withHeader('Bearer ')],
+    ['more than one space', withHeader('Bearer   f')],
+    ['Basic', withHeader('Basic YWRtaW46YWRtaW4=')],
+    ['Negotiate', withHeader('Negotiate YII=')],
+    ['text after the token', withHeader(`Bearer ${GOOD} junk`)],
+    ['a letter outside of ASCII', withHeader('Bearer \u00e9')],
+    ['a tab', withHeader(`Bearer\t${GOOD}`)],
+    ['a tab in the token', withHeader('Bearer good\ttoken')],
+    ['a comma', withHeader(`Bearer ${GOOD},${POOR}`)],
+    ['a token in the query', bytesOf({ target: `${TOKEN_PATH}?access_token=${GOOD}`, lines: ['Host: facade.test'] })],
+    ['a token in a cookie', without(`Cookie: token=${GOOD}`)],
+    ['a token in a subprotocol', without(`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.${GOOD}`)],
+    ['X-Remote-User', without('X-Remote-User: admin', 'X-Remote-Group: system:masters')],
+    ['X-Forwarded-User', without('X-Forwarded-User: admin')],
+    ['X-Forwarded-Client-Cert', without('X-Forwarded-Client-Cert: Subject="CN=admin"')],
+    ['Impersonate-User', without('Impersonate-User: admin')],
+  ])('returns 401 without a review: %s', async (_case, bytes) => {
+    world = await FacadeWorld.start();
+    const response = await world.raw(bytes);
+    expect(statusOf(response)).toBe(401);
+    expect(failureOf(response)).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'Unauthorized',
+      reason: 'Unauthorized',
+      code: 401,
+    });
+    expect(response.text).toMatch(/\r\nwww-authenticate: Bearer\r\n/i);
+    expect(response.text).toMatch(/\r\ncache-control: no-cache, private\r\n/i);
+    expect(world.reviews).toEqual([]);
+    expect(world.lines.join()).not.toContain(GOOD);
+  });
+});
+
+describe('bearer token', () => {
+  it('accepts Bearer in any letter case', async () => {
+    world = await FacadeWorld.start();
+    expect(statusOf(await world.raw(withHeader(`bEaReR ${GOOD}`)))).toBe(201);
+  });
+
+  it('rejects two Authorization headers with 400', async () => {
+    world = await FacadeWorld.start();
+    const response = await world.raw(bytesOf({ more: [`authorization: Bearer ${POOR}`] }));
+    expect(statusOf(response)).toBe(400);
+    expect(world.reviews).toEqual([]);
+  });
+
+  it('rejects a token of 20 kB with 431', async () => {
+    world = await FacadeWorld.start();
+    const response = await world.raw(withHeader(`Bearer ${'x'.repeat(20_000)}`));
+    expect(statusOf(response)).toBe(431);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', code: 431 });
+    expect(world.reviews).toEqual([]);
+  });
+});
+
+/** Returns a hub with this status of TokenReviews. */
+const reviewed = (status: unknown): FacadeWorldOptions => ({ hub: allows({ TokenReview: () => status }) });
+const somebody = { username: 'alice', groups: ['system:authenticated'] };
+
+describe('TokenReview of the hub', () => {
+  it.each<readonly [string, FacadeWorldOptions]>([
+    ['it does not know the token', reviewed({ user: {}, error: 'invalid bearer token' })],
+    ['the user has no name', reviewed({ authenticated: true, user: { username: '' } })],
+    ['not authenticated, but a user', reviewed({ authenticated: false, user: somebody })],
+    ['anonymous', reviewed({ authenticated: true, user: { username: 'system:anonymous' } })],
+    ['unauthenticated', reviewed({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
+    [
+      'for the API server alone',
+      {
+        ...reviewed({ authenticated: true, user: somebody, audiences: ['api'] }),
+        settings: { facadePort: 0, facadeAudiences: ['facade'] },
+      },
+    ],
+    [
+      'for no audience',
+      { ...reviewed({ authenticated: true, user: somebody, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
+    ],
+    [
+      'nothing of audiences',
+      { ...reviewed({ authenticated: true, user: somebody }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
+    ],
+  ])('returns 401: %s', async (_case, options) => {
+    world = await FacadeWorld.start(options);
+    expect((await world.post()).status).toBe(401);
+    expect(world.reviews).toEqual(['tokenreviews']);
+  });
+
+  it('sends the accepted audiences', async () => {
+    world = await FacadeWorld.start({
+      ...reviewed({ authenticated: true, user: somebody, audiences: ['facade'] }),
+      settings: { facadePort: 0, facadeAudiences: ['facade', 'other'] },
+    });
+    expect((await world.post()).status).toBe(201);
+    expect(JSON.parse(world.hub.requests[0]?.body ?? '')).toMatchObject({ spec: { token: GOOD, audiences: ['facade', 'other'] } });
+  });
+
+  const answered = (handler: WireHandler): FacadeWorldOptions => ({ hub: handler });
+  it.each<readonly [string, FacadeWorldOptions]>([
+    ['authenticated is a text', reviewed({ authenticated: 'true', user: somebody })],
+    ['authenticated is a number', reviewed({ authenticated: 1, user: somebody })],
+    ['groups are a text', reviewed({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
+    ['no status', answered((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
+    ['a page', answered((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
+    ['an error', answered((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 }))],
+    ['too many requests', answered((_request, reply) => reply.text(429, '', { 'retry-after': '7' }))],
+    ['a cut', answered((_request, reply) => reply.reset())],
+  ])('returns 503, and reviews the next request again: %s', async (_case, options) => {
+    world = await FacadeWorld.start(options);
+    for (const reviews of [1, 2]) {
+      const { status, headers, body } = await world.post();
+      expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({ status: 503, body: { reason: 'ServiceUnavailable' } });
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      expect(world.reviews).toHaveLength(reviews);
+    }
+  });
+
+  it('ends with 503 after ten seconds without a response', async () => {
+    const clock = new FakeClock(Date.now());
+    world = await FacadeWorld.start({ hub: () => {}, clock });
+    let response: { status: number } | undefined;
+    void world.post().then((found) => (response = found));
+    await eventually(() => expect(world.reviews).toHaveLength(1));
+    await eventually(() => expect(response?.status).toBe(503), clock);
+  });
+
+  it('caches a result for ten seconds', async () => {
+    const clock = new FakeClock(Date.now());
+    let isDeleted = false;
+    world = await FacadeWorld.start({
+      clock,
+      hub: allows({ TokenReview: () => (isDeleted ? { user: {}, error: 'deleted' } : { authenticated: true, user: somebody }) }),
+    });
+    expect((await world.post()).status).toBe(201);
+    isDeleted = true;
+    clock.advance(9_999);
+    expect((await world.post()).status).toBe(201);
+    clock.advance(1);
+    expect((await world.post()).status).toBe(401);
+  });
+
+  it('sends one review for concurrent requests', async () => {
+    const held: (() => void)[] = [];
+    world = await FacadeWorld.start({ hub: (_request, reply) => void held.push(() => reply.text(500, '')) });
+    const rejections = (text: string) => text.match(/HTTP\/1\.1 503 /g)?.length ?? 0;
+    // Pipelined on one connection, so that all arrive before the first review.
+    const responses = world.raw(Buffer.concat(Array.from({ length: 100 }, () => bytesOf())), {
+      isEnough: (text) => rejections(text) === 100,
+    });
+    await eventually(() => expect(held).toHaveLength(1));
+    held[0]?.();
+    expect(rejections((await responses).text)).toBe(100);
+    expect(world.reviews.filter((review) => review === 'tokenreviews')).toHaveLength(1);
+  });
+
+  it('keeps results for other audiences apart', async () => {
+    const outcomes: unknown[] = [];
+    // The same token each time, in one process.
+    for (const [facadeAudiences, audiences] of [
+      [['a', 'b'], ['b']],
+      [['a,b'], ['a', 'b']],
+      [['a', 'b'], ['a,b']],
+      [['a,b'], ['a,b']],
+    ] as const) {
+      const hub = allows({ TokenReview: () => ({ authenticated: true, user: somebody, audiences }) });
+      world = await FacadeWorld.start({ hub, settings: { facadeAudiences } });
+      const { status } = await world.post();
+      const asked = world.hub.requests.map(({ body }) => JSON.parse(body) as Review).filter(({ kind }) => kind === 'TokenReview');
+      outcomes.push([status, ...asked.map(({ spec }) => spec.audiences)]);
+      await world.close();
+    }
+    expect(outcomes).toEqual([
+      [201, ['a', 'b']],
+      [401, ['a,b']],
+      [401, ['a', 'b']],
+      [201, ['a,b']],
+    ]);
+  });
+});

@@ -1,0 +1,233 @@
+// Authorization of callers, and the target clusters that they reach.
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
+import type { RegisteredCluster } from '../../../src/targets/registered-cluster.ts';
+import { eventually } from '../../kube/eventually.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { startWireServer, type WireReply } from '../../support/wire-server.ts';
+import { aCredential, registered } from '../../targets/registration.ts';
+import { authority, grants, withIdentity } from '../../targets/wire-target.ts';
+import { allows, bytesOf, FacadeWorld, POOR, type Review, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { statusOf } from '../raw-connection.ts';
+
+let world: FacadeWorld;
+afterEach(() => world.close());
+
+const decided = (status: unknown) => ({ hub: allows({ SubjectAccessReview: () => status }) });
+const onCluster = (name: string) => ({ path: TOKEN_PATH.replace('prod-eu', name) });
+
+describe('caller without permission', () => {
+  it('returns the same 403 for existing and missing clusters', async () => {
+    world = await FacadeWorld.start();
+    const headers = { authorization: `Bearer ${POOR}` };
+    const known = await world.post(TOKEN_REQUEST, { headers });
+    const steps = world.reviews.length;
+    const unknown = await world.post(TOKEN_REQUEST, { ...onCluster('ghost'), headers });
+    expect(known.status).toBe(403);
+    expect(unknown.body.replaceAll('ghost', 'prod-eu')).toBe(known.body);
+    // The token has been reviewed before; all other requests are the same.
+    expect(world.reviews.length - steps).toBe(steps - 1);
+    // Byte for byte, except for headers that differ between any two responses.
+    const bytes = async (target: string) => {
+      const lines = ['Host: facade.test', `Authorization: Bearer ${POOR}`, 'Content-Type: application/json', 'Audit-ID: a'];
+      return (await world.raw(bytesOf({ target, lines }))).text.replace(/\r\ndate: [^\r]*/i, '');
+    };
+    expect(await bytes(onCluster('gone-eu').path)).toBe((await bytes(TOKEN_PATH)).replaceAll('prod-eu', 'gone-eu'));
+    expect(world.target.requests).toEqual([]);
+    expect(JSON.parse(known.body)).toMatchObject({
+      message:
+        'serviceaccounts "deployer" is forbidden: User "bob" cannot create resource "serviceaccounts/token" in API group "" in the namespace "deploy": issue clusters/token "prod-eu/deploy/deployer" in registry.purser.dev',
+      details: { name: 'deployer', kind: 'serviceaccounts' },
+    });
+  });
+
+  it('returns 403 to a caller with permissions on another cluster', async () => {
+    const may = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu/deploy' });
+    world = await FacadeWorld.start({ hub: allows({ SubjectAccessReview: may }) });
+    expect((await world.post()).status).toBe(201);
+    const { length } = world.target.requests;
+    world.clusters.set('other', registered({ name: 'other', uid: 'other', servers: [world.target.url], ca: authority.certificate }));
+    expect((await world.post(TOKEN_REQUEST, onCluster('other'))).status).toBe(403);
+    expect(world.target.requests).toHaveLength(length);
+  });
+});
+
+describe('SubjectAccessReview of the hub', () => {
+  it.each([
+    ['no, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],
+    ['yes, with an error', { allowed: true, evaluationError: 'webhook is gone' }, 201],
+    ['yes and no', { allowed: true, denied: true }, 403],
+    ['nothing', {}, 403],
+    ['a text', { allowed: 'true' }, 503],
+    ['a number', { allowed: 1 }, 503],
+    ['denied by a text', { allowed: true, denied: 'no' }, 503],
+  ])('issues a token only if allowed: %s', async (_case, status, code) => {
+    world = await FacadeWorld.start(decided(status));
+    expect((await world.post()).status).toBe(code);
+    expect(world.tokenRequests).toHaveLength(code === 201 ? 1 : 0);
+  });
+
+  it('returns 503 for a review without a status', async () => {
+    world = await FacadeWorld.start({
+      hub: (request, reply) =>
+        request.path.endsWith('subjectaccessreviews') ? reply.json(201, { kind: 'SubjectAccessReview' }) : allows()(request, reply),
+    });
+    expect((await world.post()).status).toBe(503);
+    expect((await world.post()).status).toBe(503);
+    expect(world.reviews.filter((review) => review === 'subjectaccessreviews')).toHaveLength(2);
+  });
+
+  it('ends with 503 after ten seconds without a response', async () => {
+    const clock = new FakeClock(Date.now());
+    world = await FacadeWorld.start({
+      clock,
+      hub: (request, reply) => (request.path.endsWith('subjectaccessreviews') ? undefined : allows()(request, reply)),
+    });
+    let status = 0;
+    void world.post().then((response) => (status = response.status));
+    await eventually(() => expect(world.reviews).toHaveLength(2));
+    await eventually(() => expect(status).toBe(503), clock);
+    expect(world.target.requests).toEqual([]);
+  });
+
+  it('caches a decision for ten seconds', async () => {
+    const clock = new FakeClock(Date.now());
+    let allowed = true;
+    world = await FacadeWorld.start({ clock, hub: allows({ SubjectAccessReview: () => ({ allowed }) }) });
+    expect((await world.post()).status).toBe(201);
+    allowed = false;
+    clock.advance(9_999);
+    expect((await world.post()).status).toBe(201);
+    clock.advance(1);
+    expect((await world.post()).status).toBe(403);
+  });
+
+  it('sends the user as the TokenReview describes it', async () => {
+    const user = { username: 'alice', uid: 'u', groups: ['a, b', 'c\nd', '\u6f22'], extra: { 'x/y': ['1', '2'] } };
+    let spec: unknown;
+    world = await FacadeWorld.start({
+      hub: allows({
+        TokenReview: () => ({ authenticated: true, user }),
+        SubjectAccessReview: (review) => {
+          spec = review.spec;
+          return { allowed: true };
+        },
+      }),
+    });
+    await world.post();
+    expect(spec).toEqual({
+      user: 'alice',
+      uid: 'u',
+      groups: user.groups,
+      extra: user.extra,
+      resourceAttributes: {
+        group: 'registry.purser.dev',
+        resource: 'clusters',
+        subresource: 'token',
+        verb: 'issue',
+        name: 'prod-eu/deploy/deployer',
+      },
+    });
+  });
+
+  it('sends the name that allowed the last request first', async () => {
+    const clock = new FakeClock(Date.now());
+    const may = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
+    world = await FacadeWorld.start({ clock, hub: allows({ SubjectAccessReview: may }) });
+    await world.post();
+    expect(world.reviews).toEqual(['tokenreviews', 'subjectaccessreviews', 'subjectaccessreviews', 'subjectaccessreviews']);
+    clock.advance(10_000);
+    await world.post();
+    expect(world.reviews.slice(4)).toEqual(['tokenreviews', 'subjectaccessreviews']);
+  });
+});
+
+describe('target cluster', () => {
+  it('ends a request with 503 when its Cluster is deleted', async () => {
+    const held: WireReply[] = [];
+    world = await FacadeWorld.start({ target: (_request, reply) => void held.push(reply) });
+    const response = world.post();
+    await eventually(() => expect(held).toHaveLength(1));
+    const { cluster } = world.clusters.get('prod-eu') as RegisteredCluster;
+    world.clusters.delete('prod-eu');
+    await world.clients.forget(cluster);
+    expect((await response).status).toBe(503);
+    expect(await world.post()).toMatchObject({ status: 404 });
+  });
+
+  it('sends no request to a target while its circuit is open', async () => {
+    const clock = new FakeClock(Date.now());
+    world = await FacadeWorld.start({ clock, target: (_request, reply) => reply.reset() });
+    for (let attempt = 0; attempt < 5; attempt++) expect((await world.post()).status).toBe(503);
+    const { length } = world.target.requests;
+    const { status, headers, body } = await world.post();
+    expect({ status, retryAfter: headers['retry-after'], body: JSON.parse(body) as unknown }).toMatchObject({
+      status: 503,
+      retryAfter: '5',
+      body: { details: { causes: [{ reason: 'CircuitOpen' }] } },
+    });
+    expect(world.target.requests).toHaveLength(length);
+  });
+
+  it('uses a new connection and credential for a re-created Cluster', async () => {
+    world = await FacadeWorld.start();
+    await world.post();
+    const { length } = world.target.requests;
+    const anotherAuthority = createAuthority(Date.now());
+    const { certificate: cert, key } = issueServerCertificate(anotherAuthority, LOOPBACK_NAMES, Date.now());
+    const other = await startWireServer(withIdentity(grants()), { tls: { cert, key } });
+    const credential = aCredential({ token: 'another-credential', server: other.url, 'ca.crt': anotherAuthority.certificate });
+    const anew = { name: 'prod-eu', uid: 'made-anew', servers: [other.url], ca: anotherAuthority.certificate, credential };
+    world.clusters.set('prod-eu', registered(anew));
+    expect((await world.post()).status).toBe(201);
+    expect(other.requests.map(({ path, headers }) => [path.split('/').at(-1), headers.authorization])).toEqual([
+      ['selfsubjectreviews', 'Bearer another-credential'],
+      ['token', 'Bearer another-credential'],
+    ]);
+    // The old target gets no further request, and has no open connection.
+    expect(world.target.requests).toHaveLength(length);
+    await eventually(() => expect(world.target.openConnections).toBe(0));
+    await other.close();
+  });
+
+  it('sends no credential of another Cluster', async () => {
+    world = await FacadeWorld.start();
+    const dev = registered({
+      name: 'dev',
+      uid: 'dev',
+      servers: [world.target.url],
+      ca: authority.certificate,
+      credential: world.clusters.get('prod-eu')?.credential ?? null,
+    });
+    world.clusters.set('dev', dev);
+    const response = await world.post(undefined, { path: TOKEN_PATH.replace('prod-eu', 'dev') });
+    expect({ status: response.status, body: JSON.parse(response.body) as unknown }).toMatchObject({
+      status: 503,
+      body: { details: { causes: [{ reason: 'CredentialNotForCluster' }] } },
+    });
+    expect(response.body).not.toMatch(/purser-system|127\.0\.0\.1/);
+    expect(world.target.requests).toEqual([]);
+  });
+
+  it.each(['', '?dryRun=All'])(
+    'rejects with 403 a namespace that its credential does not allow, without a request to the target (%j)',
+    async (query) => {
+      world = await FacadeWorld.start();
+      const { url } = world.target;
+      const credential = aCredential({ token: 'abc', server: url, namespaces: 'team-a' });
+      world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
+      const response = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
+      expect(response.status).toBe(403);
+      expect(response.body).toContain('is not for service accounts of this namespace');
+      expect(world.target.requests).toEqual([]);
+    },
+  );
+
+  it('returns 404 for a missing Cluster to a caller with all permissions', async () => {
+    world = await FacadeWorld.start();
+    const response = await world.raw(bytesOf({ target: onCluster('ghost').path }));
+    expect(statusOf(response)).toBe(404);
+    expect(response.text).toContain('clusters.registry.purser.dev \\"ghost\\" not found');
+  });
+});

@@ -1,0 +1,256 @@
+// Bodies of token requests.
+
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSlowProxy } from '../../support/slow-proxy.ts';
+import { ACCOUNT_UID } from '../../targets/wire-target.ts';
+import { allows, bytesOf, FacadeWorld, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { failureOf, type RawResponse, statusOf } from '../raw-connection.ts';
+
+let world: FacadeWorld;
+beforeAll(async () => {
+  world = await FacadeWorld.start({ settings: { facadePort: 0 } });
+});
+afterAll(() => world.close());
+
+const [HOST = '', AUTHORIZATION = ''] = GOOD_LINES;
+const typed = (type: string | undefined, body: string | Buffer = JSON.stringify(TOKEN_REQUEST), more: readonly string[] = []) =>
+  bytesOf({ lines: [HOST, AUTHORIZATION, ...(type === undefined ? [] : [`Content-Type: ${type}`])], body, more });
+const posted = (body: string | object, query = '') =>
+  world.raw(bytesOf({ target: `${TOKEN_PATH}${query}`, body: typeof body === 'string' ? body : JSON.stringify(body) }));
+const spec = (more: object) => ({ ...TOKEN_REQUEST, spec: { audiences: ['api'], ...more } });
+const responseOf = ({ text }: RawResponse) =>
+  JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as { status: { token: string }; spec: object };
+/** Returns the body of the last request to the target. */
+const sent = () => JSON.parse(world.tokenRequests.at(-1)?.body ?? 'null') as { metadata: object; spec: object };
+/** Sends a request that must not reach the target. */
+const unsent = async <T>(played: Promise<T>): Promise<T> => {
+  const { length } = world.tokenRequests;
+  const response = await played;
+  expect(world.tokenRequests).toHaveLength(length);
+  return response;
+};
+
+describe('request body', () => {
+  const yaml = 'kind: TokenRequest\nspec:\n  audiences: [api]\n';
+  const protobuf = Buffer.from(
+    'azhzAAooChhhdXRoZW50aWNhdGlvbi5rOHMuaW8vdjESDFRva2VuUmVxdWVzdBIfChAKABIAGgAiACoAMgA4AEIAEgUKA2FwaRoECgASABoAIgA=',
+    'base64',
+  );
+  it.each([
+    ['none named', typed(undefined), 201],
+    ['YAML', typed('application/yaml', yaml), 201],
+    ['YAML of more than 16 KiB', typed('application/yaml', `${yaml}#${' '.repeat(16 << 10)}`), 413],
+    ['JSON of more than 16 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(20_000)), 201],
+    ['UTF-8', typed('application/json; charset=utf-8'), 201],
+    ['protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
+    ['text', typed('text/plain'), 415],
+    ['a form', typed('application/x-www-form-urlencoded'), 415],
+    ['UTF-16', typed('application/json; charset=utf-16'), 415],
+    ['compressed', typed('application/json', gzipSync(JSON.stringify(TOKEN_REQUEST)), ['Content-Encoding: gzip']), 415],
+    ['empty', typed('application/json', ''), 400],
+    ['cut', typed('application/json', '{"spec":{"audiences":["api"]'), 400],
+    ['a byte order mark', typed('application/json', `\ufeff${JSON.stringify(TOKEN_REQUEST)}`), 400],
+    ['NaN', typed('application/json', '{"spec":{"audiences":["api"],"expirationSeconds":NaN}}'), 400],
+    ['two objects', typed('application/json', `${JSON.stringify(TOKEN_REQUEST)}${JSON.stringify(TOKEN_REQUEST)}`), 400],
+    ['a comma too many', typed('application/json', '{"spec":{"audiences":["api"],}}'), 400],
+    ['nested', typed('application/json', '['.repeat(200_000)), 400],
+    ['nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
+    ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
+    ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
+  ])('responds as kube-apiserver does: %s', async (_case, bytes, status) => {
+    const { length } = world.tokenRequests;
+    expect(statusOf(await world.raw(bytes))).toBe(status);
+    expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
+  });
+
+  /** Sends 64 MiB after this head, as fast as the server reads. Returns the bytes that were read before the connection closed. */
+  async function pour(head: Buffer, piece: Buffer) {
+    const connection = await world.open();
+    await connection.write(head);
+    let taken = 0;
+    while (taken < 64 << 20 && (await connection.write(piece))) taken += piece.length;
+    return { response: await connection.read(() => false), taken };
+  }
+
+  const ANNOUNCED = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
+  const CHUNKED = bytesOf({ more: ['Transfer-Encoding: chunked'], body: '' });
+  const PIECE = Buffer.alloc(1 << 16, ' ');
+
+  it.each([
+    ['with Content-Length', ANNOUNCED, PIECE],
+    ['chunked', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
+  ])('rejects a body above 3 MiB without reading the rest: %s', async (_case, head, piece) => {
+    const { response, taken } = await unsent(pour(head, piece));
+    expect(statusOf(response)).toBe(413);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
+    expect(response.isClosed).toBe(true);
+    // Unread bytes use no memory; some are in buffers of the kernel.
+    expect(taken).toBeLessThan(32 << 20);
+  });
+
+  it('delivers the rejection of an excessive body on a slow link', async () => {
+    const link = await startSlowProxy(world.port);
+    const connection = await world.open({ port: link.port });
+    link.delay(250);
+    void connection.write(ANNOUNCED);
+    for (let bytes = 0; bytes < 10 << 20; bytes += PIECE.length) void connection.write(PIECE);
+    const response = await unsent(connection.read(() => false));
+    expect(statusOf(response)).toBe(413);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', code: 413 });
+    await link.close();
+  });
+
+  it('rejects a body that does not arrive within ten seconds with 408', async () => {
+    const connection = await world.open();
+    void connection.write(bytesOf({ more: ['Content-Length: 1000'], body: '' }));
+    // One byte per second. Server and test share a process, so that other work delays both.
+    let seconds = 0;
+    const timer = setInterval(() => {
+      seconds += 1;
+      void connection.write(' ');
+    }, 1_000);
+    const response = await unsent(connection.read(() => false)).finally(() => clearInterval(timer));
+    expect(statusOf(response)).toBe(408);
+    expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
+    expect(seconds).toBeLessThanOrEqual(10);
+  }, 60_000);
+});
+
+describe('unknown fields', () => {
+  it.each([
+    ['a key twice', '{"spec":{"audiences":["api"],"expirationSeconds":600,"expirationSeconds":700}}', 'duplicate field'],
+    ['__proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
+    ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
+    ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
+  ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, what) => {
+    const lenient = await posted(body);
+    expect(statusOf(lenient)).toBe(201);
+    expect(lenient.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
+    expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+    expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
+    const strict = await unsent(posted(body, '?fieldValidation=Strict'));
+    expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(what) });
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('does not return the status of the request', async () => {
+    const response = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
+    expect(responseOf(response).status.token).toMatch(/^eyJ/);
+    expect(response.text).not.toContain('mine');
+    expect(sent()).not.toHaveProperty('status.token', 'mine');
+  });
+});
+
+describe('TokenRequest spec', () => {
+  it.each([
+    ['another namespace', { ...TOKEN_REQUEST, metadata: { namespace: 'other' } }, 400],
+    ['a text', spec({ expirationSeconds: '600' }), 400],
+    ['a fraction', spec({ expirationSeconds: 600.5 }), 400],
+    ['beyond numbers', '{"spec":{"audiences":["api"],"expirationSeconds":1e400}}', 400],
+    [
+      'an hour for a Pod that would be a year',
+      spec({ expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } }),
+      422,
+    ],
+    ['no audiences', spec({ audiences: [] }), 422],
+    ['bound to a Node', spec({ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'n' } }), 400],
+    [
+      'bound to a webhook',
+      spec({ boundObjectRef: { kind: 'ValidatingWebhookConfiguration', apiVersion: 'admissionregistration.k8s.io/v1', name: 'n' } }),
+      400,
+    ],
+    ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
+  ])('rejects without a request to the target: %s', async (_case, body, status) => {
+    expect(statusOf(await unsent(posted(body)))).toBe(status);
+  });
+
+  it.each([
+    ['too short', '599'],
+    ['nothing', '0'],
+    ['negative', '-1'],
+    ['too long', '4294967297'],
+    ['beyond doubles', '9007199254740993'],
+  ])('passes a lifetime to the target unchanged: %s', async (_case, seconds) => {
+    await posted(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
+    expect(world.tokenRequests.at(-1)?.body).toContain(`"expirationSeconds":${seconds},`);
+  });
+
+  it.each([
+    ['another name', { metadata: { name: 'nope' } }, { metadata: { name: 'nope' } }],
+    ['null', { spec: { audiences: ['api'], expirationSeconds: null } }, { spec: { audiences: ['api'], expirationSeconds: 3600 } }],
+    [
+      'a name with a path',
+      spec({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } }),
+      { spec: { boundObjectRef: { name: '../x' } } },
+    ],
+  ])('passes fields to the target: %s', async (_case, body, expected) => {
+    await posted({ ...TOKEN_REQUEST, ...body });
+    expect(sent()).toMatchObject(expected);
+  });
+
+  it('rejects 1,001 owner references', async () => {
+    const owned = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
+    expect(statusOf(await posted(owned(1_000)))).toBe(201);
+    expect(failureOf(await unsent(posted(owned(1_001))))).toMatchObject({
+      code: 422,
+      message: expect.stringContaining('metadata.ownerReferences: Too many: 1001: must have at most 1000 items'),
+    });
+  });
+
+  it('returns 409 for another service account of the same name', async () => {
+    const response = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
+    expect(failureOf(response)).toMatchObject({
+      code: 409,
+      reason: 'Conflict',
+      // The target ignores the UID; the response has the message of a target that checks it.
+      message: `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "deployer": the UID in the token request (another) does not match the UID of the service account (${ACCOUNT_UID})`,
+    });
+    expect(sent()).toMatchObject({ metadata: { uid: 'another' } });
+    expect(statusOf(await posted({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
+  });
+
+  it.each([
+    ['10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
+    ['a long one', ['a'.repeat(1 << 20)]],
+    ['control characters', ['a\u0000b\u001f', '<&>']],
+  ])('accepts any audiences: %s', async (_case, audiences) => {
+    const response = await posted(spec({ audiences }));
+    expect(statusOf(response)).toBe(201);
+    expect(responseOf(response).spec).toMatchObject({ audiences });
+  });
+});
+
+describe('protected service accounts and audiences', () => {
+  it('rejects an audience of the façade itself', async () => {
+    const hub = allows({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
+    const other = await FacadeWorld.start({ hub, settings: { facadePort: 0, facadeAudiences: ['facade'] } });
+    expect(await other.post(spec({ audiences: ['api', 'facade'] }))).toMatchObject({ status: 403 });
+    expect(other.target.requests).toEqual([]);
+    await other.close();
+  });
+
+  it('rejects Purser’s own service account', async () => {
+    const other = await FacadeWorld.start();
+    const path = '/orchestrator/prod-eu/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
+    expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
+    expect(other.tokenRequests).toEqual([]);
+    expect(await other.post(TOKEN_REQUEST, { path: `${path}?dryRun=All` })).toMatchObject({ status: 403 });
+    await other.close();
+  });
+
+  it('requires a rule for the namespace in a protected namespace', async () => {
+    const names: string[] = [];
+    const hub = allows({
+      SubjectAccessReview: ({ spec: { resourceAttributes } }) => {
+        names.push(resourceAttributes['name'] ?? '');
+        return { allowed: resourceAttributes['name'] === 'prod-eu' };
+      },
+    });
+    const other = await FacadeWorld.start({ hub });
+    const path = '/orchestrator/prod-eu/api/v1/namespaces/kube-system/serviceaccounts/deployer/token';
+    expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
+    expect(names).toEqual(['prod-eu/kube-system/deployer', 'prod-eu/kube-system']);
+    await other.close();
+  });
+});

@@ -1,0 +1,211 @@
+// Drift of Secrets and status is repaired with at most one new token, and with none while the old one is valid.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ManagedTokens, type Secret, Secrets } from '../../src/api/resources.ts';
+import { base64, TokenWorld, text } from './token-world.ts';
+
+jest.setTimeout(30_000);
+
+const MINUTE = 60_000;
+const ISSUED = ['POST serviceaccounts/deployer/token'];
+
+let world: TokenWorld;
+let first: string;
+const ci = () => ({ namespace: world.namespace, name: 'ci' });
+
+beforeAll(async () => {
+  world = await TokenWorld.start();
+}, 60_000);
+beforeEach(async () => {
+  await world.begin();
+  await world.run();
+  await world.create();
+  await world.ready();
+  await world.pass(5_000);
+  await world.reconciled();
+  first = await world.tokenText();
+  world.calls.clear();
+});
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+describe('token controller and drift of a Secret', () => {
+  it('re-creates a deleted Secret with one new token', async () => {
+    await world.hub.admin.delete(Secrets, ci());
+    const second = await world.renewed(first);
+    await world.ready();
+    await world.reconciled();
+
+    expect([await world.isAccepted(second), world.sent().target]).toEqual([true, ISSUED]);
+    await world.expectEvents(['Normal Issued', 'Normal SecretMissing']);
+  });
+
+  it.each([
+    ['nonsense', base64('invalid')],
+    ['nothing', ''],
+    ['another JWT', base64('eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0.c2ln')],
+    ['no text at all', Buffer.from([0xff, 0xfe, 0, 1]).toString('base64')],
+  ])('issues exactly one token after the token was replaced by %s', async (_, token) => {
+    await world.hub.admin.patch(Secrets, ci(), { data: { token } });
+    await world.until(async () => world.sent().target.length > 0);
+    await world.ready();
+    await world.until(async () => world.isAccepted(await world.tokenText()));
+    await world.reconciled();
+
+    expect(world.sent().target).toEqual(ISSUED);
+  });
+
+  it.each([
+    ['the keys', { data: null }, ISSUED],
+    ['a key that is not the token', { data: { 'ca.crt': null } }, []],
+    ['a value that is not the token', { data: { server: base64('https://evil.example.com') } }, []],
+    ['a key more', { data: { extra: base64('x') } }, []],
+    ['an annotation of ours', { metadata: { annotations: { 'tokens.purser.dev/renew-at': 'never' } } }, []],
+    ['the digest', { metadata: { annotations: { 'tokens.purser.dev/token-digest': 'sha256:0' } } }, ISSUED],
+    ['the record', { metadata: { annotations: { 'tokens.purser.dev/issued-for': '{}' } } }, ISSUED],
+    ['the expiry, a year ahead', { metadata: { annotations: { 'tokens.purser.dev/expires-at': '2027-12-01T00:00:00Z' } } }, []],
+    ['our label', { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } }, []],
+  ])('repairs a changed Secret: %s', async (_, patch, issued) => {
+    const before = await world.secret();
+    await world.hub.admin.patch(Secrets, ci(), patch);
+    await world.until(async () => {
+      const after = await world.secret();
+      return after?.metadata.resourceVersion !== before?.metadata.resourceVersion && sameShape(before, after);
+    });
+    await world.reconciled();
+    await world.ready();
+
+    expect(world.sent().target).toEqual(issued);
+    if (issued.length === 0) expect(await world.tokenText()).toBe(first);
+    expect(await world.isAccepted(await world.tokenText())).toBe(true);
+  });
+
+  it('re-creates an immutable Secret when it has to change', async () => {
+    await world.hub.admin.patch(Secrets, ci(), { immutable: true });
+    await world.until(async () => (await world.secret())?.immutable !== true);
+    await world.ready();
+    await world.reconciled();
+
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+  });
+
+  it('keeps labels and annotations of another client', async () => {
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: { theirs: 'a' }, annotations: { 'their/note': 'b' } } });
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
+    await world.renewed(first);
+    const secret = await world.secret();
+
+    expect(secret?.metadata.labels).toMatchObject({ theirs: 'a', 'tokens.purser.dev/managed-by': 'purser' });
+    expect(secret?.metadata.annotations).toMatchObject({ 'their/note': 'b' });
+  });
+
+  it('rewrites the Secret without issuing for other outputs, labels or annotations', async () => {
+    const secret = { outputs: ['Token', 'Kubeconfig'], labels: { tier: 'ci' }, annotations: { 'example.com/owner': 'team' } };
+    await world.patch('ci', { spec: { secret } });
+    await world.until(async () => (await world.secret())?.data?.['kubeconfig'] !== undefined);
+    const { metadata } = (await world.secret()) ?? {};
+    expect(metadata?.labels).toMatchObject({ tier: 'ci' });
+    await world.patch('ci', { spec: { secret: { outputs: ['Token'], labels: null, annotations: null } } });
+    await world.until(async () => (await world.secret())?.data?.['kubeconfig'] === undefined);
+    const after = (await world.secret())?.metadata;
+
+    expect([after?.labels?.['tier'], after?.annotations?.['example.com/owner']]).toEqual([undefined, undefined]);
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+  });
+
+  it('writes the Secret of a new name before it deletes the old one', async () => {
+    await world.patch('ci', { spec: { secret: { name: 'renamed' } } });
+    await world.until(async () => (await world.tokenText('renamed')) === first && (await world.secret()) === undefined);
+    await world.until(async () => (await world.get()).status?.secretName === 'renamed');
+
+    expect(world.sent()).toEqual({
+      hub: ['GET secrets/ci', 'POST secrets', 'DELETE secrets/ci', 'PUT managedtokens/ci/status'],
+      target: [],
+    });
+  });
+});
+
+describe('token controller and a new name that a foreign Secret has', () => {
+  const theirs = (labels: Readonly<Record<string, string>>) => ({
+    metadata: { namespace: world.namespace, name: 'theirs', labels },
+    type: 'Opaque',
+    data: { mine: base64('do not touch') },
+  });
+
+  it.each([
+    ['without our label', {}],
+    ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+  ])('keeps the token in the old Secret until its expiry: %s', async (_, labels) => {
+    const made = await world.hub.admin.create(Secrets, theirs(labels));
+    await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
+    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+    expect(await world.tokenText()).toBe(first);
+    await world.pass(61 * MINUTE, 30_000);
+    await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
+    await world.reconciled();
+
+    expect([await world.secret('theirs'), world.sent().target.length <= 1]).toEqual([made, true]);
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'theirs' });
+    await world.pass(70_000, 10_000);
+    await world.ready();
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(await world.isAccepted(await world.tokenText('theirs'))).toBe(true);
+  });
+
+  it('removes the old Secret after a withdrawal', async () => {
+    await world.hub.admin.create(Secrets, theirs({}));
+    await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
+    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+    await world.forbid();
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(await world.secret('theirs')).toBeDefined();
+  });
+});
+
+describe('token controller and drift of the status', () => {
+  it('rewrites an edited status from the Secret without issuing', async () => {
+    const before = await world.get();
+    const status = { expirationTimestamp: '2035-01-01T00:00:00Z', rotations: 77, conditions: [] };
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status });
+    await world.until(async () => (await world.get()).status?.rotations === 0);
+    const { conditions: _, ...rest } = (await world.get()).status ?? {};
+    const { conditions: __, ...expected } = before.status ?? {};
+
+    expect([rest, await world.tokenText(), world.sent().target]).toEqual([expected, first, []]);
+  });
+
+  it('ignores a status without a Secret', async () => {
+    const { metadata, spec, status } = await world.get();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.pass(15_000);
+    world.calls.clear();
+    await world.create('restored', { ...spec, secret: { ...spec.secret, name: 'restored' } }, { labels: metadata.labels ?? {} });
+    await world.hub.admin.patchStatus(ManagedTokens, { namespace: world.namespace, name: 'restored' }, { status });
+    await world.ready('restored');
+    await world.until(async () => (await world.tokenText('restored')) !== '');
+
+    expect(await world.isAccepted(await world.tokenText('restored'))).toBe(true);
+    expect(world.sent().target).toEqual(ISSUED);
+  });
+});
+
+/** Returns whether a Secret has the same keys, labels and annotations as before, and a valid record. */
+function sameShape(before: Secret | undefined, after: Secret | undefined): boolean {
+  return JSON.stringify(shapeOf(before)) === JSON.stringify(shapeOf(after));
+}
+
+function shapeOf(secret: Secret | undefined): readonly unknown[] {
+  const { labels, annotations = {} } = secret?.metadata ?? {};
+  const ours = (name: string) => annotations[`tokens.purser.dev/${name}`] ?? '';
+  const isSane = Date.parse(ours('renew-at')) > 0 && ours('token-digest').length > 20 && !ours('expires-at').startsWith('2027-12');
+  return [
+    Object.keys(secret?.data ?? {}).sort(),
+    text(secret, 'server'),
+    labels,
+    Object.keys(annotations).sort(),
+    ours('issued-for'),
+    isSane,
+  ];
+}

@@ -1,0 +1,613 @@
+import { describe, expect, it } from '@jest/globals';
+import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
+import { digestOf } from '../../../src/std/digest.ts';
+import type { TokenLimits } from '../../../src/targets/policy/token-request.ts';
+import { planToken } from '../../../src/tokens/policy/plan.ts';
+import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
+import {
+  aCluster,
+  aGrant,
+  aScene,
+  aToken,
+  at,
+  jwt,
+  NOON,
+  type SceneBuilder,
+  SERVER,
+  stored,
+  type TokenBuilder,
+  writtenSecret,
+} from '../../support/builders.ts';
+
+const HELD = aScene().holding(aGrant());
+/** A fifth of the hour is left at 12:48; the jitter of this UID is 82 seconds. */
+const RENEW_AT = at('12:46:38');
+
+function planFor(observation: TokenObservation, now: number, limits?: TokenLimits) {
+  return planToken(situationOf(observation, now), limits);
+}
+
+describe('planToken for a valid token', () => {
+  it('waits for the time of renewal', () => {
+    expect(planFor(HELD.build(), at('12:20:00'))).toEqual({ type: 'wait', until: RENEW_AT });
+  });
+
+  it('waits for the next verification if that comes first', () => {
+    expect(planFor(HELD.with({ verifyAt: at('12:30:00') }).build(), at('12:20:00'))).toEqual({ type: 'wait', until: at('12:30:00') });
+  });
+
+  it('verifies the token when verification is due', () => {
+    expect(planFor(HELD.with({ verifyAt: at('12:20:00') }).build(), at('12:20:00'))).toEqual({ type: 'verify' });
+  });
+
+  it('waits after the target accepted the token', () => {
+    const verdict = { tokenDigest: digestOf(aGrant().text()), accepted: true };
+    expect(planFor(HELD.with({ verdict }).build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it('accepts an address of the Cluster without a scheme', () => {
+    const scene = aScene(aToken().writing({ server: SERVER.slice('https://'.length) })).holding(aGrant());
+    expect(planFor(scene.build(), NOON).type).toBe('wait');
+  });
+
+  it.each([
+    ['90 days', '2160h'],
+    ['a year', '8760h'],
+    ['2³² seconds', 2 ** 32 * 1000],
+  ])('reconciles within a day a token that lives for %s', (_, lifetime) => {
+    const scene = aScene().holding(aGrant().expiringIn(lifetime));
+    expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: Date.parse('2026-03-02T12:00:00Z') });
+  });
+
+  it('renews a token of 600 seconds at least two minutes before its expiry', () => {
+    const scene = aScene().holding(aGrant().expiringIn('10m'));
+    const plan = planFor(scene.build(), NOON);
+    expect(plan).toEqual({ type: 'wait', until: at('12:07:46') });
+  });
+});
+
+describe('planToken', () => {
+  it.each([
+    ['without a Secret', aScene(), 'SecretMissing', false],
+    ['for a ManagedToken from a backup, whatever its status', backup(), 'SecretMissing', false],
+    ['when the key token is missing', HELD.with({ secret: withoutKeyToken() }), 'TokenMissing', false],
+    ['when the token is edited to another text', edited('invalid'), 'TokenAltered', true],
+    ['when the token is edited to another JWT', edited(jwt({ sub: 'system:serviceaccount:kube-system:admin' })), 'TokenAltered', true],
+    ['for a foreign Secret with a forged owner reference and a record that matches its token', forged(), 'TokenAltered', true],
+    ['for a foreign Secret with a forged owner reference and no record', bare(), 'TokenAltered', false],
+    ['when the record is damaged', HELD.annotated({ [Annotation.issuedFor]: '{"cluster":7}' }), 'TokenAltered', false],
+    ['when the record has no digest', HELD.annotated({ [Annotation.tokenDigest]: undefined }), 'TokenAltered', true],
+    ['when the record names another service account of the same name', ofAnotherAccount(), 'TokenAltered', true],
+    ['when the service account changes', changed({ serviceAccount: { namespace: 'deploy', name: 'other' } }), 'SpecChanged', true],
+    [
+      'when the service account becomes a privileged one',
+      changed({ serviceAccount: { namespace: 'kube-system', name: 'admin' } }),
+      'SpecChanged',
+      true,
+    ],
+    ['when the audiences change', changed({ audiences: ['https://kubernetes.default.svc', 'vault'] }), 'SpecChanged', true],
+    ['when the cluster changes', changed({ clusterName: 'prod-us' }), 'SpecChanged', true],
+    ['when boundObjectRef is set', changed({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } }), 'SpecChanged', true],
+    ['when revocation becomes BoundSecret', changed({ revocation: 'BoundSecret' }), 'SpecChanged', true],
+    [
+      'when the Cluster was re-created, and keeps the token meanwhile',
+      HELD.with({ cluster: aCluster('another-uid') }),
+      'ClusterReplaced',
+      false,
+    ],
+    ['when the target rejected the token', refused(aGrant().text()), 'TokenRefused', false],
+    [
+      'when the annotation rotate requests it',
+      HELD.changing((token) => token.annotated(Annotation.rotate, '1')),
+      'RotationRequested',
+      false,
+    ],
+  ])('issues a token %s', (_, scene, reason, dropOld) => {
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason, dropOld });
+  });
+
+  it.each([
+    ['one second before the time', '12:46:37', 'wait'],
+    ['at the time', '12:46:38', 'issue'],
+    ['long after the time', '12:59:59', 'issue'],
+  ])('plans %s of renewal', (_, time, type) => {
+    expect(planFor(HELD.build(), at(time))).toMatchObject({ type });
+  });
+
+  it('requires the UID of the service account on renewals only', () => {
+    const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
+    expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
+    expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
+    expect(planFor(refused(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
+  });
+
+  it('issues a token for an expired one, which must leave the Secret in any case', () => {
+    expect(planFor(HELD.build(), at('13:00:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: true });
+  });
+
+  it('issues with the reason RotationDue after the expired token was removed', () => {
+    const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
+    expect(planFor(HELD.with({ secret }).build(), at('13:10:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
+  });
+
+  it('issues once for each value of the annotation rotate', () => {
+    const requested = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
+    expect(planFor(requested.build(), at('12:20:00')).type).toBe('wait');
+    expect(planFor(requested.changing((token) => token.annotated(Annotation.rotate, 'tuesday')).build(), at('12:20:00')).type).toBe(
+      'issue',
+    );
+  });
+
+  it('issues no token for another order of audiences', () => {
+    const scene = aScene(aToken().with({ audiences: ['a', 'b'] })).holding(aGrant().claiming({ aud: ['a', 'b'] }));
+    expect(planFor(scene.changing((token) => token.with({ audiences: ['b', 'a'] })).build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it('issues no token because the target rejected another one', () => {
+    expect(planFor(refused('another token').build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it('issues no token for a change of expirationSeconds', () => {
+    expect(planFor(changed({ expirationSeconds: 86_400 }).build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it.each([
+    ['creates the Secret when there is none', aScene(), 'create'],
+    ['updates the one that there is', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'update'],
+    ['replaces an immutable one', immutable().changing((token) => token.annotated(Annotation.rotate, '1')), 'replace'],
+  ])('issues and %s', (_, scene, write) => {
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', write });
+  });
+});
+
+describe('planToken and the granted lifetime', () => {
+  it('renews after the granted hour when a week was requested', () => {
+    const scene = aScene(aToken().with({ expirationSeconds: 604_800 })).holding(aGrant());
+    expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
+  });
+
+  it('renews by the expiry in the response when the token itself lives for a year', () => {
+    const exp = NOON / 1000 + 31_536_000;
+    const scene = aScene().holding(aGrant().expiringIn('3607s').claiming({ exp }));
+    expect(planFor(scene.build(), NOON)).toMatchObject({ type: 'wait', until: at('12:46:43') });
+  });
+
+  it('renews by the token when the status claims a year', () => {
+    const scene = HELD.changing((token) =>
+      token.withStatus({ expirationTimestamp: '2027-03-01T12:00:00Z', nextRotationTime: '2027-02-01T12:00:00Z' }),
+    );
+    expect(planFor(scene.build(), RENEW_AT)).toMatchObject({ type: 'issue', reason: 'RotationDue' });
+  });
+
+  it('repairs an edited expiry on the Secret', () => {
+    const scene = HELD.annotated({ [Annotation.expiresAt]: '2027-03-01T12:00:00Z' });
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
+    expect(planFor(scene.build(), RENEW_AT)).toMatchObject({ type: 'issue', reason: 'RotationDue' });
+  });
+
+  it.each([
+    ['five minutes ahead of the target', -300],
+    ['five minutes behind the target', 300],
+    ['two hours ahead of the target', -7200],
+  ])('waits for a share of the lifetime with a clock that is %s', (_, seconds) => {
+    const iat = NOON / 1000 + seconds;
+    const scene = aScene().holding(aGrant().claiming({ iat, nbf: iat, exp: iat + 3600 }));
+    expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
+  });
+
+  it('renews once after the clock jumps an hour ahead', () => {
+    expect(planFor(HELD.build(), at('13:05:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
+    const renewed = HELD.holding(aGrant().sentAt(at('13:05:00')));
+    expect(planFor(renewed.build(), at('13:05:01'))).toEqual({ type: 'wait', until: at('13:51:38') });
+  });
+
+  it('uses the claims of the token after a clock that was an hour ahead is corrected', () => {
+    const iat = NOON / 1000;
+    const scene = aScene().holding(
+      aGrant()
+        .sentAt(at('13:00:00'))
+        .claiming({ iat, nbf: iat, exp: iat + 3600 }),
+    );
+    expect(planFor(scene.build(), at('12:10:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
+    expect(planFor(scene.build(), RENEW_AT)).toMatchObject({ type: 'issue', reason: 'RotationDue' });
+  });
+
+  it('renews once after the clock falls an hour behind', () => {
+    expect(planFor(HELD.build(), at('11:05:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
+    const renewed = HELD.holding(aGrant().sentAt(at('11:05:00')));
+    expect(planFor(renewed.build(), at('11:05:01'))).toEqual({ type: 'wait', until: at('11:51:38') });
+  });
+});
+
+describe('planToken between issuances', () => {
+  it('waits ten seconds while the spec changes all the time, and removes the old token at once', () => {
+    const scene = changed({ audiences: ['another'] });
+    expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', strip: true, until: at('12:00:10') });
+    expect(planFor(scene.build(), at('12:00:10'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
+  });
+
+  it('waits ten seconds after the old token is removed', () => {
+    const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
+    const scene = HELD.with({ secret }).changing((token) => token.with({ audiences: ['another'] }));
+    expect(planFor(scene.build(), at('12:00:05'))).toEqual({ type: 'hold', strip: false, until: at('12:00:10') });
+  });
+
+  it('waits two seconds for drift and requests', () => {
+    const scene = HELD.changing((token) => token.annotated(Annotation.rotate, '1'));
+    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+    expect(planFor(scene.build(), at('12:00:02'))).toMatchObject({ type: 'issue' });
+  });
+
+  it('waits after an issuance that only the status records', () => {
+    const scene = aScene(aToken().withStatus({ issuedAt: '2026-03-01T12:00:00Z' }));
+    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+  });
+
+  it('waits after an issuance whose token was never written', () => {
+    const scene = aScene().with({ lastIssuedAt: NOON });
+    expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
+  });
+
+  it('waits 30 seconds for a token that was granted for a few seconds', () => {
+    const scene = aScene().holding(aGrant().expiringIn('5s'));
+    expect(planFor(scene.build(), at('12:00:10'))).toEqual({ type: 'hold', strip: true, until: at('12:00:30') });
+    expect(planFor(scene.build(), at('12:00:30'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
+  });
+
+  it('ignores a time of issuance in the future', () => {
+    const scene = aScene(aToken().withStatus({ issuedAt: '9999-03-01T12:00:00Z' }));
+    expect(planFor(scene.build(), NOON)).toMatchObject({ type: 'issue' });
+  });
+});
+
+describe('planToken for a Secret that differs', () => {
+  it.each([
+    ['when outputs are added', HELD.changing((token) => token.writing({ outputs: ['Token', 'Kubeconfig'] }))],
+    ['when the form changes', HELD.changing((token) => token.writing({ outputs: ['ArgoCD'] }))],
+    ['when labels change', HELD.changing((token) => token.writing({ labels: { team: 'a' } }))],
+    ['when annotations change', HELD.changing((token) => token.writing({ annotations: { note: 'x' } }))],
+    ['when the address of the cluster changes', HELD.with({ outputsDigest: digestOf('another address') })],
+    ['when renewBefore changes', HELD.changing((token) => token.renewedBefore('30m'))],
+    ['when another client edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
+    ["when Purser's label is missing", HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
+  ])('rewrites the Secret without issuing %s', (_, scene) => {
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
+  });
+
+  it('replaces an immutable Secret', () => {
+    expect(planFor(immutable().build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'replace' });
+  });
+
+  it('replaces a Secret of another type', () => {
+    const secret = { ...secretOfHeld(), type: 'kubernetes.io/service-account-token' };
+    expect(planFor(HELD.with({ secret }).build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'replace' });
+  });
+
+  it('writes the token to the Secret of a new name, then removes the old Secret', () => {
+    const renamed = HELD.changing((token) => token.writing({ name: 'ci-token' })).with({ secret: undefined, former: [secretOfHeld()] });
+    expect(planFor(renamed.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'create' });
+    const moved = renamed.holding(aGrant());
+    expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'remove', secrets: ['ci'] });
+    expect(planFor(moved.with({ former: [] }).build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it('keeps a Secret that another client labelled', () => {
+    const { metadata, ...secret } = secretOfHeld();
+    const labelled = { ...secret, metadata: { ...metadata, labels: { ...metadata.labels, 'velero.io/backup': 'no' } } };
+    expect(planFor(HELD.with({ secret: labelled }).build(), at('12:20:00')).type).toBe('wait');
+  });
+});
+
+describe('planToken with a Cluster that its credential does not cover', () => {
+  const unwritable = { reason: 'EndpointNotPinned', message: 'not pinned' } as const;
+  const evil = { cluster: aCluster('another', ['https://evil.example.com']), unwritable };
+
+  it('keeps the Secret and reports the cause until the renewal is due', () => {
+    const scene = HELD.with({ ...evil, verifyAt: NOON });
+    const plan = planFor(scene.build(), at('12:20:00'));
+    expect(plan).toMatchObject({ type: 'hold', strip: false, failure: unwritable });
+    expect(plan.type === 'hold' && plan.until).toBeLessThanOrEqual(at('12:48:00'));
+  });
+
+  it('issues when the renewal is due, and keeps the old token if that fails', () => {
+    expect(planFor(HELD.with(evil).build(), at('12:50:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
+  });
+
+  it('removes a token that has expired', () => {
+    expect(planFor(HELD.with(evil).build(), at('13:00:00'))).toMatchObject({ type: 'issue', dropOld: true });
+  });
+});
+
+describe('planToken with a Cluster that refers to another credential', () => {
+  const controller = { kind: 'Secret', namespace: 'purser-system', name: 'other' } as const;
+  const { spec, ...rest } = aCluster();
+  const cluster = { ...rest, spec: { ...spec, authInfo: { controller } } };
+
+  it('reissues the token instead of writing it next to other addresses, and keeps it meanwhile', () => {
+    const scene = HELD.with({ cluster, outputsDigest: digestOf('another address') });
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', dropOld: false });
+    expect(planFor(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', strip: false });
+  });
+});
+
+describe('planToken that holds', () => {
+  it.each([
+    ['no object', undefined],
+    ['another ManagedToken', 'another-uid'],
+  ])('does not write a Secret that belongs to %s', (_, uid) => {
+    const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'other', controller: true };
+    const metadata = { name: 'ci', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
+    const plan = planFor(HELD.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('12:20:00'));
+    expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, strip: false });
+    expect(plan).not.toHaveProperty('until');
+  });
+
+  it.each([
+    ['keeps a valid token until its expiry', {}, '12:50:00', { strip: false, until: at('13:00:00') }],
+    ['removes an expired token', {}, '13:00:00', { strip: true }],
+    ['removes the token for another spec', { audiences: ['vault'] }, '12:50:00', { strip: true }],
+  ])('does not write a foreign Secret of the new name, and in the former Secret %s', (_, spec, time, held) => {
+    const scene = ontoForeign((token) => token.with(spec));
+    const plan = planFor(scene.build(), at(time));
+    expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
+  });
+
+  it('revokes the token of the former Secret although the new name is taken', () => {
+    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' }];
+    const scene = ontoForeign((token) =>
+      token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
+    );
+    expect(planFor(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leaked', secrets: ['ci'] });
+  });
+
+  it('does not write a Secret with another controller', () => {
+    const { metadata, ...secret } = secretOfHeld();
+    const others = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true };
+    const ownerReferences = [others, ...(metadata.ownerReferences ?? []).map((owner) => ({ ...owner, controller: false }))];
+    const scene = HELD.with({ secret: { ...secret, metadata: { ...metadata, ownerReferences } } });
+    expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ failure: { reason: 'SecretConflict' } });
+  });
+
+  it.each([
+    ['keeps a valid token until its expiry', HELD, '12:50:00', { strip: false, until: at('13:00:00') }],
+    ['removes an expired token', HELD, '13:00:00', { strip: true }],
+    ['removes the token of another cluster', changed({ clusterName: 'prod-us' }), '12:50:00', { strip: true }],
+    ['removes nothing without a Secret', aScene(), '12:50:00', { strip: false }],
+  ])('holds without the Cluster, and %s', (_, scene, time, held) => {
+    const plan = planFor(scene.with({ cluster: undefined }).build(), at(time));
+    expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'ClusterNotFound' }, ...held });
+  });
+
+  it.each([
+    ['keeps a valid token until its expiry', HELD, '12:50:00', { strip: false, until: at('13:00:00') }],
+    ['removes an expired token', HELD, '13:00:00', { strip: true }],
+    ['repairs nothing', edited('invalid'), '12:50:00', { strip: false, until: at('13:00:00') }],
+    ['issues nothing', aScene(), '12:50:00', { strip: false }],
+    ['ignores a missing Cluster', HELD.with({ cluster: undefined }), '12:50:00', { strip: false, until: at('13:00:00') }],
+  ])('holds while suspended, and %s', (_, scene, time, held) => {
+    const plan = planFor(scene.changing((token) => token.suspended()).build(), at(time));
+    expect(plan).toEqual({ type: 'hold', ...held });
+  });
+
+  it.each([
+    ['599 seconds', { expirationSeconds: 599 }],
+    ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
+    ['-1 seconds', { expirationSeconds: -1 }],
+  ])('holds for a spec with %s, and keeps the present token', (_, spec) => {
+    expect(planFor(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, strip: false });
+  });
+
+  it('holds for audiences that the settings do not allow', () => {
+    expect(planFor(aScene().build(), NOON, { allowedAudiences: ['vault'] })).toMatchObject({ failure: { reason: 'InvalidSpec' } });
+  });
+});
+
+describe('planToken with revocation BoundSecret', () => {
+  const HERE = { cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' };
+  const token = aToken()
+    .with({ revocation: 'BoundSecret' })
+    .withMetadata({ finalizers: [AnchorFinalizer] })
+    .withStatus({ anchors: [HERE] });
+  const kubernetes = { serviceaccount: { uid: '9d6a0f52-0000-4000-8000-00000000000a' }, secret: { name: 'purser-x', uid: 'anchor-uid' } };
+  const grant = aGrant().claiming({ 'kubernetes.io': kubernetes });
+  const bound = aScene(token).holding(grant);
+  const requested = bound.changing((each) => each.annotated(Annotation.revoke, 'leak'));
+
+  it('waits without a request to revoke', () => {
+    expect(planFor(bound.build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it.each([
+    ['the annotation has a new value', requested],
+    ['it is suspended', requested.changing((each) => each.suspended())],
+    ['the Cluster is missing', requested.with({ cluster: undefined })],
+  ])('revokes the token when %s', (_, scene) => {
+    expect(planFor(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: ['ci'] });
+  });
+
+  it('issues with a new anchor after a revocation, even if the status could not be written', () => {
+    const revoked = requested.with({ secret: undefined, revoked: 'leak' });
+    expect(planFor(revoked.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SecretMissing' });
+  });
+
+  it('revokes a token whose record in the Secret claims a revocation that the status does not', () => {
+    const claimed = requested.with({ secret: undefined }).holding(grant);
+    expect(planFor(claimed.build(), at('12:20:00')).type).toBe('revoke');
+    const done = claimed.changing((each) => each.withStatus({ anchors: [HERE], lastRevokeRequest: 'leak' }));
+    expect(planFor(done.build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it.each([
+    ['no Secret has its name', requested],
+    ['the Secret belongs to others', requested.with({ secret: { ...secretOfHeld(), metadata: { name: 'ci' } } })],
+    ['the spec is invalid', requested.changing((each) => each.with({ audiences: [] }))],
+    ['the Cluster is missing', requested.with({ cluster: undefined })],
+  ])('revokes the token without an own Secret: %s', (_, scene) => {
+    const { secret, ...observation } = scene.build();
+    const foreign = secret?.metadata.ownerReferences === undefined ? secret : undefined;
+    expect(planFor({ ...observation, secret: foreign }, at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: [] });
+  });
+
+  it('ignores a request to revoke before there is an anchor', () => {
+    const fresh = aScene(aToken().with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
+    expect(planFor(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+  });
+
+  it('does not report a token as revoked that was never bound', () => {
+    const unbound = aScene(aToken()).holding(aGrant());
+    const turned = unbound.changing((each) => each.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
+    expect(planFor(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
+  });
+
+  it('revokes a bound token whose anchor is not listed by issuing the next token at once', () => {
+    const unlisted = requested.changing((each) => each.withStatus({}));
+    expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
+  });
+
+  describe('after a move', () => {
+    const former = [
+      { cluster: 'prod-us', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-eu', namespace: 'other', clusterUID: 'cluster-uid', credential: '' },
+    ];
+    const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
+
+    it('deletes the anchors of former places once the Secret holds a token for the present place', () => {
+      expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'leave', places: former });
+      expect(planFor(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
+    });
+
+    it('waits before it retries to delete former anchors', () => {
+      const tried = moved.with({ anchorsAt: at('12:21:00') }).build();
+      expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
+    });
+
+    it('deletes former anchors before it issues when 16 are listed, that of the present token last', () => {
+      const anchors = Array.from({ length: 16 }, (_, index) => ({
+        cluster: 'prod-us',
+        namespace: `ns-${index}`,
+        clusterUID: 'cluster-uid',
+        credential: '',
+      }));
+      const full = bound.changing((each) => each.withStatus({ anchors }));
+      expect(planFor(full.build(), at('12:20:00'))).toEqual({ type: 'leave', places: anchors });
+      expect(planFor(full.with({ secret: undefined, anchorsAt: at('12:21:00') }).build(), at('12:20:00')).type).toBe('issue');
+    });
+  });
+
+  it('issues no token after a revocation while suspended', () => {
+    const off = requested.with({ secret: undefined }).changing((each) => each.suspended().withStatus({ lastRevokeRequest: 'leak' }));
+    expect(planFor(off.build(), at('12:20:00'))).toEqual({ type: 'hold', strip: false });
+  });
+
+  it('ignores the annotation revoke without BoundSecret', () => {
+    expect(planFor(HELD.changing((each) => each.annotated(Annotation.revoke, 'leak')).build(), at('12:20:00')).type).toBe('wait');
+  });
+
+  it('deletes every anchor once tokens are no longer bound to one, then removes the finalizer', () => {
+    const unbound = aScene(aToken().withMetadata({ finalizers: [AnchorFinalizer] })).holding(aGrant());
+    const listed = unbound.changing((each) => each.withStatus({ anchors: [HERE] }));
+    expect(planFor(listed.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [HERE] });
+    expect(planFor(unbound.build(), at('12:20:00'))).toEqual({ type: 'release', anchor: 'none' });
+  });
+
+  it.each([
+    ['deletes the anchor', bound, '12:20:00', 'delete'],
+    ['gives up the anchor after ten minutes', bound, '12:30:00', 'orphaned'],
+    [
+      'sends nothing to a cluster for a finalizer without a listed anchor',
+      bound.changing((each) => each.withStatus({})),
+      '12:20:00',
+      'none',
+    ],
+    [
+      'deletes a listed anchor without the finalizer',
+      bound.changing((each) => each.withMetadata({ finalizers: [] })),
+      '12:20:00',
+      'delete',
+    ],
+  ])('%s of a ManagedToken that is being deleted', (_, scene, time, anchor) => {
+    const deleted = scene.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:20:00Z' }));
+    expect(planFor(deleted.build(), at(time))).toEqual({ type: 'release', anchor });
+  });
+
+  it('ignores the expiry in a foreign Secret', () => {
+    const metadata = { name: 'ci', annotations: { ...secretOfHeld().metadata.annotations } };
+    const deleted = bound.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:58:00Z' }));
+    expect(planFor(deleted.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('13:00:00'))).toEqual({
+      type: 'release',
+      anchor: 'delete',
+    });
+  });
+});
+
+describe('planToken for a ManagedToken that is being deleted', () => {
+  const deleted = HELD.changing((token) =>
+    token.withMetadata({ deletionTimestamp: '2026-03-01T12:00:00Z', finalizers: ['example.com/other'] }),
+  );
+
+  it('does nothing without a Secret', () => {
+    expect(planFor(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
+  });
+
+  it('keeps the token, without renewing it, to its expiry ', () => {
+    expect(planFor(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', strip: false, until: at('13:00:00') });
+  });
+
+  it('removes an expired token from the Secret', () => {
+    expect(planFor(deleted.build(), at('13:00:00'))).toMatchObject({ type: 'hold', strip: true });
+  });
+});
+
+function secretOfHeld() {
+  return stored(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant()));
+}
+
+function backup() {
+  const status = { issuedAt: '2026-02-01T12:00:00Z', expirationTimestamp: '2027-02-01T12:00:00Z', secretName: 'ci' };
+  return aScene(aToken().withStatus(status));
+}
+
+function withoutKeyToken() {
+  const { tokenDigest: _, claims: __, ...secret } = secretOfHeld();
+  return secret;
+}
+
+function edited(text: string) {
+  return HELD.with({ secret: { ...secretOfHeld(), tokenDigest: digestOf(text) } });
+}
+
+/** Returns a foreign token with a record that matches it. */
+function forged() {
+  const theirs = aGrant().claiming({ sub: 'system:serviceaccount:evil:evil' });
+  return aScene().holding(theirs);
+}
+
+function ofAnotherAccount() {
+  const { [Annotation.issuedFor]: issuedFor = '' } = secretOfHeld().metadata.annotations ?? {};
+  return HELD.annotated({ [Annotation.issuedFor]: JSON.stringify({ ...JSON.parse(issuedFor), accountUID: 'another' }) });
+}
+
+function bare() {
+  const { metadata, ...secret } = secretOfHeld();
+  return HELD.with({ secret: { ...secret, metadata: { ...metadata, annotations: {} } } });
+}
+
+function changed(spec: Parameters<ReturnType<typeof aToken>['with']>[0]) {
+  return HELD.changing((token) => token.with(spec));
+}
+
+function refused(text: string) {
+  return HELD.with({ verdict: { tokenDigest: digestOf(text), accepted: false } });
+}
+
+function immutable() {
+  return HELD.with({ secret: { ...secretOfHeld(), immutable: true } });
+}
+
+/** Returns a ManagedToken whose new Secret name is that of a foreign Secret. */
+function ontoForeign(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
+  const theirs = { ...secretOfHeld(), metadata: { name: 'theirs' } };
+  const renamed = HELD.changing((token) => change(token.writing({ name: 'theirs' })));
+  return renamed.with({ secret: theirs, former: [secretOfHeld()] });
+}

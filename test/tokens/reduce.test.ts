@@ -1,0 +1,221 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/names.ts';
+import type { Secret } from '../../src/api/resources.ts';
+import { createTokenInformers } from '../../src/tokens/informers.ts';
+import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
+import { conflictOf } from '../../src/tokens/policy/secret-ownership.ts';
+import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
+import { bytesOf, reduceSecret, reduceToken, TokenBytes } from '../../src/tokens/reduce.ts';
+import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
+import { aToken } from '../support/builders.ts';
+import { FakeClock } from '../support/clock.ts';
+
+const KILOBYTE = 1_024;
+
+/** A ManagedToken of this many kilobytes, as far as its metadata goes. */
+function large(index: number, kilobytes: number): ManagedToken {
+  const annotations = { 'example.com/filler': 'x'.repeat(kilobytes * KILOBYTE) };
+  return aToken()
+    .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: `${index + 1}`, annotations, labels: annotations })
+    .build();
+}
+
+const TOKEN = aToken().build();
+
+/** A Secret of the ManagedToken with foreign annotations of this many characters. */
+function secretWith(length: number): Secret {
+  return {
+    metadata: {
+      name: TOKEN.metadata.name ?? '',
+      namespace: TOKEN.metadata.namespace ?? '',
+      uid: 'secret-uid',
+      resourceVersion: '7',
+      labels: { [Label.managedBy]: LabelValue.managedBy, team: 'a' },
+      annotations: { [Annotation.expiresAt]: '2026-03-01T13:00:00Z', 'example.com/filler': 'x'.repeat(length) },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ManagedToken', name: 'ci', uid: TOKEN.metadata.uid ?? '', controller: true }],
+    },
+    type: 'Opaque',
+  };
+}
+
+describe('reduceSecret', () => {
+  it('keeps labels and annotations of others, which a write must not remove', () => {
+    const secret = secretWith(1_000);
+    expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
+  });
+
+  it('keeps little of a Secret with 250 kB of annotations, which becomes a conflict that names the remedy', () => {
+    const secret = reduceSecret(secretWith(250_000));
+    expect(JSON.stringify(secret).length).toBeLessThan(1_000);
+    const conflict = conflictOf({ token: TOKEN, secret });
+    expect(conflict && secretConflictFailure(conflict)).toEqual({
+      reason: 'SecretConflict',
+      message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`,
+    });
+  });
+});
+
+describe('reduceToken', () => {
+  it('keeps identity, finalizers, requests, spec and status', () => {
+    const metadata = {
+      resourceVersion: '7',
+      creationTimestamp: '2026-03-01T12:00:00Z',
+      deletionTimestamp: '2026-03-01T13:00:00Z',
+      finalizers: ['example.com/theirs', AnchorFinalizer],
+      annotations: { [Annotation.rotate]: 'now', [Annotation.revoke]: 'never' },
+    };
+    const token = aToken().withMetadata(metadata).withStatus({ observedGeneration: 1, rotations: 3 }).build();
+    expect(reduceToken(token)).toEqual(token);
+  });
+
+  it('drops labels, foreign annotations, owners and managedFields', () => {
+    const token = aToken()
+      .withMetadata({
+        labels: { team: 'a' },
+        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}', [Annotation.rotate]: '1' },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'u' }],
+        managedFields: [{ manager: 'kubectl' }],
+      })
+      .build();
+    const { metadata } = reduceToken(token);
+    expect(metadata).toEqual({ ...aToken().build().metadata, annotations: { [Annotation.rotate]: '1' } });
+  });
+
+  it('replaces a long request by a digest that differs for another request', () => {
+    const [one, same, other] = ['a', 'a', 'b'].map(
+      (letter) =>
+        reduceToken(aToken().annotated(Annotation.rotate, letter.repeat(100_000)).build()).metadata.annotations?.[Annotation.rotate],
+    );
+    expect(one).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect([same === one, other === one]).toEqual([true, false]);
+  });
+
+  it('keeps requests to rotate and revoke in a stub', () => {
+    const finalizers = Array.from({ length: 3_000 }, (_, index) => `example.com/finalizer-${index}`);
+    const token = aToken()
+      .withMetadata({ finalizers })
+      .annotated(Annotation.revoke, 'leak')
+      .annotated(Annotation.issuedFor, 'forged')
+      .build();
+    const { isTooLarge, metadata } = reduceToken(token);
+    expect([isTooLarge, metadata.annotations]).toEqual([true, { [Annotation.revoke]: 'leak' }]);
+  });
+
+  it('keeps a stub of a ManagedToken that is too large, which is reported as invalid', () => {
+    const annotations = Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`a-${index}`, 'x'.repeat(4 * KILOBYTE)]));
+    const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];
+    const stub = reduceToken(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build());
+    expect([stub.spec.secret, stub.metadata.finalizers]).toEqual([{ name: 'kept', outputs: ['Token'] }, [AnchorFinalizer]]);
+    expect(bytesOf(stub)).toBeLessThan(KILOBYTE);
+    expect(specProblems(stub, {})).toMatchObject([{ type: 'FieldValueTooLong', field: 'spec' }]);
+  });
+});
+
+/** Size at which 2,048 ManagedTokens take a little more than 64 MB. */
+const SHARE_KILOBYTES = 32;
+const MANY = 2_100;
+
+function sized(index: number, kilobytes: number, namespace = 'crowd'): ManagedToken {
+  const annotations = kilobytes === 0 ? {} : { filler: 'x'.repeat(kilobytes * 1_024) };
+  return aToken()
+    .writing({ name: 'ci', annotations })
+    .withMetadata({ namespace, uid: `${namespace}-${index}`, name: `t-${index}` })
+    .build();
+}
+
+function crowd(bytes: TokenBytes) {
+  return Array.from({ length: MANY }, (_, index) => bytes.reduce(sized(index, SHARE_KILOBYTES)));
+}
+
+describe('TokenBytes', () => {
+  it('keeps stubs of the ManagedTokens that exceed the share of their namespace, which are reported as invalid', () => {
+    const kept = crowd(new TokenBytes());
+    expect(kept.slice(0, 2_000).filter(({ isOverBudget }) => isOverBudget)).toEqual([]);
+    const [stub] = kept.slice(-1);
+    expect(stub?.spec.secret.annotations).toBeUndefined();
+    expect(specProblems(stub as ManagedToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
+    expect(kept.reduce((sum, token) => sum + bytesOf(token), 0)).toBeLessThan((64 << 20) + MANY * 1_024);
+  });
+
+  it('keeps small ManagedTokens of a namespace over its share, and all ManagedTokens of others', () => {
+    const bytes = new TokenBytes();
+    crowd(bytes);
+    expect(bytes.reduce(sized(MANY, 0)).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(sized(0, SHARE_KILOBYTES, 'team-a')).isOverBudget).toBeUndefined();
+  });
+
+  it('counts each ManagedToken once, however often it changes', () => {
+    const bytes = new TokenBytes();
+    for (let change = 0; change < MANY; change++) expect(bytes.reduce(sized(0, SHARE_KILOBYTES)).isOverBudget).toBeUndefined();
+    expect(bytes.size).toBe(1);
+  });
+
+  it('keeps large ManagedTokens again after others were deleted', () => {
+    const bytes = new TokenBytes();
+    const kept = crowd(bytes);
+    for (const token of kept.slice(0, 100)) bytes.forget(token);
+    expect(bytes.reduce(sized(MANY - 1, SHARE_KILOBYTES)).isOverBudget).toBeUndefined();
+    for (const token of kept) bytes.forget(token);
+    expect(bytes.size).toBe(0);
+  });
+});
+
+function bytesIn(tokens: readonly StoredToken[]): number {
+  return tokens.reduce((bytes, token) => bytes + bytesOf(token), 0);
+}
+
+describe('createTokenInformers on a hub without WatchList', () => {
+  let world: WireWorld;
+  afterEach(() => world.close());
+
+  /** Starts a hub with these ManagedTokens, and returns the objects in the store of the informer. */
+  async function listed(tokens: readonly ManagedToken[], maxBytes: number): Promise<readonly StoredToken[]> {
+    const clock = new FakeClock();
+    world = await startWireWorld(
+      ({ query }, reply) => {
+        if (query.get('sendInitialEvents') === 'true')
+          return reply.json(422, { kind: 'Status', status: 'Failure', reason: 'Invalid', code: 422 });
+        if (query.get('watch') === 'true') return void reply.open();
+        const start = Number(query.get('continue') ?? 0);
+        const end = start + Number(query.get('limit'));
+        const metadata = { resourceVersion: '100', ...(end < tokens.length && { continue: `${end}` }) };
+        return reply.json(200, { kind: 'ManagedTokenList', metadata, items: tokens.slice(start, end) });
+      },
+      clock,
+      { maxBytes },
+    );
+    const informers = createTokenInformers({ client: world.client, clock, random: () => 0, credentialNamespaces: [] });
+    const running = informers.tokens.changes$.subscribe();
+    while (!informers.tokens.synced) await new Promise((resolve) => setImmediate(resolve));
+    const kept = informers.tokens.store.list();
+    running.unsubscribe();
+    return kept;
+  }
+
+  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps little of them', async () => {
+    const kept = await listed(
+      Array.from({ length: 20 }, (_, index) => large(index, 196)),
+      1_000 * KILOBYTE,
+    );
+
+    expect(kept).toHaveLength(20);
+    expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
+  });
+
+  it('keeps little more than 64 MB of the ManagedTokens of one namespace', async () => {
+    const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
+    const token = (index: number) =>
+      aToken()
+        .writing({ name: 'ci', annotations })
+        .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
+        .build();
+    const kept = await listed(
+      Array.from({ length: 1_200 }, (_, index) => token(index)),
+      64_000 * KILOBYTE,
+    );
+
+    expect(kept).toHaveLength(1_200);
+    expect(bytesIn(kept)).toBeLessThan(66_000 * KILOBYTE);
+  });
+});

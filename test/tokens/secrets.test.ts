@@ -1,0 +1,24 @@
+import { expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
+import type { TokenRun } from '../../src/tokens/run.ts';
+import { readSecret } from '../../src/tokens/secrets.ts';
+
+const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as ManagedToken;
+
+function reading(refusal: unknown) {
+  const { signal } = new AbortController();
+  return readSecret({ hub: { get: () => Promise.reject(refusal) }, signal } as unknown as TokenRun, TOKEN, 'ci');
+}
+
+it('reports SecretReadFailed for a Secret that cannot be read', async () => {
+  await expect(reading(statusError('Forbidden', 'no'))).rejects.toMatchObject({ reason: 'SecretReadFailed' });
+});
+
+it('passes on the Retry-After of the hub', async () => {
+  await expect(reading(tooManyRequests('busy', 9))).rejects.toMatchObject({ retryAfterMs: 9_000 });
+});
+
+it('returns undefined for a Secret that does not exist', async () => {
+  expect(await reading(statusError('NotFound', 'no'))).toBeUndefined();
+});

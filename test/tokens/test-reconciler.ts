@@ -1,0 +1,141 @@
+// Reconciles one ManagedToken without a queue: tests decide when it reconciles and what its informers deliver.
+
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { TransportError } from '../../src/kube/transport-error.ts';
+import { StatusError } from '../../src/kubernetes/status.ts';
+import type { Clock } from '../../src/std/clock.ts';
+import { ClusterClients } from '../../src/targets/cluster-clients.ts';
+import { IssueError } from '../../src/targets/issue-error.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { Authority } from '../../src/tokens/authority.ts';
+import type { NamespaceBudgets } from '../../src/tokens/budgets.ts';
+import { reconcileWithinBudget } from '../../src/tokens/controller.ts';
+import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
+import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
+import { reconcileToken } from '../../src/tokens/reconcile.ts';
+import { reduceSecret } from '../../src/tokens/reduce.ts';
+import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
+import type { TokenDeps } from '../../src/tokens/run.ts';
+import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
+import { wakes } from '../../src/tokens/triggers.ts';
+import { HandInformer } from '../runtime/hand-informer.ts';
+import type { FakeClock } from '../support/clock.ts';
+import { aCredential, registered, settings } from '../targets/registration.ts';
+import { authority } from '../targets/wire-target.ts';
+import { patient } from './patient-clock.ts';
+import type { ScriptedHub } from './scripted-hub.ts';
+
+const KEY = 'team-a/ci';
+
+export interface ReconcilerOptions {
+  readonly clock: FakeClock;
+  readonly hub: ScriptedHub;
+  readonly client: KubeClient;
+  /** Address of the target. */
+  readonly server: string;
+  /** Clock of the deadline of each run; real time by default. */
+  readonly timers?: Clock;
+  /** Interval between TokenReviews in milliseconds; 0, the default, disables them. */
+  readonly verifyIntervalMs?: number;
+  /** Budgets that defer reconciles; none by default. */
+  readonly budgets?: NamespaceBudgets;
+}
+
+export class TestReconciler {
+  /** Keys that the triggers emitted. */
+  readonly woken: string[] = [];
+  readonly #tokens = new HandInformer<ManagedToken>();
+  readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
+  readonly #options: ReconcilerOptions;
+  readonly #clients: ClusterClients;
+  readonly #memory = new TrackedTokens();
+  readonly #deps: TokenDeps;
+
+  constructor(options: ReconcilerOptions) {
+    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
+    this.#options = options;
+    this.#clients = new ClusterClients(settings(patient(clock)));
+    const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers;
+    const view = new HubView(informers);
+    const memory = this.#memory;
+    wakes(informers, view, memory).subscribe((key) => this.woken.push(key));
+    const protectedNamespaces = PROTECTED_NAMESPACES;
+    const namespace = 'purser-system';
+    const log = createLogger({ level: 'silent', readable: false, write: () => {} });
+    this.#deps = {
+      hub,
+      clients: this.#clients,
+      clock,
+      timers,
+      view,
+      memory,
+      startedAt: clock.now(),
+      recorder: { record: () => {} },
+      log,
+      settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
+      authority: new Authority({ hub, view, memory, protectedNamespaces }),
+      removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
+    };
+    this.sync();
+  }
+
+  /** Delivers all objects of the hub to the informers. */
+  sync(): void {
+    const { token, secrets } = this.#options.hub;
+    this.#tokens.list(token);
+    const labelled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
+    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+  }
+
+  /** Reconciles once. Returns the time of the next reconcile; throws defects only. */
+  async reconcile(): Promise<number | undefined> {
+    try {
+      const { budgets } = this.#options;
+      const { signal } = new AbortController();
+      const reconcile = budgets === undefined ? reconcileToken : reconcileWithinBudget.bind(undefined, budgets);
+      return (await reconcile(this.#deps, KEY, signal)).requeueAt;
+    } catch (error) {
+      if (error instanceof IssueError || error instanceof StatusError || error instanceof TransportError) {
+        return this.#options.clock.now() + 5_000;
+      }
+      throw error;
+    }
+  }
+
+  /** Forgets the permission, as after a change of RBAC. */
+  forgetPermissions(): void {
+    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
+  }
+
+  /** Namespace for which the removal limits count the refused token; undefined if they ignore it. */
+  get countedIn(): string | undefined {
+    return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').countedIn;
+  }
+
+  close(): Promise<void> {
+    return this.#clients.close();
+  }
+}
+
+/** A registered Cluster, and a requester. */
+function surroundings(server: string) {
+  const { cluster, credential } = registered({ servers: [server], ca: authority.certificate });
+  return {
+    clusters: fed<Cluster>(cluster),
+    credentials: [fed<Secret>(credential ?? aCredential({}))],
+    requesters: fed<ServiceAccount>({ metadata: { namespace: 'team-a', name: 'default' } }),
+    roles: fed<ClusterRole>(),
+    bindings: fed<ClusterRoleBinding>(),
+  };
+}
+
+function fed<T extends ApiObject>(...objects: readonly T[]): HandInformer<T> {
+  const informer = new HandInformer<T>();
+  informer.changes$.subscribe();
+  informer.list(...objects);
+  return informer;
+}

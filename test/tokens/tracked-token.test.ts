@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { ApiObject } from '../../src/api/resources.ts';
+import { OwnWrite, TrackedTokens } from '../../src/tokens/tracked-token.ts';
+import { aToken } from '../support/builders.ts';
+import { FakeClock } from '../support/clock.ts';
+
+const HOUR = 3_600_000;
+
+describe('TrackedTokens', () => {
+  it('does not track a forgotten ManagedToken again when a run in progress records something', () => {
+    const memory = new TrackedTokens();
+    memory.keep('a').refuse(1_000);
+    memory.forget('a');
+    memory.of('a').refuse(2_000);
+    memory.of('a').allow('prod-eu', 'default prod-eu/deploy/deployer', 0);
+
+    expect([memory.size, memory.refused.size, memory.of('a').confirmed]).toEqual([0, 0, undefined]);
+  });
+
+  it('lists each refused ManagedToken once, until it is allowed, removed or forgotten', () => {
+    const memory = new TrackedTokens();
+    const counts = [];
+    for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);
+    counts.push(memory.refused.size);
+    memory.of('a').allow('prod-eu', 'default prod-eu/deploy/deployer', 0);
+    counts.push(memory.refused.size);
+    memory.of('b').forgetRefusals();
+    counts.push(memory.refused.size);
+    memory.forget('c');
+    counts.push(memory.refused.size);
+
+    expect(counts).toEqual([3, 2, 1, 0]);
+  });
+
+  it('restarts the refusals when earlier ones are in the future', () => {
+    const tracked = new TrackedTokens().keep('a');
+    tracked.refuse(10 * HOUR);
+    tracked.refuse(9 * HOUR);
+    tracked.refuse(9 * HOUR + 15_000);
+
+    expect(tracked.refusedAt).toEqual([9 * HOUR, 9 * HOUR + 15_000]);
+  });
+});
+
+describe('TrackedToken', () => {
+  const written = (resourceVersion: string, status = {}) =>
+    ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as ManagedToken;
+
+  it('keeps a written ManagedToken without managedFields', () => {
+    const after = new TrackedTokens().keep('a').recordTokenWrite(written('2'), written('1'), 0);
+    expect(after.metadata).toEqual({ uid: 'a', resourceVersion: '2' });
+  });
+
+  it('keeps a stub of a written ManagedToken if the informer keeps a stub', () => {
+    const whole = aToken()
+      .writing({ name: 'ci', annotations: { note: 'x' } })
+      .build();
+    const after = new TrackedTokens().keep('a').recordTokenWrite(whole, { ...whole, isOverBudget: true }, 0);
+    expect(after).toMatchObject({ isOverBudget: true, spec: { secret: expect.not.objectContaining({ annotations: expect.anything() }) } });
+  });
+
+  it('keeps the copy of the informer once the watch delivers the write', () => {
+    const tracked = new TrackedTokens().keep('a');
+    const informed = written('2', { rotations: 1 });
+    tracked.status = { rotations: 1 };
+    tracked.recordTokenWrite(written('2', { rotations: 1 }), written('1'), 0);
+    tracked.observeToken(informed);
+    expect(tracked.status).toBe(informed.status);
+    expect(tracked.token.resolve(informed, 1)).toBe(informed);
+  });
+});
+
+describe('TrackedToken.issuing', () => {
+  it.each([
+    ['back', -HOUR],
+    ['ahead', HOUR],
+  ])('pauses for the same time when the clock is set %s', (_, jumpMs) => {
+    const clock = new FakeClock();
+    const tracked = new TrackedTokens().keep('a');
+    const { issuing } = tracked;
+    tracked.recordIssuance(clock);
+    clock.set(clock.now() + jumpMs);
+    clock.advance(4_000);
+    expect(issuing.leftMs(clock.monotonic())).toBe(6_000);
+    clock.advance(6_000);
+    expect(issuing.leftMs(clock.monotonic())).toBe(0);
+  });
+
+  it('confirms no permission by a review that began before RBAC changed', () => {
+    const tracked = new TrackedTokens().keep('a');
+    const { doubts } = tracked;
+    tracked.doubt();
+    tracked.allow('prod-eu', 'default prod-eu/deploy/deployer', doubts);
+    expect(tracked.confirmed).toBeUndefined();
+    tracked.allow('prod-eu', 'default prod-eu/deploy/deployer', tracked.doubts);
+    expect(tracked.confirmed).toBe('default prod-eu/deploy/deployer');
+  });
+});
+
+const version = (resourceVersion: string): ApiObject => ({ metadata: { name: 'ci', resourceVersion } });
+
+describe('OwnWrite', () => {
+  it('returns the write while the informer has a replaced version, however long its watch is silent', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    write.record(version('3'), version('2'), 1_000);
+    expect([version('1'), version('2')].map((informed) => write.resolve(informed, HOUR))).toEqual([version('3'), version('3')]);
+  });
+
+  it('returns the object of the informer for any other version', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    expect(write.resolve(version('7'), 1)).toEqual(version('7'));
+    expect(write.resolve(version('1'), 2)).toEqual(version('1'));
+  });
+
+  it('returns undefined after a deletion', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    expect(write.resolve(undefined, 1)).toBeUndefined();
+  });
+
+  it('forgets the write once the watch delivers it, also before the response', () => {
+    const write = new OwnWrite();
+    write.record(version('2'), version('1'), 0);
+    expect([write.acknowledge(version('1')), write.acknowledge(version('2')), write.resolve(version('1'), 1)]).toEqual([
+      false,
+      true,
+      version('1'),
+    ]);
+    write.acknowledge(version('3'));
+    write.record(version('3'), version('2'), 2);
+    expect(write.resolve(version('2'), 3)).toEqual(version('2'));
+  });
+
+  it('returns a created object for 30 s, because it may be deleted before the informer delivers it', () => {
+    const write = new OwnWrite();
+    write.record(version('1'), undefined, 0);
+    expect(write.resolve(undefined, 29_999)).toEqual(version('1'));
+    expect(write.resolve(undefined, 30_000)).toBeUndefined();
+  });
+});
