@@ -220,6 +220,10 @@ export interface ManagedTokenAnchor {
    */
   readonly namespace: string;
   /**
+   * Name of the service account. Purser deletes the Secret before it adds the place for another service account of the namespace.
+   */
+  readonly serviceAccount: string;
+  /**
    * UID of the Cluster. If the Cluster is replaced, Purser does not take a Secret that it does not find there for deleted.
    */
   readonly clusterUID: string;

@@ -22,6 +22,7 @@ import {
   hasAnchorFinalizer,
   hasRoom,
   hasSamePlaces,
+  otherAccountAnchor,
   otherFinalizers,
   recordedAnchor,
   replacedAnchor,
@@ -52,6 +53,7 @@ export async function recordAnchor(
   if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
+  await deleteOtherAccountAnchor(run, token);
   const replaced = replacedAnchor(token, registered.cluster);
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
   const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
@@ -60,6 +62,13 @@ export async function recordAnchor(
   const written = await writeAnchors(run, kept, withWantedAnchor(token, registered.cluster));
   run.tracked.deletedAnchors.delete(locationText(wantedAnchor(token)));
   return { token: written, events };
+}
+
+/** Deletes the anchor of another service account of the same namespace: its place is about to be written for that of the spec. */
+async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Promise<void> {
+  const place = otherAccountAnchor(token);
+  const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
+  if (failure !== undefined && failure.error.reason !== 'AnchorUnconfirmed') throw failure.error;
 }
 
 /**

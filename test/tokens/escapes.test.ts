@@ -167,6 +167,28 @@ describe('a ManagedToken with a moved spec', () => {
     expect(await world.isAccepted(token)).toBe(false);
   });
 
+  it.each([
+    ['is suspended', { rotation: { suspend: true } }],
+    ['does not exist', {}],
+  ])('loses the anchor of a former service account of the same namespace although it %s', async (_, spec) => {
+    await allowBesides(`${world.cluster}/deploy/absent`);
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' }, ...spec } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('loses the anchor of a former service account of the same namespace after its Secret was deleted', async () => {
+    await allowBesides(`${world.cluster}/deploy/absent`);
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.reconciled();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' } } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
   it('loses the former anchor although its Cluster does not exist', async () => {
     await allowBesides('missing');
     await world.run();

@@ -122,7 +122,7 @@ describe('the global removal limit', () => {
       await check(
         first,
         aToken()
-          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', clusterUID: '', credential: '' }] })
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', serviceAccount: 'c', clusterUID: '', credential: '' }] })
           .build(),
       ),
     ).toBe('allowed');

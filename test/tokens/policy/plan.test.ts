@@ -354,7 +354,7 @@ describe('planToken that holds', () => {
   });
 
   it('revokes the token of the former Secret although the new name is taken', () => {
-    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' }];
+    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
     );
@@ -404,7 +404,7 @@ describe('planToken that holds', () => {
 });
 
 describe('planToken with revocation BoundSecret', () => {
-  const HERE = { cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' };
+  const HERE = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' };
   const token = aToken()
     .with({ revocation: 'BoundSecret' })
     .withMetadata({ finalizers: [AnchorFinalizer] })
@@ -467,8 +467,8 @@ describe('planToken with revocation BoundSecret', () => {
 
   describe('after a move', () => {
     const former = [
-      { cluster: 'prod-us', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' },
-      { cluster: 'prod-eu', namespace: 'other', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-us', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-eu', namespace: 'other', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' },
     ];
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
@@ -486,7 +486,7 @@ describe('planToken with revocation BoundSecret', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,
-        clusterUID: 'cluster-uid',
+        serviceAccount: 'deployer', clusterUID: 'cluster-uid',
         credential: '',
       }));
       const full = bound.changing((each) => each.withStatus({ anchors }));
