@@ -106,7 +106,13 @@ describe('reduceToken', () => {
     const place = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' };
     const records = { tokenDigest: 'sha256:0', lastRevokeRequest: 'leak', anchors: [place] };
     const secretName = 'x'.repeat(70 * KILOBYTE);
-    expect(reduceToken(aToken().withStatus({ ...records, secretName }).build()).status).toEqual(records);
+    expect(
+      reduceToken(
+        aToken()
+          .withStatus({ ...records, secretName })
+          .build(),
+      ).status,
+    ).toEqual(records);
   });
 
   it('keeps a stub of a ManagedToken that is too large, which is reported as invalid', () => {

@@ -7,7 +7,7 @@ import type { IssueReason } from '../../api/reasons.ts';
 import { instantOf } from '../../std/instant.ts';
 import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { anchorsOf, isRevocable } from './anchors.ts';
+import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
 import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -100,7 +100,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
     expired: record !== undefined && record.expiresAt <= now,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
-    revokeRequest: pendingRevocation(observation, record),
+    revokeRequest: pendingRevocation(observation),
   };
 }
 
@@ -177,13 +177,8 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
-/**
- * Compares with the handled request in status or, while no anchor is listed, in the Secret's record: tenants write the record, so it
- * cannot end the revocation of an anchor.
- */
-function pendingRevocation({ token, revoked }: TokenObservation, record: TokenRecord | undefined): string | undefined {
+/** Compares with the handled request in status: the record in the Secret is not trusted, because tenants write it. */
+function pendingRevocation({ token, revoked }: TokenObservation): string | undefined {
   const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
-  const { lastRevokeRequest } = token.status ?? {};
-  const handled = record === undefined || anchorsOf(token).length > 0 ? lastRevokeRequest : record.revokeRequest;
-  return request === handled || request === revoked ? undefined : request;
+  return request === token.status?.lastRevokeRequest || request === revoked ? undefined : request;
 }

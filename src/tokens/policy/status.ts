@@ -4,7 +4,7 @@ import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.g
 import { Annotation } from '../../api/names.ts';
 import { defined } from '../../std/defined.ts';
 import { instantText } from '../../std/instant.ts';
-import { anchorsOf, isRevocable } from './anchors.ts';
+import { isRevocable } from './anchors.ts';
 import { conditionsFor, type TokenFacts } from './conditions.ts';
 import type { TokenFailure } from './messages.ts';
 import { requestOf } from './record.ts';
@@ -30,20 +30,16 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
     ...reported(token, state),
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
-    lastRevokeRequest: handledRevocation(observation, state, outcome) ?? previous.lastRevokeRequest,
+    lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
     tokenDigest: outcome.issuedDigest ?? previous.tokenDigest,
     anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;
 }
 
-/**
- * Without an anchor a revocation is not possible, so the request is handled once it is reported. With one, the record in the Secret is
- * not trusted: tenants write it.
- */
-function handledRevocation({ token, revoked }: TokenObservation, { record }: TokenState, outcome: Outcome): string | undefined {
-  if (!isRevocable(token)) return requestOf(token, Annotation.revoke);
-  return outcome.revoked ?? revoked ?? (anchorsOf(token).length > 0 ? undefined : record?.revokeRequest);
+/** Without an anchor a revocation is not possible, so the request is handled once it is reported. */
+function handledRevocation({ token, revoked }: TokenObservation, outcome: Outcome): string | undefined {
+  return isRevocable(token) ? (outcome.revoked ?? revoked) : requestOf(token, Annotation.revoke);
 }
 
 function tokenFacts({ metadata, spec }: ManagedToken, state: TokenState, { failure }: Outcome): TokenFacts {

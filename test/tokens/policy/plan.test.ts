@@ -486,7 +486,8 @@ describe('planToken with revocation BoundSecret', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,
-        serviceAccount: 'deployer', clusterUID: 'cluster-uid',
+        serviceAccount: 'deployer',
+        clusterUID: 'cluster-uid',
         credential: '',
       }));
       const full = bound.changing((each) => each.withStatus({ anchors }));

@@ -48,7 +48,9 @@ describe('specProblems', () => {
   });
 
   it("rejects the façade's own audiences", () => {
-    const token = aToken().with({ audiences: ['api', 'facade'] }).build();
+    const token = aToken()
+      .with({ audiences: ['api', 'facade'] })
+      .build();
     expect(specProblems(token, { facadeAudiences: ['facade'] }).map(({ field }) => field)).toEqual(['spec.audiences[1]']);
     expect(specProblems(token, { facadeAudiences: [] })).toEqual([]);
   });
