@@ -1,7 +1,7 @@
 // A hub with one ManagedToken and two targets on the wire, with permissions by name. The reconciler runs only when its triggers or
 // its own requeue times say so.
 
-import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';
@@ -25,6 +25,7 @@ import { HandInformer } from '../runtime/hand-informer.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { stored } from '../support/stored.ts';
 import type { WireReply, WireRequest, WireServer } from '../support/wire-server.ts';
 import { CREDENTIALS, registered, settings } from '../targets/registration.ts';
 import { authority, jwt, refusal, startTarget } from '../targets/wire-target.ts';
@@ -280,7 +281,7 @@ export class FleetWorld {
     const labelled = [...this.hub.secrets.values()].filter(
       ({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser',
     );
-    this.#informers.secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+    this.#informers.secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
   }
 
   /** Reconciles if the ManagedToken was woken or is due. */
