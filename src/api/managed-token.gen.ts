@@ -87,7 +87,7 @@ export interface ManagedTokenRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires; Purser does not repair the Secret meanwhile.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.
    */
   readonly suspend: boolean;
 }
@@ -219,6 +219,10 @@ export interface ManagedTokenAnchor {
    * Namespace of the service account on the target cluster.
    */
   readonly namespace: string;
+  /**
+   * Name of the service account. Purser deletes the anchor before it adds an entry for another service account of the namespace.
+   */
+  readonly serviceAccount: string;
   /**
    * UID of the Cluster. After the Cluster is replaced, Purser does not treat an anchor that it does not find there as deleted.
    */

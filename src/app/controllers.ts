@@ -37,8 +37,9 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const recorder = recorderOf(options, hub, instance);
   const leading = leadership(options, { identity: instance, streams: hub.transport.streams });
   metrics.observeLeadership(() => leading.leads());
-  const { verifyIntervalMs, protectedNamespaces, credentialNamespaces, namespace, probeIntervalMs, accessIntervalMs } = settings;
-  const limits = { ...tokenLimits(settings), credentialNamespaces };
+  const { verifyIntervalMs, protectedNamespaces, credentialNamespaces, facadeAudiences, namespace } = settings;
+  const { probeIntervalMs, accessIntervalMs } = settings;
+  const limits = { ...tokenLimits(settings), credentialNamespaces, facadeAudiences };
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, namespace, limits };
   const common = { informers, hub, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });

@@ -1,5 +1,5 @@
 // Anchors: Secrets beside service accounts on a target that tokens are bound to. Deleting an anchor revokes its tokens.
-// Purser deletes only Secrets with its own label, and sends their UID as a precondition.
+// The name, which holds the UID of a ManagedToken, says what Purser may delete: users of the target can remove labels.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
@@ -35,12 +35,15 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, account: 
 
 /** Returns whether an anchor exists. Throws an IssueError. */
 export async function hasAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
-  return (await findAnchor(target, anchor, signal)) !== undefined;
+  return (await readAnchor(target, anchor, signal)) !== undefined;
 }
 
-/** Deletes an anchor of Purser. Returns whether it existed. Throws an IssueError if it may still exist. */
+/**
+ * Deletes an anchor and returns whether it existed. Throws an IssueError if it may still exist. The caller must know that Purser may
+ * have created an anchor in this place: the Secret of that name is deleted whatever its labels.
+ */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
-  const found = await findAnchor(target, anchor, signal);
+  const found = await readAnchor(target, anchor, signal);
   if (found !== undefined) await deleteSecret(target, anchor, checkedUID(found), signal);
   return found !== undefined;
 }
@@ -57,9 +60,13 @@ async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSi
   return checkedUID(found);
 }
 
+async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
+  return await callUnless(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+}
+
 /** Returns the anchor of that name; undefined without one. Throws an IssueError for a Secret that Purser did not create. */
 async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
-  const found: unknown = await callUnless(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+  const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
   throw new IssueError('TargetRefused', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);

@@ -13,6 +13,7 @@ import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
   type AnchorLocation,
   type AnchorPlace,
@@ -20,6 +21,7 @@ import {
   hasAnchorFinalizer,
   hasRoom,
   hasSamePlaces,
+  otherAccountAnchor,
   otherFinalizers,
   recordedAnchor,
   replacedAnchor,
@@ -31,12 +33,12 @@ import {
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { TokenRecord } from './policy/record.ts';
-import type { Situation, TokenObservation } from './policy/state.ts';
+import { isHeld, type Situation, type TokenObservation } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
 
 /** Pause between attempts to delete former anchors. */
-const RETRY_MS = 300_000;
+export const RETRY_MS = 300_000;
 
 /**
  * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
@@ -50,6 +52,7 @@ export async function recordAnchor(
   if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
+  await deleteOtherAccountAnchor(run, token);
   const replaced = replacedAnchor(token, registered.cluster);
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
   const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
@@ -60,22 +63,42 @@ export async function recordAnchor(
   return { token: written, events };
 }
 
-/** Revokes the token: deletes first its anchor, then the Secrets. */
+/** Deletes the anchor of another service account of the same namespace: its place is about to be written for that of the spec. */
+async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Promise<void> {
+  const place = otherAccountAnchor(token);
+  const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
+  if (failure !== undefined && failure.error.reason !== 'AnchorUnconfirmed') throw failure.error;
+}
+
+/**
+ * Revokes the token: deletes the anchors in all listed places, then the Secrets. Throws an IssueError if an anchor that the token may
+ * be bound to may still exist; those in other places are deleted all the same.
+ */
 export async function revoke(
   run: TokenRun,
-  { observation, state }: Situation,
+  situation: Situation,
   { request, secrets }: { readonly request: string; readonly secrets: readonly string[] },
 ): Promise<Step> {
+  const { observation, state } = situation;
   const { token } = observation;
-  const places = anchorsOf(token);
-  // Tenants write the record, so it can add an anchor that must be deleted first, but not replace the one that the spec requires.
-  const recorded = recordedAnchor(token, state.record);
-  const former = withoutPlaces(places, recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
-  await Promise.all(withoutPlaces(places, former).map((place) => deleteAt(run, token, place)));
-  // A former anchor on a cluster that fails does not delay the revocation.
-  const { events } = await dropAnchors(run, token, former);
+  const failures = await deleteAnchors(run, token, anchorsOf(token));
+  const superseded = supersededPlaces(run, situation);
+  for (const { place, error } of failures) if (withoutPlaces([place], superseded).length > 0) throw error;
+  const isUnbound = state.hasToken && state.record !== undefined && recordedAnchor(token, state.record) === undefined;
+  const events = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ place }) => orphanEvents(run, token, place))];
   const rest = await deleteSecrets(run, observation, secrets);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, events };
+}
+
+/**
+ * Returns the listed places whose anchors do not delay a revocation if they cannot be deleted: the Secret holds a later token of
+ * another place, or the Cluster is gone. Tenants choose the place of the spec and can delete the Secret, so without such a token the
+ * last one may be bound in any listed place.
+ */
+function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
+  const recorded = recordedAnchor(token, state.record);
+  const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
+  return isHeld(state) ? former : former.filter(({ cluster }) => view.registered(cluster) === undefined);
 }
 
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */
@@ -87,7 +110,8 @@ export async function release(
   const { token } = observation;
   const places = anchor === 'none' ? [] : anchorsOf(token);
   const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (run.view.registered(cluster) === undefined ? 'gone' : 'kept'));
-  if (anchor === 'delete') await Promise.all(kept.map((place) => deleteAt(run, token, place)));
+  const [failure] = anchor === 'delete' ? await deleteAnchors(run, token, kept) : [];
+  if (failure !== undefined) throw failure.error;
   // A Cluster that no longer exists does not keep the ManagedToken.
   const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : places);
   const reported = [...events, ...unlistedEvents(run, token, state.record)];
@@ -101,16 +125,17 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need. Those that fail stay listed and are retried later; if their Cluster is
- * missing or was replaced, they are reported as orphaned.
+ * Deletes anchors that tokens of this spec no longer need. Those that fail are reported as orphaned, stay listed and are retried later,
+ * except anchors that a replaced Cluster does not have. Anchors of missing Clusters make room if the list is full.
  */
 export async function leave(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
   const { token } = observation;
-  const { left: failed, events } = await dropAnchors(run, token, places);
-  const left = failed.filter((place) => {
-    const cluster = run.view.clusters.get(place.cluster);
-    return cluster !== undefined && isIssuedWith(place, cluster);
-  });
+  const failures = await deleteAnchors(run, token, places);
+  const events = failures.flatMap(({ place }) => orphanEvents(run, token, place));
+  const isFull = token.spec.revocation === 'BoundSecret' && !hasRoom(token);
+  const isKept = ({ place, error }: FailedDeletion) =>
+    error.reason !== 'AnchorUnconfirmed' && !(isFull && run.view.registered(place.cluster) === undefined);
+  const left = failures.filter(isKept).map(({ place }) => place);
   const anchorsAt = run.clock.now() + RETRY_MS;
   if (left.length > 0) run.tracked.anchorsAt = anchorsAt;
   const written = await writeAnchors(run, token, withoutPlaces(anchorsOf(token), withoutPlaces(places, left)));
@@ -119,19 +144,28 @@ export async function leave(run: TokenRun, observation: TokenObservation, places
 
 /** Deletes anchors in parallel; returns those that are left, with the events that report them. */
 export async function dropAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]) {
-  const isLeft = await Promise.all(
+  const left = (await deleteAnchors(run, token, places)).map(({ place }) => place);
+  return { left, events: left.flatMap((place) => orphanEvents(run, token, place)) };
+}
+
+interface FailedDeletion {
+  readonly place: AnchorPlace;
+  readonly error: IssueError;
+}
+
+/** Tries to delete the anchors in all these places in parallel; returns the failures. */
+async function deleteAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
+  const results = await Promise.all(
     places.map(async (place) => {
       try {
         await deleteAt(run, token, place);
-        return false;
+        return [];
       } catch (error) {
-        toIssueError(error, run.signal);
-        return true;
+        return [{ place, error: toIssueError(error, run.signal) }];
       }
     }),
   );
-  const left = places.filter((_, index) => isLeft[index]);
-  return { left, events: left.flatMap((place) => orphanEvents(run, token, place)) };
+  return results.flat();
 }
 
 /** Writes the anchors that a withdrawal left; removes the finalizer if there is none. */

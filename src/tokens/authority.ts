@@ -19,8 +19,16 @@ export interface AuthorityOptions {
   readonly protectedNamespaces: readonly string[];
 }
 
-/** Decision about a ManagedToken; the message of a refusal names the missing permission or service account. */
-export type Review = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
+/** Decision about a ManagedToken. */
+export type Review = { readonly allowed: true } | Refusal;
+
+export interface Refusal {
+  readonly allowed: false;
+  /** Sentence that names the missing permission or service account. */
+  readonly message: string;
+  /** True if the requester does not exist, which tenants cause themselves. */
+  readonly isRequesterMissing: boolean;
+}
 
 export class Authority {
   readonly #options: AuthorityOptions;
@@ -33,12 +41,16 @@ export class Authority {
   async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
     const tracked = this.#options.memory.of(token.metadata.uid ?? '');
     const { doubts } = tracked;
-    if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: requesterMissingMessage(token) };
+    if (!(await this.#hasRequester(token, signal))) {
+      return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true };
+    }
     const requester = requesterOf(token);
     const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
       orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
     );
-    if (name === undefined) return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))) };
+    if (name === undefined) {
+      return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))), isRequesterMissing: false };
+    }
     tracked.allow(name, questionOf(token), doubts);
     return { allowed: true };
   }

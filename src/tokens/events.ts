@@ -58,14 +58,16 @@ export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: Man
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
 }
 
-const REVOCATION_UNAVAILABLE: Note = {
+/** Event for a revocation that leaves a token without an anchor valid. */
+export const REVOCATION_UNAVAILABLE: Note = {
   type: 'Warning',
   reason: 'RevocationUnavailable',
   message: sentence(AlertReason.RevocationUnavailable),
 };
 
-function futileRevocationEvents({ observation }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
-  const isFutile = observation.token.spec.revocation !== 'BoundSecret' && next.lastRevokeRequest !== previous.lastRevokeRequest;
+function futileRevocationEvents({ observation, revoked }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+  const isBound = observation.token.spec.revocation === 'BoundSecret' || revoked !== undefined;
+  const isFutile = !isBound && next.lastRevokeRequest !== previous.lastRevokeRequest;
   return isFutile ? [REVOCATION_UNAVAILABLE] : [];
 }
 

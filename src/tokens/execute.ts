@@ -2,13 +2,14 @@
 
 import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
-import { toIssueError } from '../targets/issue-error.ts';
+import { type IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { reviewToken } from '../targets/reviews.ts';
-import { leave, release, revoke } from './anchors.ts';
+import { leave, RETRY_MS, release, revoke } from './anchors.ts';
 import { issue, secretFor } from './issue.ts';
-import { outputsOf, withRegistration } from './observe.ts';
+import { latestToken, outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
+import { formerAnchors } from './policy/anchors.ts';
 import type { HoldPlan, RewritePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
 import { nextVerifyAt } from './policy/rotation.ts';
@@ -25,8 +26,25 @@ export async function execute(run: TokenRun, plan: TokenPlan, situation: Situati
   try {
     return await executePlan(run, plan, situation, isReviewed);
   } catch (error) {
-    return failedStep(run, situation, toIssueError(error, run.signal));
+    return proceed(run, plan, situation, toIssueError(error, run.signal));
   }
+}
+
+/**
+ * Lets the run proceed after a failed revocation, release or issuance: the permission must still be confirmed, a token may have to leave
+ * the Secret, and former anchors may have to be deleted. Other failures end the run.
+ */
+function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: Situation, error: IssueError): Step {
+  // The finalizer and the place of an anchor may have been written.
+  const current = { ...observation, token: latestToken(run, observation.token) };
+  const failed = failedStep(run, { ...situation, observation: current }, error);
+  const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
+  // These have just tried to delete all anchors.
+  if (plan.type === 'revoke' || plan.type === 'release') {
+    return { observation: { ...next, anchorsAt: run.clock.now() + RETRY_MS }, isDone: false, error };
+  }
+  const isSuperseded = plan.type === 'issue' && (plan.dropOld || formerAnchors(current.token).length > 0);
+  return isSuperseded ? { ...failed, observation: next, isDone: false, isReviewed: true } : failed;
 }
 
 async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
@@ -61,7 +79,8 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
   const pausedMs = strip ? repairPauseMs(run, token) : 0;
   return {
     observation: held,
-    isDone: true,
+    // The anchors of a token that has left the Secret follow.
+    isDone: held === observation || formerAnchors(token).length === 0,
     // A failure lasts until the next attempt.
     failure: failure ?? (token.spec.rotation.suspend ? undefined : run.tracked.failure),
     requeueAt: pausedMs > 0 ? run.clock.now() + pausedMs : until,

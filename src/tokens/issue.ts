@@ -2,6 +2,7 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { Annotation } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
@@ -18,10 +19,10 @@ import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken } from './policy/plan.ts';
-import { createRecord, type TokenRecord } from './policy/record.ts';
+import { createRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { desiredSecret } from './policy/secret.ts';
 import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
-import { failedStep, type Step, type TokenRun } from './run.ts';
+import type { Step, TokenRun } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
 import { refuse } from './withdrawal.ts';
 
@@ -36,13 +37,7 @@ export async function issue(run: TokenRun, plan: IssuePlan, situation: Situation
     const refetched = await refetchSecret(run, observation);
     if (refetched.secret !== undefined) return { observation: refetched, isDone: false };
   }
-  try {
-    return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
-  } catch (error) {
-    const failure = toIssueError(error, run.signal);
-    if (!plan.dropOld) throw failure;
-    return failedStep(run, situationOf(await stripSecret(run, observation), run.clock.now()), failure);
-  }
+  return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
 }
 
 /** Requests the review of this issuance. The last known permission still applies, so an open circuit may be reported first. */
@@ -52,7 +47,7 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
   const review = await run.authority.review(token, run.signal);
   if (review.allowed) return await issueAllowed(run, plan, situation);
   const failure = { reason: 'Forbidden', message: review.message } as const;
-  return { failure, ...(await refuse(run, situation.observation, review.message)) };
+  return { failure, ...(await refuse(run, situation.observation, review)) };
 }
 
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
@@ -69,8 +64,10 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
+  // A token that follows a revocation is not the one to revoke.
+  const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
   // An earlier failure of this run no longer matters.
-  return { observation: written, isDone: false, issued, events, failure: undefined, error: undefined };
+  return { observation: { ...written, ...(revoked && { revoked }) }, isDone: false, issued, events, failure: undefined, error: undefined };
 }
 
 /** Throws an IssueError if no token could be written, whatever the target responds. Sends nothing. */

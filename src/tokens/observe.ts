@@ -35,6 +35,12 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
   };
 }
 
+/** Returns the ManagedToken of a run after Purser's own writes; `token` if it was deleted meanwhile. */
+export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: ManagedToken): ManagedToken {
+  const informed = view.tokens.get(key);
+  return informed?.metadata.uid === uid ? (tracked.token.resolve(informed, clock.now()) ?? informed) : token;
+}
+
 /** Returns the observation with the Cluster as it is registered now. */
 export function withRegistration(run: TokenRun, observation: TokenObservation): TokenObservation {
   const { outputsDigest: _, unwritable: __, ...rest } = observation;

@@ -74,8 +74,8 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
     const plan = planToken(situation, run.settings.limits);
     const next = await runPlan(run, plan, situation, step.isReviewed === true);
     step = { ...step, isReviewed: false, ...next, events: [...(step.events ?? []), ...(next.events ?? [])] };
-    // Once the Secrets are deleted, status alone shows a run after a crash which request was handled.
-    if (plan.type === 'revoke' && plan.secrets.length > 0 && next.error === undefined) step = await writeStatus(run, step);
+    // Status alone shows a run after a crash which request was handled: otherwise it would revoke the next token.
+    if (plan.type === 'revoke' && next.error === undefined) step = await writeStatus(run, step);
   }
   return requeueEarlier(run, withFailure(step));
 }

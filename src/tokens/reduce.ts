@@ -1,10 +1,11 @@
 // Objects as informers keep them: Secrets without their data, so that no token stays in memory, and ManagedTokens without the parts
 // that Purser does not read, so that tenants cannot fill its memory.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, TokensGroup } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
+import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
@@ -119,6 +120,11 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
   return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
 }
 
+/** Returns the parts of a status that are records, which the CRD bounds: a tenant must not lose anchors by making the rest long. */
+function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, anchors }: ManagedTokenStatus): ManagedTokenStatus {
+  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, anchors });
+}
+
 function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { annotations = {}, finalizers, ...identity } = metadata;
@@ -131,7 +137,7 @@ function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Store
     ...type,
     metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
     spec: { ...spec, secret },
-    ...(status && bytesIn(status) <= MAX_PART_BYTES && { status }),
+    ...(status && { status: bytesIn(status) <= MAX_PART_BYTES ? status : recordsOf(status) }),
   };
 }
 

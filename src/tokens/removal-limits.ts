@@ -34,7 +34,7 @@ export class RemovalLimits {
   readonly #pause: RemovalPause;
   readonly #lines: LineLimit;
   #removed: readonly Loss[] = [];
-  #counted: { readonly state: string; readonly at: number; readonly counts: TokenCounts } | undefined;
+  readonly #counted = new Map<Limit, { readonly state: string; readonly at: number; readonly counts: TokenCounts }>();
 
   constructor(options: RemovalLimitsOptions) {
     this.#options = options;
@@ -59,7 +59,7 @@ export class RemovalLimits {
     if (!this.#pause.isHeld) await this.#holdIfMass();
     if (this.#pause.isHeld) return { type: 'paused' };
     const now = this.#options.clock.now();
-    const until = delayedUntil(this.#lost(-Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
+    const until = delayedUntil(this.#lost('namespace', -Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
@@ -75,35 +75,39 @@ export class RemovalLimits {
   }
 
   /** Counts a removal. */
-  recordRemoval({ countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): void {
+  recordRemoval({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }: TrackedToken): void {
     if (countedIn === undefined) return;
     const removedAt = this.#options.clock.now();
-    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, removedAt }];
+    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, isSelfCaused, removedAt }];
   }
 
   async #holdIfMass(): Promise<void> {
-    const lost = this.#lost(this.#pause.releasedAt);
+    const lost = this.#lost('global', this.#pause.releasedAt);
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
   }
 
   /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token needs them. */
-  #lost(after: number): TokenCounts {
+  #lost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
-    const known = this.#counted;
+    const known = this.#counted.get(limit);
     if (known?.state === state && now - known.at < COUNT_MS) return known.counts;
-    const counts = this.#countLost(after);
-    this.#counted = { state, at: now, counts };
+    const counts = this.#countLost(limit, after);
+    this.#counted.set(limit, { state, at: now, counts });
     return counts;
   }
 
-  /** Counts tokens that wait for removal or were removed within a minute, and were first refused after the time `after`. */
-  #countLost(after: number): TokenCounts {
-    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, refusedAt: [firstRefusedAt = 0] }) =>
-      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt }],
+  /**
+   * Counts tokens that wait for removal or were removed within a minute, and were first refused after the time `after`. The global limit
+   * ignores those that tenants caused: a tenant could pause removal for all others.
+   */
+  #countLost(limit: Limit, after: number): TokenCounts {
+    const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }) =>
+      countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt, isSelfCaused }],
     );
-    const losses = [...waiting, ...this.#recentlyRemoved()].filter(({ firstRefusedAt }) => firstRefusedAt > after);
-    return countBy(losses.map(({ namespace }) => namespace));
+    const isCounted = ({ firstRefusedAt, isSelfCaused }: Omit<Loss, 'removedAt'>) =>
+      firstRefusedAt > after && (limit === 'namespace' || !isSelfCaused);
+    return countBy([...waiting, ...this.#recentlyRemoved()].filter(isCounted).map(({ namespace }) => namespace));
   }
 
   #recentlyRemoved(): readonly Loss[] {
@@ -119,9 +123,13 @@ export class RemovalLimits {
 
 const COUNT_MS = 1_000;
 
+type Limit = 'namespace' | 'global';
+
 interface Loss {
   readonly namespace: string;
   readonly firstRefusedAt: number;
+  /** True if the tenant caused it. */
+  readonly isSelfCaused: boolean;
   readonly removedAt: number;
 }
 

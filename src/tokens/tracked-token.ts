@@ -87,6 +87,7 @@ export class TrackedToken {
   #refusedAt: readonly number[] = [];
   #doubts = 0;
   #countedIn: string | undefined;
+  #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
   readonly deletedAnchors = new Set<string>();
   /** Anchors that were reported as orphaned. */
@@ -107,9 +108,18 @@ export class TrackedToken {
     return this.#countedIn;
   }
 
+  /** True if the tenant caused the refusal, by a change of the spec or the deletion of the requester. */
+  get isSelfCaused(): boolean {
+    return this.#isSelfCaused;
+  }
+
   /** Records a review that denied permission. */
-  refuse(now: number, countedIn?: string): void {
+  refuse(
+    now: number,
+    { countedIn, isSelfCaused = false }: { readonly countedIn?: string | undefined; readonly isSelfCaused?: boolean } = {},
+  ): void {
     this.#countedIn = countedIn;
+    this.#isSelfCaused = isSelfCaused || (this.#refusedAt.length > 0 && this.#isSelfCaused);
     const [first = now] = this.#refusedAt;
     this.confirmed = undefined;
     // A first refusal in the future is from before the clock was set back.

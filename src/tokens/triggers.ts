@@ -7,8 +7,8 @@ import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
-import { mapped, owner, self } from '../runtime/trigger.ts';
-import { type HubView, keysOf, secretKeyOf, type TokenInformers } from './informers.ts';
+import { mapped, owner, self, statesOf } from '../runtime/trigger.ts';
+import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import { nextClaimants } from './policy/secret-ownership.ts';
 import type { TrackedTokens } from './tracked-token.ts';
@@ -74,10 +74,13 @@ function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, 
   return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid ?? '').isOwnWrite(object));
 }
 
-function trackToken({ type, object }: Change<ManagedToken>, memory: TrackedTokens): void {
+function trackToken(change: Change<ManagedToken>, memory: TrackedTokens): void {
+  const { type, object } = change;
   const uid = object.metadata.uid ?? '';
-  if (type === 'deleted') memory.forget(uid);
-  else memory.of(uid).observeToken(object);
+  if (type === 'deleted') return memory.forget(uid);
+  memory.of(uid).observeToken(object);
+  // A change of RBAC reaches only the ManagedTokens that name the requester at that time.
+  if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).doubt();
 }
 
 function trackSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TrackedTokens): void {

@@ -3,6 +3,7 @@
 
 import { toIssueError } from '../targets/issue-error.ts';
 import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
+import type { Refusal } from './authority.ts';
 import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, type TokenFailure } from './policy/messages.ts';
@@ -25,7 +26,8 @@ export async function confirmPermission(run: TokenRun, observation: TokenObserva
     const state = tokenState({ ...observation, cluster: undefined }, run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
-    return { failure, ...(await refuse(run, observation, review.message)) };
+    // The second review must not wait for the retry of another failure.
+    return { failure, error: undefined, ...(await refuse(run, observation, review)) };
   } catch (error) {
     const failure = toIssueError(error, run.signal);
     return { observation: await hideCluster(run, observation), isDone: true, error: failure };
@@ -36,8 +38,8 @@ export async function confirmPermission(run: TokenRun, observation: TokenObserva
  * Acts on a review that denied permission. The result does not depend on the Cluster: to a requester without permission a missing, a
  * hidden and an unhealthy cluster look the same.
  */
-export async function refuse(run: TokenRun, observation: TokenObservation, message: string): Promise<Step> {
-  return await withdraw(run, await hideCluster(run, observation), message);
+export async function refuse(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
+  return await withdraw(run, await hideCluster(run, observation), refusal);
 }
 
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
@@ -46,8 +48,9 @@ async function hideCluster(run: TokenRun, observation: TokenObservation): Promis
   return isToBeStripped(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 
-async function withdraw(run: TokenRun, observation: TokenObservation, message: string): Promise<Step> {
+async function withdraw(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
   const { tracked, removals, clock } = run;
+  const { message } = refusal;
   const { state, now } = situationOf(observation, clock.now());
   const { token } = observation;
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
@@ -58,7 +61,9 @@ async function withdraw(run: TokenRun, observation: TokenObservation, message: s
   }
   // Tenants can forge the record in the Secret, but neither status nor memory.
   const isKnown = [tracked.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
-  tracked.refuse(now, isKnown && isIssued(state) ? token.metadata.namespace : undefined);
+  // A change of the spec, such as of the requester, is no mistake in RBAC.
+  const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
+  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
   const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
   const removal = await removals.check(token, tracked);

@@ -232,14 +232,15 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
   });
 
-  it('reject a Secret that Purser did not create', async () => {
+  it('reject to use a Secret that Purser did not create, but delete it by its name', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'TargetRefused',
       message: expect.stringContaining('was not created by Purser'),
     });
-    await expect(remove()).rejects.toMatchObject({ reason: 'TargetRefused' });
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
+    await remove();
+    await expect(found()).rejects.toMatchObject({ status: { reason: 'NotFound' } });
   });
 
   it('fail without permission to create Secrets', async () => {

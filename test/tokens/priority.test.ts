@@ -78,7 +78,10 @@ describe('laneOf', () => {
       .with({ clusterName: 'one', revocation: 'BoundSecret' })
       .withMetadata({ finalizers: [AnchorFinalizer] })
       .build();
-    const moved = { ...bound, status: { anchors: [{ cluster: 'elsewhere', namespace: 'deploy', clusterUID: '', credential: '' }] } };
+    const moved = {
+      ...bound,
+      status: { anchors: [{ cluster: 'elsewhere', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' }] },
+    };
     const lanes = [...madeUp, aToken().with({ clusterName: 'bare' }).build(), moved].map((token) => laneWith(token, one, bare));
     expect([new Set(lanes).size, lanes.includes(LANE)]).toEqual([1, false]);
   });

@@ -105,6 +105,21 @@ describe('reduceToken', () => {
     expect([isTooLarge, metadata.annotations]).toEqual([true, { [Annotation.revoke]: 'leak' }]);
   });
 
+  it('keeps anchors, digest and handled revocation of an overlong status in a stub', () => {
+    const place = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' };
+    const records = { tokenDigest: 'sha256:0', lastRevokeRequest: 'leak', anchors: [place] };
+    const secretName = 'x'.repeat(70 * KILOBYTE);
+    expect(
+      reduceToken(
+        stored(
+          aToken()
+            .withStatus({ ...records, secretName })
+            .build(),
+        ),
+      ).status,
+    ).toEqual(records);
+  });
+
   it('keeps a stub of a ManagedToken that is too large, which is reported as invalid', () => {
     const annotations = Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`a-${index}`, 'x'.repeat(4 * KILOBYTE)]));
     const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];

@@ -57,10 +57,10 @@ beforeEach(() => {
 });
 
 /** Lets tokens of namespaces lose permission, and returns one of each namespace. */
-function lose(tokensByNamespace: Readonly<Record<string, number>>): readonly TrackedToken[] {
+function lose(tokensByNamespace: Readonly<Record<string, number>>, isSelfCaused = false): readonly TrackedToken[] {
   return Object.entries(tokensByNamespace).map(([namespace, count]) => {
     const lost = Array.from({ length: count }, (_, index) => memory.keep(`${namespace}-${index}`));
-    for (const each of lost) each.refuse(clock.now(), namespace);
+    for (const each of lost) each.refuse(clock.now(), { countedIn: namespace, isSelfCaused });
     return lost[0] as TrackedToken;
   });
 }
@@ -88,6 +88,13 @@ describe('the global removal limit', () => {
   it('does not hold the removals of one tenant with many tokens', async () => {
     const [first] = lose({ a: 500, b: 1, c: 1 });
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
+  });
+
+  it('ignores tokens that lost permission by a change of their tenant', async () => {
+    const [first] = lose(FIVE, true);
+    expect([await check(first), isPaused]).toEqual(['allowed', false]);
+    limits.recordRemoval(first as TrackedToken);
+    expect(await check(lose({ f: 21 }, true)[0])).toBe('delayed');
   });
 
   it('ignores refused ManagedTokens whose Secret holds no token from Purser', async () => {
@@ -118,7 +125,7 @@ describe('the global removal limit', () => {
       await check(
         first,
         aToken()
-          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', clusterUID: '', credential: '' }] })
+          .withStatus({ anchors: [{ cluster: 'a', namespace: 'b', serviceAccount: 'c', clusterUID: '', credential: '' }] })
           .build(),
       ),
     ).toBe('allowed');

@@ -467,7 +467,7 @@ describe('status.anchors', () => {
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
     const cluster = await world.hub.admin.get(Clusters, { name: `${world.cluster}-b` });
-    const registration = { clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
+    const registration = { serviceAccount: 'deployer', clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
     const anchors = Array.from({ length: 16 }, (_, index) => ({
       cluster: `${world.cluster}-b`,
       namespace: `ns-${index}`,

@@ -50,7 +50,10 @@ function remove(token: ManagedToken): ManagedToken {
   return {
     ...token,
     metadata: { ...token.metadata, deletionTimestamp, finalizers: [AnchorFinalizer] },
-    status: { ...token.status, anchors: [{ cluster: 'gone', namespace: 'deploy', clusterUID: '', credential: '' }] },
+    status: {
+      ...token.status,
+      anchors: [{ cluster: 'gone', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' }],
+    },
   };
 }
 

@@ -27,6 +27,8 @@ export interface TokenLimits {
   readonly maxExpirationSeconds?: number;
   /** Audiences that tokens may have; all if undefined. */
   readonly allowedAudiences?: readonly string[];
+  /** Audiences that the façade accepts in callers' tokens, for which ManagedTokens get no token. */
+  readonly facadeAudiences?: readonly string[];
   /** Namespaces with credentials of clusters, in which ManagedTokens are rejected. */
   readonly credentialNamespaces?: readonly string[];
 }

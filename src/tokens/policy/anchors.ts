@@ -15,8 +15,9 @@ export interface AnchorLocation {
   readonly namespace: string;
 }
 
-/** Location of an anchor, and the Cluster and credential with which Purser created the anchor. */
+/** Location of an anchor, and the service account, Cluster and credential for which Purser created the anchor. */
 export interface AnchorPlace extends AnchorLocation {
+  readonly serviceAccount: string;
   readonly clusterUID: string;
   readonly credential: string;
 }
@@ -43,17 +44,22 @@ export function wantedAnchor({ spec }: ManagedToken): AnchorLocation {
 /** Returns the listed places: valid names only, each once, at most 16. */
 export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
   const places = new Map<string, AnchorPlace>();
-  for (const { cluster, namespace, clusterUID, credential } of status?.anchors ?? []) {
+  for (const { cluster, namespace, serviceAccount, clusterUID, credential } of status?.anchors ?? []) {
     if (CLUSTER.test(cluster) && NAMESPACE.test(namespace))
-      places.set(`${cluster}/${namespace}`, { cluster, namespace, clusterUID, credential });
+      places.set(`${cluster}/${namespace}`, { cluster, namespace, serviceAccount, clusterUID, credential });
   }
   return [...places.values()].slice(0, MAX_ANCHORS);
+}
+
+/** Returns whether a revocation has an effect: tokens of this spec are bound to an anchor, or those of a former spec were. */
+export function isRevocable(token: ManagedToken): boolean {
+  return token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
 }
 
 /** Returns the listed places that tokens of this spec do not need. */
 export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
   const places = anchorsOf(token);
-  return token.spec.revocation === 'BoundSecret' ? withoutPlaces(places, [wantedAnchor(token)]) : places;
+  return token.spec.revocation === 'BoundSecret' ? places.filter((place) => !isWanted(place, token)) : places;
 }
 
 /** Returns whether the list has room for the place that tokens of this spec need. */
@@ -65,7 +71,13 @@ export function hasRoom(token: ManagedToken): boolean {
 export function withWantedAnchor(token: ManagedToken, cluster: Cluster): readonly AnchorPlace[] {
   const wanted = wantedAnchor(token);
   const registration = { clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
-  return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, ...registration }];
+  const { name: serviceAccount } = token.spec.serviceAccount;
+  return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, ...registration }];
+}
+
+/** Returns the listed place at the location for tokens of this spec, if its anchor is for another service account. */
+export function otherAccountAnchor(token: ManagedToken): AnchorPlace | undefined {
+  return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isWanted(place, token));
 }
 
 /** Returns the listed place that tokens of this spec need, if its Cluster was replaced since. */
@@ -108,8 +120,12 @@ function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
 
+function isWanted(place: AnchorPlace, token: ManagedToken): boolean {
+  return isSameLocation(place, wantedAnchor(token)) && place.serviceAccount === token.spec.serviceAccount.name;
+}
+
 function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
-  return isSameLocation(a, b) && a.clusterUID === b.clusterUID && a.credential === b.credential;
+  return isSameLocation(a, b) && a.serviceAccount === b.serviceAccount && a.clusterUID === b.clusterUID && a.credential === b.credential;
 }
 
 const CLUSTER = /^[a-z\d][a-z\d.-]{0,252}$/;

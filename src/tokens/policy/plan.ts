@@ -79,7 +79,7 @@ export type TokenPlan =
 export function planToken(situation: Situation, limits: TokenLimits = {}): TokenPlan {
   for (const decide of DECISIONS) {
     const plan = decide(situation, limits);
-    if (plan !== undefined) return plan;
+    if (plan !== undefined) return plan.type === 'hold' ? leaveFirst(situation, limits, plan) : plan;
   }
   const { observation, state, now } = situation;
   return { type: 'wait', until: nextReconcileAt(now, [state.renewAt, observation.verifyAt, observation.anchorsAt]) };
@@ -114,6 +114,7 @@ const GIVE_UP_MS = 600_000;
 const beingDeleted: Decision = ({ observation, state, now }) => {
   const { token } = observation;
   if (token.metadata.deletionTimestamp === undefined) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   const isAnchored = anchorsOf(token).length > 0;
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
   // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
@@ -121,9 +122,14 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
-/** Only a token with an anchor can be revoked. Revocation precedes issuance, so a failing issuance does not prevent it. */
-const revoked: Decision = ({ observation, state: { revokeRequest } }) => {
+/**
+ * Only a token with an anchor can be revoked. Revocation precedes issuance, so a failing issuance does not prevent it. A failing
+ * revocation prevents issuance, but neither withdrawal nor the removal of a token that must leave the Secret.
+ */
+const revoked: Decision = ({ observation, state, now }) => {
+  const { revokeRequest } = state;
   if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
 };
 
@@ -134,7 +140,7 @@ const ownedByOthers: Decision = ({ observation, state, now }) => {
 
 const suspended: Decision = ({ observation, state, now }) => {
   if (!observation.token.spec.rotation.suspend) return undefined;
-  return { ...held(state, now), strip: state.hasToken && state.expired };
+  return { ...held(state, now), strip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
 };
 
 const invalid: Decision = ({ observation, state, now }, limits) => {
@@ -149,6 +155,7 @@ const clusterMissing: Decision = ({ observation: { token, cluster }, state, now 
 const issuanceNeeded: Decision = ({ observation, state, now }) => {
   const reason = reasonToIssue(state, observation, now);
   if (reason === undefined) return undefined;
+  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   const at = mayIssueAt(reason, state, now);
   if (at > now) return { ...held(state, now), until: nextReconcileAt(now, [at]) };
   const expectsAccount = reason === 'RotationDue' || reason === 'RotationRequested';
@@ -193,9 +200,10 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: {
   return { type: 'leave', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
-const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
-  const isStillBound = token.spec.revocation !== 'BoundSecret' && recordedAnchor(token, record) !== undefined;
-  const places = isStillBound || anchorsAt > now ? [] : formerAnchors(token);
+/** Deletes the anchors that tokens of this spec do not need, except that of the token that the Secret holds. */
+const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { hasToken, record }, now }) => {
+  const recorded = hasToken ? recordedAnchor(token, record) : undefined;
+  const places = anchorsAt > now ? [] : withoutPlaces(formerAnchors(token), recorded ? [recorded] : []);
   return places.length > 0 ? { type: 'leave', places } : undefined;
 };
 
@@ -225,6 +233,13 @@ const DECISIONS: readonly Decision[] = [
   verificationDue,
 ];
 
+/** Deletes former anchors before a hold, after the token has left the Secret: they must not wait for a token that cannot be issued. */
+function leaveFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
+  const { token, anchorsAt } = situation.observation;
+  if (plan.strip || formerAnchors(token).length === 0) return plan;
+  return anchorsLeft(situation, limits) ?? { ...plan, until: nextReconcileAt(situation.now, [plan.until, anchorsAt]) };
+}
+
 /** Holds, but removes a token that has expired or was issued for another spec. */
 function held({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
   const until = hasToken && record !== undefined && !expired ? nextReconcileAt(now, [record.expiresAt]) : undefined;
@@ -232,8 +247,12 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
 }
 
 /** After the Cluster was re-created the token stays until it is replaced: a user who may do that must not empty Secrets. */
-function isToBeDropped({ superseded, expired, forged }: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
-  return (superseded !== undefined && superseded !== 'ClusterReplaced') || expired || forged;
+function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
+  return superseded !== undefined && superseded !== 'ClusterReplaced';
+}
+
+function isToBeDropped(state: Pick<TokenState, 'superseded' | 'expired' | 'forged'>): boolean {
+  return isForAnotherSpec(state) || state.expired || state.forged;
 }
 
 function writeOf(secret: StoredSecret | undefined): SecretWrite {

@@ -32,7 +32,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
     ...(isOverBudget ? [forbiddenValue('spec', OVER_BUDGET)] : []),
     ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
     ...expirationProblems(spec),
-    ...audienceProblems(spec.audiences, limits.allowedAudiences),
+    ...audienceProblems(spec.audiences, limits),
     ...bindingProblems(spec),
   ];
 }
@@ -62,7 +62,7 @@ function expirationProblems(spec: Spec): readonly FieldError[] {
     : [];
 }
 
-function audienceProblems(audiences: readonly string[], allowed: readonly string[] | undefined): readonly FieldError[] {
+function audienceProblems(audiences: readonly string[], { allowedAudiences, facadeAudiences }: TokenLimits): readonly FieldError[] {
   if (audiences.length === 0) return [requiredValue('spec.audiences')];
   if (audiences.length > MAX_AUDIENCES) return [tooMany('spec.audiences', audiences.length, MAX_AUDIENCES)];
   return audiences.flatMap((audience, index) => {
@@ -71,7 +71,9 @@ function audienceProblems(audiences: readonly string[], allowed: readonly string
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    return allowed === undefined || allowed.includes(audience)
+    // A token of a hub account would otherwise let its holder call the façade.
+    if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
+    return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []
       : [invalidValue(field, audience, 'must be an audience that Purser is configured to allow')];
   });

@@ -7,6 +7,7 @@ import type { IssueReason } from '../../api/reasons.ts';
 import { instantOf } from '../../std/instant.ts';
 import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
+import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
 import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -40,6 +41,8 @@ export interface TokenObservation extends SecretClaim {
   readonly anchorsAt?: number;
   /** Value of the annotation `revoke` that this run acted on. */
   readonly revoked?: string;
+  /** Failure of a revocation, release or issuance in this run, which tries no other; undefined if none failed. */
+  readonly failed?: TokenFailure;
   /** Time of the last issuance in this term; the token may not have been written. */
   readonly lastIssuedAt?: number;
 }
@@ -97,7 +100,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
     expired: record !== undefined && record.expiresAt <= now,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
-    revokeRequest: pendingRevocation(observation, record),
+    revokeRequest: pendingRevocation(observation),
   };
 }
 
@@ -174,9 +177,8 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
-/** Compares with the handled request in the Secret's record or, without a record, in status. */
-function pendingRevocation({ token, revoked }: TokenObservation, record: TokenRecord | undefined): string | undefined {
-  const request = token.spec.revocation === 'BoundSecret' ? requestOf(token, Annotation.revoke) : undefined;
-  const handled = record === undefined ? token.status?.lastRevokeRequest : record.revokeRequest;
-  return request === handled || request === revoked ? undefined : request;
+/** Compares with the handled request in status: the record in the Secret is not trusted, because tenants write it. */
+function pendingRevocation({ token, revoked }: TokenObservation): string | undefined {
+  const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
+  return request === token.status?.lastRevokeRequest || request === revoked ? undefined : request;
 }

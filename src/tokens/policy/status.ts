@@ -4,11 +4,12 @@ import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.g
 import { Annotation } from '../../api/names.ts';
 import { defined } from '../../std/defined.ts';
 import { instantText } from '../../std/instant.ts';
+import { isRevocable } from './anchors.ts';
 import { conditionsFor, type TokenFacts } from './conditions.ts';
 import type { TokenFailure } from './messages.ts';
 import { requestOf } from './record.ts';
 import { renewAt } from './rotation.ts';
-import { isHeld, type Situation, type TokenState } from './state.ts';
+import { isHeld, type Situation, type TokenObservation, type TokenState } from './state.ts';
 
 /** Result of a run. */
 export interface Outcome {
@@ -29,7 +30,7 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
     ...reported(token, state),
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
-    lastRevokeRequest: handledRevocation(token, state, outcome) ?? previous.lastRevokeRequest,
+    lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
     tokenDigest: outcome.issuedDigest ?? previous.tokenDigest,
     anchors: previous.anchors,
   });
@@ -37,8 +38,8 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
 }
 
 /** Without an anchor a revocation is not possible, so the request is handled once it is reported. */
-function handledRevocation(token: ManagedToken, { record }: TokenState, { revoked }: Outcome): string | undefined {
-  return token.spec.revocation === 'BoundSecret' ? (revoked ?? record?.revokeRequest) : requestOf(token, Annotation.revoke);
+function handledRevocation({ token, revoked }: TokenObservation, outcome: Outcome): string | undefined {
+  return isRevocable(token) ? (outcome.revoked ?? revoked) : requestOf(token, Annotation.revoke);
 }
 
 function tokenFacts({ metadata, spec }: ManagedToken, state: TokenState, { failure }: Outcome): TokenFacts {

@@ -169,6 +169,7 @@ const forgeStatus: Production = (draw) => {
   const anchors = Array.from({ length: 16 }, (_, n) => ({
     cluster: draw.pick(ALL_CLUSTERS),
     namespace: `ns-${n}`,
+    serviceAccount: 'deployer',
     clusterUID: '',
     credential: '',
   }));

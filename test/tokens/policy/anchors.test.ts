@@ -4,7 +4,7 @@ import { anchorsOf, formerAnchors, hasRoom, replacedAnchor, unlistedAnchor, with
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
 import { aCluster, aToken } from '../../support/builders.ts';
 
-const REGISTRATION = { clusterUID: aCluster().metadata.uid ?? '', credential: '' };
+const REGISTRATION = { serviceAccount: 'deployer', clusterUID: aCluster().metadata.uid ?? '', credential: '' };
 const HERE = { cluster: 'prod-eu', namespace: 'deploy', ...REGISTRATION };
 const THERE = { cluster: 'prod-us', namespace: 'other', ...REGISTRATION };
 const revocable = aToken().with({ revocation: 'BoundSecret' });

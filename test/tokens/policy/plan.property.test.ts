@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { planToken, type TokenPlan } from '../../../src/tokens/policy/plan.ts';
+import { requestOf } from '../../../src/tokens/policy/record.ts';
 import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../../src/tokens/policy/status.ts';
@@ -229,7 +230,8 @@ function issued(observation: TokenObservation, plan: TokenPlan & { type: 'issue'
   const account = { serviceaccount: { uid: 'account' }, ...(observation.token.spec.revocation === 'BoundSecret' && bound) };
   const existing = plan.write === 'update' ? observation : { ...observation, secret: undefined };
   const { verifyAt: _, ...rest } = observation;
-  return { ...rest, secret: stored(writtenSecret(existing, grant.claiming({ 'kubernetes.io': account }))) };
+  const revoked = plan.freshAnchor ? requestOf(observation.token, Annotation.revoke) : undefined;
+  return { ...rest, ...(revoked && { revoked }), secret: stored(writtenSecret(existing, grant.claiming({ 'kubernetes.io': account }))) };
 }
 
 /** A ManagedToken with a target that grants everything, in simulated time. */

@@ -354,7 +354,7 @@ describe('planToken that holds', () => {
   });
 
   it('revokes the token of the former Secret although the new name is taken', () => {
-    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' }];
+    const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
     );
@@ -404,7 +404,7 @@ describe('planToken that holds', () => {
 });
 
 describe('planToken with revocation BoundSecret', () => {
-  const HERE = { cluster: 'prod-eu', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' };
+  const HERE = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' };
   const token = aToken()
     .with({ revocation: 'BoundSecret' })
     .withMetadata({ finalizers: [AnchorFinalizer] })
@@ -429,7 +429,12 @@ describe('planToken with revocation BoundSecret', () => {
   it('issues with a new anchor after a revocation, even if the status could not be written', () => {
     const revoked = requested.with({ secret: undefined, revoked: 'leak' });
     expect(planFor(revoked.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SecretMissing' });
-    const done = requested.with({ secret: undefined }).holding(grant);
+  });
+
+  it('revokes a token whose record in the Secret claims a revocation that the status does not', () => {
+    const claimed = requested.with({ secret: undefined }).holding(grant);
+    expect(planFor(claimed.build(), at('12:20:00')).type).toBe('revoke');
+    const done = claimed.changing((each) => each.withStatus({ anchors: [HERE], lastRevokeRequest: 'leak' }));
     expect(planFor(done.build(), at('12:20:00')).type).toBe('wait');
   });
 
@@ -462,8 +467,8 @@ describe('planToken with revocation BoundSecret', () => {
 
   describe('after a move', () => {
     const former = [
-      { cluster: 'prod-us', namespace: 'deploy', clusterUID: 'cluster-uid', credential: '' },
-      { cluster: 'prod-eu', namespace: 'other', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-us', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' },
+      { cluster: 'prod-eu', namespace: 'other', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' },
     ];
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
@@ -481,6 +486,7 @@ describe('planToken with revocation BoundSecret', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,
+        serviceAccount: 'deployer',
         clusterUID: 'cluster-uid',
         credential: '',
       }));

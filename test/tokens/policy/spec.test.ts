@@ -47,6 +47,14 @@ describe('specProblems', () => {
     expect(specProblems(aToken().with(spec).build(), {}).map(fieldErrorText)).toEqual([problem]);
   });
 
+  it("rejects the façade's own audiences", () => {
+    const token = aToken()
+      .with({ audiences: ['api', 'facade'] })
+      .build();
+    expect(specProblems(token, { facadeAudiences: ['facade'] }).map(({ field }) => field)).toEqual(['spec.audiences[1]']);
+    expect(specProblems(token, { facadeAudiences: [] })).toEqual([]);
+  });
+
   it('rejects audiences that the settings do not allow', () => {
     const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
     expect(problems.map(fieldErrorText)).toEqual([

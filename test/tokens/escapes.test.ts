@@ -1,0 +1,334 @@
+// Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
+
+jest.setTimeout(60_000);
+
+const MINUTE = 60_000;
+const ELSEWHERE = { namespace: 'other', name: 'own' };
+
+let world: TokenWorld;
+const ci = () => ({ namespace: world.namespace, name: 'ci' });
+
+beforeAll(async () => {
+  world = await TokenWorld.start(2);
+  await world.target.admin.create(Namespaces, { metadata: { name: ELSEWHERE.namespace } });
+  await world.target.admin.create(ServiceAccounts, { metadata: ELSEWHERE });
+}, 60_000);
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** Allows only tokens of deploy/deployer, and issues one. */
+async function issued(revocation: 'None' | 'BoundSecret' = 'BoundSecret'): Promise<string> {
+  await world.allow(`${world.cluster}/deploy/deployer`);
+  await world.create('ci', { revocation });
+  await world.ready();
+  await world.reconciled();
+  await world.pass(15_000);
+  world.calls.clear();
+  return await world.tokenText();
+}
+
+/** Allows a name besides that of the token; the permission is not withdrawn later. */
+const allowBesides = (name: string) => world.allow(name, { name: `${world.namespace}-besides` });
+
+/** Registers a second cluster that does not respond, and allows all its service accounts. */
+async function registerUnreachable(): Promise<string> {
+  const clusterName = `${world.cluster}-b`;
+  await world.register(clusterName, world.targets[1]);
+  await world.targets[1]?.stop();
+  await allowBesides(clusterName);
+  return clusterName;
+}
+
+const revoke = (value: string) => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': value } } });
+
+const breakCredential = () =>
+  world.hub.admin.patch(Secrets, { namespace: CREDENTIALS, name: `${world.cluster}-credential` }, { data: { token: base64('rejected') } });
+
+async function anchorName(): Promise<string> {
+  return `purser-${(await world.get()).metadata.uid}`;
+}
+
+async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
+  const name = await anchorName();
+  const { items } = await world.target.admin.listAll(Secrets, { namespace });
+  return items.some(({ metadata }) => metadata.name === name);
+}
+
+/** Withdraws the permission of the token and lets the time of a withdrawal pass. */
+async function withdraw(): Promise<void> {
+  await world.forbid();
+  await world.reconciled();
+  await world.pass(40_000, 1_000);
+}
+
+describe('a failing revocation', () => {
+  it('does not keep a token alive in the other listed places', async () => {
+    const clusterName = await registerUnreachable();
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { clusterName } });
+    await world.until(async () => (await world.get()).status?.anchors?.length === 2);
+    await world.patch('ci', { spec: { secret: { name: 'elsewhere' }, rotation: { suspend: true } } });
+    await revoke('admin');
+    await world.until(async () => !(await world.isAccepted(token)));
+
+    expect(await hasAnchor()).toBe(false);
+  });
+
+  it('is not reported as done while the anchor in a listed place may exist', async () => {
+    const clusterName = await registerUnreachable();
+    await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, clusterName, rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await revoke('admin');
+    await world.reconciled();
+    await world.pass(MINUTE, 5_000);
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('does not keep the Secret of a requester without permission, and reports Forbidden', async () => {
+    await world.run();
+    const token = await issued();
+    await breakCredential();
+    await world.reconciled();
+    await withdrawAndRevoke();
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+
+    expect(await world.events()).not.toContain('Warning CredentialRejected');
+    expect(await world.isAccepted(token)).toBe(true);
+  });
+
+  async function withdrawAndRevoke(): Promise<void> {
+    await world.forbid();
+    await revoke('admin');
+    await world.reconciled();
+    await world.pass(40_000, 1_000);
+  }
+
+  it('does not keep a token that the spec has moved away from in the Secret', async () => {
+    const clusterName = await registerUnreachable();
+    await world.run();
+    await world.allow(`${world.cluster}/deploy/deployer`);
+    await world.create('ci', { clusterName, revocation: 'BoundSecret' });
+    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+    await world.patch('ci', { spec: { clusterName: world.cluster, revocation: 'None' } });
+    await world.ready();
+    await world.pass(15_000);
+    await revoke('me');
+    await world.patch('ci', { spec: { clusterName } });
+    await world.until(async () => (await world.tokenText()) === '');
+  });
+});
+
+describe('a failing deletion of a ManagedToken', () => {
+  it('does not keep the Secret of a requester without permission', async () => {
+    await world.run();
+    await issued();
+    await breakCredential();
+    await world.reconciled();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await withdraw();
+    await world.until(async () => (await world.secret()) === undefined);
+  });
+});
+
+describe('a ManagedToken with a moved spec', () => {
+  it('loses the former token while suspended', async () => {
+    await allowBesides(`${world.cluster}/other/absent`);
+    await world.run();
+    await issued('None');
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
+    await withdraw();
+    await world.until(async () => (await world.tokenText()) === '');
+  });
+
+  it.each([
+    ['is suspended', { rotation: { suspend: true } }],
+    ['has no service account there', {}],
+    ['is invalid', { secret: { server: 'https://192.0.2.1' } }],
+  ])('loses the former anchor although it %s', async (_, spec) => {
+    await allowBesides(`${world.cluster}/other/absent`);
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, ...spec } });
+    await world.until(async () => !(await hasAnchor()));
+
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it.each([
+    ['is suspended', { rotation: { suspend: true } }],
+    ['does not exist', {}],
+  ])('loses the anchor of a former service account of the same namespace although it %s', async (_, spec) => {
+    await allowBesides(`${world.cluster}/deploy/absent`);
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' }, ...spec } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('loses the anchor of a former service account of the same namespace after its Secret was deleted', async () => {
+    await allowBesides(`${world.cluster}/deploy/absent`);
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.hub.admin.delete(Secrets, ci());
+    await world.reconciled();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' } } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('loses the former anchor although its Cluster does not exist', async () => {
+    await allowBesides('missing');
+    await world.run();
+    const token = await issued();
+    await world.patch('ci', { spec: { clusterName: 'missing' } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+
+  it('loses the former anchor once its Cluster is registered again', async () => {
+    const clusterName = `${world.cluster}-b`;
+    await world.register(clusterName, world.targets[1]);
+    await allowBesides(clusterName);
+    await world.run();
+    const token = await issued();
+    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.patch('ci', { spec: { clusterName } });
+    await world.renewed(token);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+    await world.pass(6 * MINUTE, 10_000);
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+  });
+
+  it('loses the former anchor although the Secret of the new name is owned by another object', async () => {
+    await allowBesides(`${world.cluster}/other/own`);
+    await world.run();
+    const token = await issued();
+    await world.hub.admin.create(Secrets, { metadata: { ...ci(), name: 'theirs' }, type: 'Opaque' });
+    await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, secret: { name: 'theirs' } } });
+    await world.until(async () => !(await world.isAccepted(token)));
+  });
+});
+
+describe('the revocation of a token', () => {
+  it.each([
+    ['a spec with revocation None', {}],
+    ['an invalid spec', { boundObjectRef: null, audiences: ['https://kubernetes.default.svc', 'https://not-allowed'] }],
+  ])('deletes listed anchors despite %s while suspended', async (_, spec) => {
+    await world.run({
+      settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
+    });
+    const token = await issued();
+    // Nothing runs between the two changes, so that the anchor is listed when the revocation is requested.
+    await world.target.stop();
+    await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
+    await revoke('admin');
+    await world.reconciled();
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+
+    expect([await world.isAccepted(token), await hasAnchor()]).toEqual([false, false]);
+    expect(await world.events()).not.toContain('Warning RevocationUnavailable');
+  });
+
+  it('is not ended by an annotation on the Secret, which tenants write', async () => {
+    await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await revoke('admin');
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke-request': 'admin' } } });
+    await world.reconciled();
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+    expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it('deletes an anchor that lost its label', async () => {
+    await world.run();
+    const token = await issued();
+    const name = await anchorName();
+    await world.target.admin.patch(
+      Secrets,
+      { namespace: 'deploy', name },
+      { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } },
+    );
+    await revoke('admin');
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+  });
+});
+
+describe('a withdrawal', () => {
+  it('is noticed although another requester was named while it happened', async () => {
+    await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'second' } });
+    await world.allow(`${world.cluster}/deploy/deployer`, { requester: 'second', name: `${world.namespace}-second` });
+    await world.run();
+    await issued('None');
+    await world.patch('ci', { spec: { requesterServiceAccountName: 'second' } });
+    await world.reconciled();
+    await world.forbid();
+    await world.patch('ci', { spec: { requesterServiceAccountName: 'default' } });
+    await world.reconciled();
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+  });
+});
+
+describe('a tenant with many namespaces', () => {
+  const account = (namespace: string) => ({ namespace, name: 'requester' });
+
+  /** Issues five tokens in each of five namespaces of the tenant. */
+  async function issueMany(): Promise<readonly string[]> {
+    const namespaces = Array.from({ length: 5 }, (_, index) => `${world.namespace}-${index}`);
+    const tokens = namespaces.flatMap((namespace) => Array.from({ length: 5 }, (_, index) => ({ namespace, name: `token-${index}` })));
+    for (const namespace of namespaces) {
+      await world.hub.admin.create(Namespaces, { metadata: { name: namespace } });
+      await world.hub.admin.create(ServiceAccounts, { metadata: account(namespace) });
+      await world.allow(world.cluster, { requester: 'requester', name: namespace, namespace });
+    }
+    for (const { namespace, name } of tokens) await world.create(name, { requesterServiceAccountName: 'requester' }, { namespace });
+    const isReady = async (key: { readonly namespace: string; readonly name: string }) =>
+      (await world.hub.admin.get(ManagedTokens, key)).status?.conditions?.some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      ) === true;
+    for (const key of tokens) await world.until(() => isReady(key));
+    return namespaces;
+  }
+
+  it.each([
+    ['deleting requesters', (namespace: string) => world.hub.admin.delete(ServiceAccounts, account(namespace))],
+    [
+      'naming requesters without permission',
+      async (namespace: string) => {
+        const spec = { requesterServiceAccountName: 'default' };
+        for (let index = 0; index < 5; index++) await world.hub.admin.patch(ManagedTokens, { namespace, name: `token-${index}` }, { spec });
+      },
+    ],
+  ])('does not pause the removal of other Secrets by %s', async (_, act) => {
+    const controller = await world.run();
+    await issued('None');
+    const namespaces = await issueMany();
+    for (const namespace of namespaces) await act(namespace);
+    await withdraw();
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
+  });
+});
