@@ -1,6 +1,6 @@
 // What an API server's audit log says of one user, read as it grows: a bench asks often, and the log is long.
 
-import { GrowingFile } from './growing-file.ts';
+import { GrowingFile } from './file-tail.ts';
 
 /** One request that was answered. */
 export interface Audited {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
 import type { BareJob, BareServer } from './bare-loop-process.ts';
-import { startHelper } from './helper-process.ts';
+import { startHelper } from './child-process.ts';
 import { clientCertificate, createTokens, type TokenWorld } from './token-world.ts';
 
 const CONCURRENCIES = [4, 8, 16, 32];

@@ -8,7 +8,7 @@ import type { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
-import { startHelper } from './helper-process.ts';
+import { startHelper } from './child-process.ts';
 import { adminOf, base64, furnishHub, NAMESPACE } from './hub.ts';
 import { measureUsage, rounded } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';

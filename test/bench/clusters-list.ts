@@ -1,7 +1,7 @@
 // What the cluster list costs beside kube-apiserver's own: `node test/bench/clusters-list.ts [CLUSTERS] [WATCHERS]`.
 // A real kube-apiserver, Purser and a bare server are processes of their own; each is counted by the kernel. Prints JSON.
 
-import { startHelper } from './helper-process.ts';
+import { startHelper } from './child-process.ts';
 import { compareLists, listBytes } from './list-cost.ts';
 import { measureUsage } from './process-usage.ts';
 import { startRegistryWorld } from './registry-world.ts';
@@ -12,7 +12,7 @@ async function bench(clusters: number, watchers: number): Promise<object> {
   try {
     const bytes = { hub: await listBytes(world.hub), facade: await listBytes(world.facade) };
     // Has a ready-made buffer of so many bytes for everybody.
-    const floor = await startHelper<{ readonly url: string }>('test/support/ready-made-process.ts', [String(bytes.facade)]);
+    const floor = await startHelper<{ readonly url: string }>('test/support/static-response-process.ts', [String(bytes.facade)]);
     const lists = await compareLists(world, { url: floor.said.url, path: '/', pid: floor.pid });
     await floor.stop();
     console.error(JSON.stringify(lists));

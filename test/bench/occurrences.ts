@@ -1,6 +1,6 @@
 // How often a text occurs in a file that grows. What is measured runs beside us, and nothing that tells as much costs less.
 
-import { GrowingFile } from './growing-file.ts';
+import { GrowingFile } from './file-tail.ts';
 
 export class Occurrences {
   readonly #file: GrowingFile;

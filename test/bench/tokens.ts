@@ -6,7 +6,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import type { RealCluster } from '../support/real-cluster.ts';
-import { type Helper, startHelper } from './helper-process.ts';
+import { type Helper, startHelper } from './child-process.ts';
 import { cpuSeconds, pidOf, rounded } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';

@@ -8,12 +8,12 @@ import { Annotation } from '../../src/api/names.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { removeAtOurEnd } from '../support/processes.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
-import { accountOf, allow, DEPLOY, furnishHub, furnishTarget, GUEST, register, TEAM, writeKubeconfig } from './furnish.ts';
+import { type Place, startPlace, stopPlace } from './bench-cluster.ts';
 import { History, type Invariant } from './history.ts';
-import { type Place, startPlace, stopPlace } from './place.ts';
 import { Prober, textOf } from './prober.ts';
 import { Purser, type PurserOptions } from './purser.ts';
 import { seeded } from './random.ts';
+import { accountOf, allow, DEPLOY, furnishHub, furnishTarget, GUEST, register, TEAM, writeKubeconfig } from './seed.ts';
 
 export interface BenchOptions {
   readonly seed: number;

@@ -5,8 +5,8 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { paths } from './api.ts';
 import type { Bench } from './bench.ts';
-import { DEPLOY, TEAM } from './furnish.ts';
 import type { Purser } from './purser.ts';
+import { DEPLOY, TEAM } from './seed.ts';
 
 /** Optional parts of a request. */
 export interface Exchange {

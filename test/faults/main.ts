@@ -5,16 +5,16 @@ import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { readOptions } from '../support/command-line.ts';
 import { Bench } from './bench.ts';
+import { ownFaults } from './custom-fault.ts';
 import { readHistory } from './history.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
-import { ownFaults } from './own-fault.ts';
 import { pageOf } from './page.ts';
 import { headingLine, lineOf, type Row, rowsOf, tenantLines, violationLines } from './report.ts';
 import { runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { NOT_TRIED, SCENARIOS } from './scenarios/all.ts';
-import { randomFaults } from './scenarios/schedule.ts';
+import { randomFaults } from './scenarios/random-faults.ts';
 import { hostileTenants } from './scenarios/tenants.ts';
 
 const FLEET = 4;

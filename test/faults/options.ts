@@ -1,7 +1,7 @@
 // The options of `npm run faults`.
 
 import { parseArgs } from 'node:util';
-import { GRAMMAR, type OwnFault, parseFault } from './own-fault.ts';
+import { GRAMMAR, type OwnFault, parseFault } from './custom-fault.ts';
 
 export interface FaultOptions {
   readonly seed: number;

@@ -20,7 +20,7 @@ export interface PurserOptions {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-const PRELOAD = join(import.meta.dirname, '../support/rigged-process.ts');
+const PRELOAD = join(import.meta.dirname, '../support/fault-preload-process.ts');
 const SETTINGS = ['--allow-loopback', '--verify-interval', '20s', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none'];
 /** Longer than Purser allows itself. */
 const STOP_MS = 40_000;

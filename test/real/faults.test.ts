@@ -11,7 +11,7 @@ import { runScenario } from '../faults/run-scenario.ts';
 import type { Scenario } from '../faults/scenario.ts';
 import { SCENARIOS } from '../faults/scenarios/all.ts';
 import { crashPoints } from '../faults/scenarios/crash.ts';
-import { randomFaults } from '../faults/scenarios/schedule.ts';
+import { randomFaults } from '../faults/scenarios/random-faults.ts';
 import { hostileTenants } from '../faults/scenarios/tenants.ts';
 import { newFolder } from '../support/folders.ts';
 

@@ -4,7 +4,7 @@ import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { HttpRelay, type Relayed, type RelayOptions } from './http-relay.ts';
 import { type Action, type Matcher, type Rule, Rules } from './rules.ts';
-import { TcpFront, type TcpMode, type TcpQuality } from './tcp-front.ts';
+import { TcpFront, type TcpMode, type TcpQuality } from './tcp-relay.ts';
 
 export interface ProxyOptions {
   readonly name: string;

@@ -2,12 +2,12 @@
 
 import type { NotTried, Scenario } from '../scenario.ts';
 import { crashFaults } from './crash.ts';
+import { surroundingFaults } from './environment.ts';
 import { facadeFaults } from './facade.ts';
 import { hubFaults } from './hub.ts';
 import { leadershipFaults } from './leadership.ts';
 import { objectFaults } from './objects.ts';
 import { processFaults } from './process.ts';
-import { surroundingFaults } from './surroundings.ts';
 import { targetFaults } from './targets.ts';
 
 export const SCENARIOS: readonly Scenario[] = [

@@ -3,9 +3,9 @@
 import { Annotation } from '../../../src/api/names.ts';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { TEAM } from '../furnish.ts';
 import { isTokenWork, type Matcher } from '../proxy/rules.ts';
 import type { Scenario } from '../scenario.ts';
+import { TEAM } from '../seed.ts';
 
 /** A part of a token's life: what sets it off, and what it comes to. */
 interface Chapter {

@@ -1,8 +1,8 @@
 // Faults as callers of the façade meet them.
 
 import type { Bench } from '../bench.ts';
+import { restartPlace } from '../bench-cluster.ts';
 import { FacadeClient } from '../facade-client.ts';
-import { restartPlace } from '../place.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** The hub goes and returns: 503 to callers, watches end, nobody is called a stranger. */

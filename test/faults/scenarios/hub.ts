@@ -2,10 +2,10 @@
 
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { TEAM } from '../furnish.ts';
-import { restartPlace } from '../place.ts';
+import { restartPlace } from '../bench-cluster.ts';
 import { isSecretWrite, isWatch, type Matcher, requests } from '../proxy/rules.ts';
 import { during, type Scenario } from '../scenario.ts';
+import { TEAM } from '../seed.ts';
 
 /** A failed renewal is tried again within a fifth of what is left of the token. */
 const LATEST_RETRY_MS = 120_000;

@@ -3,10 +3,10 @@
 import { readManifests } from '../../../src/kube/manifests.ts';
 import { base64, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { accountOf, allow, DEPLOY, GUEST, register, TEAM, untilServed } from '../furnish.ts';
-import { restartPlace } from '../place.ts';
+import { restartPlace } from '../bench-cluster.ts';
 import { isTokenRequest } from '../proxy/rules.ts';
 import type { Scenario } from '../scenario.ts';
+import { accountOf, allow, DEPLOY, GUEST, register, TEAM, untilServed } from '../seed.ts';
 
 /** Every token is put to its target every 20 s; a server believes what it has seen for another 10 s. */
 const VERIFIED_MS = 35_000;

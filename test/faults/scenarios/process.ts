@@ -4,9 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { PURSER_NAMESPACE } from '../furnish.ts';
 import type { PurserOptions } from '../purser.ts';
 import { during, type Scenario } from '../scenario.ts';
+import { PURSER_NAMESPACE } from '../seed.ts';
 
 /** Replaces Purser by one that runs under other circumstances, asks it for rotations, and puts a healthy one in its place. */
 function under(options: Partial<PurserOptions>, rotateFor = 20_000): (bench: Bench) => Promise<void> {

@@ -2,9 +2,9 @@
 
 import { base64, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { DEPLOY, giveCredential, purserToken } from '../furnish.ts';
 import { isTokenRequest } from '../proxy/rules.ts';
 import { during, type Scenario } from '../scenario.ts';
+import { DEPLOY, giveCredential, purserToken } from '../seed.ts';
 
 /** Two probes at ten seconds, their second tries of five, and ten more. */
 const NOTICED_MS = 40_000;

@@ -3,9 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KubeObject, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
+import type { Place } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
 import type { Acceptance } from '../history.ts';
-import type { Place } from '../place.ts';
 import { disclosedIn, type Hidden } from './disclosure.ts';
 import type { HostileServer } from './hostile-server.ts';
 import { HOSTILE_NAMESPACES } from './names.ts';

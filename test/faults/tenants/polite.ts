@@ -6,8 +6,8 @@ import { Annotation } from '../../../src/api/names.ts';
 import { type KubeObject, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { FacadeClient } from '../facade-client.ts';
-import { accountOf, DEPLOY } from '../furnish.ts';
 import { textOf } from '../prober.ts';
+import { accountOf, DEPLOY } from '../seed.ts';
 import { GUESTS, POLITE, VICTIMS } from './names.ts';
 import { certificatesOf } from './world.ts';
 

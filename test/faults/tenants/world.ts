@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Api, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
+import type { Place } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
-import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, PURSER_NAMESPACE, purserToken, register } from '../furnish.ts';
 import type { Reach } from '../history.ts';
-import type { Place } from '../place.ts';
 import { textOf } from '../prober.ts';
+import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, PURSER_NAMESPACE, purserToken, register } from '../seed.ts';
 import { MERGE } from './grammar.ts';
 import {
   BUILDER,

@@ -3,10 +3,10 @@
 import { startDnsServer } from '../../support/dns-server.ts';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { allow, DEPLOY, furnishHub, register, TEAM, writeKubeconfig } from '../furnish.ts';
 import { textOf } from '../prober.ts';
 import { TARGET_NAME } from '../proxy/fault-proxy.ts';
 import type { Scenario } from '../scenario.ts';
+import { allow, DEPLOY, furnishHub, register, TEAM, writeKubeconfig } from '../seed.ts';
 
 /** The name of a target is not known, leads nowhere, is met with silence, and is well again. */
 async function names(bench: Bench): Promise<void> {

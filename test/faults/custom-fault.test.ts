@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ownFaults, parseFault } from './own-fault.ts';
+import { ownFaults, parseFault } from './custom-fault.ts';
 import type { FaultProxy } from './proxy/fault-proxy.ts';
 import type { Action, Matcher } from './proxy/rules.ts';
 

@@ -2,12 +2,12 @@
 
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { TEAM } from '../furnish.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../bench-cluster.ts';
 import { type Action, MATCHERS, type Matcher } from '../proxy/rules.ts';
-import type { TcpMode, TcpQuality } from '../proxy/tcp-front.ts';
+import type { TcpMode, TcpQuality } from '../proxy/tcp-relay.ts';
 import { pick } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
+import { TEAM } from '../seed.ts';
 
 /** Draws faults for a time. */
 export function randomFaults(minutes: number): Scenario {

@@ -3,7 +3,7 @@
 import type { Bench } from './bench.ts';
 import type { FaultProxy } from './proxy/fault-proxy.ts';
 import { type Action, MATCHERS } from './proxy/rules.ts';
-import type { TcpMode, TcpQuality } from './proxy/tcp-front.ts';
+import type { TcpMode, TcpQuality } from './proxy/tcp-relay.ts';
 import { during, type Scenario } from './scenario.ts';
 
 export interface OwnFault {

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readManifests } from '../../src/kube/manifests.ts';
 import { type Api, base64, type KubeObject, paths } from './api.ts';
-import type { Place } from './place.ts';
+import type { Place } from './bench-cluster.ts';
 
 export const PURSER_NAMESPACE = 'purser-system';
 export const TEAM = 'team-a';
