@@ -1,15 +1,15 @@
-// Who may import whom. The table is the architecture: a folder that is not in it, or an import that it does not allow, fails.
+// Allowed imports between layers. The table is the architecture: a folder without an entry, or an import without one, fails.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 interface Layer {
-  /** Folders (or files) of src that it may import, besides itself. */
+  /** Folders or files of src that the layer may import, besides itself. */
   readonly imports: readonly string[];
-  /** Packages of which it may use values; types of @kubernetes/client-node are free. */
+  /** Packages whose values the layer may use; types of @kubernetes/client-node are always allowed. */
   readonly packages: readonly string[];
-  /** Whether it may touch the machine through node: modules. */
+  /** True if the layer may use node: modules. */
   readonly node: boolean;
   readonly why: string;
 }
@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ['std'],
     packages: ['yaml'],
     node: true,
-    why: 'vocabulary and wire forms of Kubernetes APIs: the façade and the embedded server share them',
+    why: 'vocabulary and wire forms of Kubernetes APIs, shared by the façade and the embedded server',
   },
   kube: {
     imports: ['api', 'kubernetes', 'std'],
@@ -34,16 +34,21 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: false,
-    why: 'controller machinery: knows keys, not our kinds; of kube the types, and the error of a request without response',
+    why: 'controller machinery: knows keys, not our kinds; uses types of kube, and its error for requests without a response',
   },
-  'targets/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides what may be sent and trusted' },
+  'targets/policy': {
+    imports: ['api', 'kubernetes', 'std'],
+    packages: [],
+    node: false,
+    why: 'decides which requests and responses are trusted',
+  },
   targets: {
     imports: ['api', 'kube', 'kubernetes', 'std', 'targets/policy'],
     packages: [],
     node: true,
     why: 'everything that touches a target cluster',
   },
-  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'permissions: who may have or see what' },
+  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'permissions: which user may issue or see what' },
   'clusters/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides about Clusters without effects' },
   clusters: {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'runtime', 'std', 'targets', 'targets/policy', 'telemetry'],
@@ -80,7 +85,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['find-my-way', 'rxjs'],
     node: true,
-    why: 'the HTTP façade; knows nothing of the controllers',
+    why: 'the HTTP façade; independent of the controllers',
   },
   config: { imports: ['kubernetes', 'std'], packages: [], node: true, why: 'settings, checked once' },
   cli: { imports: ['config', 'kube', 'std', 'telemetry'], packages: [], node: true, why: 'printed manifests, signals, exit codes' },
@@ -103,22 +108,22 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'the composition root',
   },
-  main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, why: 'a process on a cluster' },
+  main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, why: 'the process on a cluster' },
   apiserver: {
     imports: ['kubernetes', 'std'],
     packages: ['@marcbachmann/cel-js', 're2js'],
     node: true,
-    why: 'meets its clients only on the wire: never kube',
+    why: 'the embedded API server: meets its clients only on the wire, never imports kube',
   },
   'apiserver/dev': {
     imports: ['api', 'apiserver', 'app', 'cli', 'config', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['yaml'],
     node: true,
-    why: 'the local run, and its process',
+    why: 'the local run and its process',
   },
 };
 
-/** Tools that run at development time only. */
+/** Development tools. */
 const TOOLS = new Set(['src/api/generate.ts', 'src/config/generate.ts']);
 
 const root = join(import.meta.dirname, '..');
@@ -142,7 +147,7 @@ const imports: readonly Import[] = files.flatMap((from) =>
   })),
 );
 
-/** The files that each file imports. */
+/** Imported files by file. */
 const importedBy = new Map(
   files.map((file) => [
     file,
@@ -157,7 +162,7 @@ function layerOf(file: string): string {
   return `${folder}/${inner}` in LAYERS ? `${folder}/${inner}` : folder;
 }
 
-/** Every file that a file needs, by whatever way. */
+/** Returns all files that a file imports, directly or indirectly. */
 function reachableFrom(file: string): ReadonlySet<string> {
   const reached = new Set<string>();
   const pending = [file];
@@ -171,8 +176,8 @@ function reachableFrom(file: string): ReadonlySet<string> {
   return reached;
 }
 
-describe('layers', () => {
-  it('lists every folder in the table of layers', () => {
+describe('layers of the source', () => {
+  it('has an entry in the table for every folder', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(files.length);
     expect([...new Set(files.map(layerOf))].filter((layer) => LAYERS[layer] === undefined)).toEqual([]);

@@ -1,4 +1,4 @@
-// The process of Purser on a cluster, where it does not come to start.
+// The process of Purser on a cluster, in cases where it does not start.
 
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -12,25 +12,25 @@ describe('purser run', () => {
     ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], /^purser: NODE_TLS_REJECT_UNAUTHORIZED=0 would .*\n$/m],
     ['a debugger in NODE_OPTIONS', { NODE_OPTIONS: '--inspect=127.0.0.1:0' }, [], /^purser: NODE_OPTIONS with --inspect would .*\n$/m],
     [
-      'a certificate that is not there',
+      'a missing certificate',
       {},
       ['--facade-tls-cert=/none/tls.crt', '--facade-tls-key=/none/tls.key'],
       /^purser: the files of --facade-tls-cert .*ENOENT.*\n$/,
     ],
-  ])('says in one line what is wrong and ends with 2, with %s', async (_, env, args, line) => {
+  ])('exits with 2 and one line that names the cause, with %s', async (_, env, args, line) => {
     const plain = { NODE_OPTIONS: '', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
     const { code, complaints } = await run(process.execPath, [MAIN, 'run', ...args], { ...plain, ...env });
     expect([code, complaints]).toEqual([2, expect.stringMatching(line)]);
     expect(complaints).not.toMatch(/^ +at /m);
   });
 
-  it('prints its version', async () => {
+  it('prints the version of Purser', async () => {
     const { code, output, complaints } = await run(process.execPath, [MAIN, 'run', '--version'], { NODE_OPTIONS: '' });
     const { name, version } = JSON.parse(readText('package.json')) as Readonly<Record<string, string>>;
     expect({ code, output, complaints }).toEqual({ code: 0, output: `${name} ${version}\n`, complaints: '' });
   });
 
-  it('warns of environment variables that look like options but are unknown', async () => {
+  it('warns of unknown environment variables that look like options of purser run', async () => {
     const env = {
       NODE_OPTIONS: '',
       KUBECONFIG: '',

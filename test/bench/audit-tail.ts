@@ -1,12 +1,12 @@
-// What an API server's audit log says of one user, read as it grows: a bench asks often, and the log is long.
+// Follows an API server's audit log, and returns the requests of one user.
 
 import { GrowingFile } from './file-tail.ts';
 
-/** One request that was answered. */
+/** Completed request. */
 export interface Audited {
-  /** Such as `create serviceaccounts/token`. */
+  /** Verb and resource, such as `create serviceaccounts/token`. */
   readonly request: string;
-  /** `namespace/name` of what it was about. */
+  /** `namespace/name` of the object. */
   readonly object: string;
   readonly code: number;
   readonly receivedAt: number;
@@ -26,7 +26,7 @@ interface AuditEvent {
 
 const COMPLETE = 'ResponseComplete';
 
-/** Reads from where it was last read. */
+/** Returns the requests since the last call. */
 export class AuditTail {
   readonly #log: GrowingFile;
   readonly #user: string;
@@ -37,7 +37,7 @@ export class AuditTail {
     this.#user = user;
   }
 
-  /** What was answered since the last call. */
+  /** Returns the requests that completed since the last call. */
   async next(): Promise<readonly Audited[]> {
     const found: Audited[] = [];
     await this.#log.read((part) => found.push(...this.#decode(part)));
@@ -52,7 +52,7 @@ export class AuditTail {
     return lines.filter((line) => this.#mayCount(line)).flatMap((line) => this.#counted(JSON.parse(line) as AuditEvent));
   }
 
-  /** What is measured runs beside us: a line that is not wanted is not worth parsing. */
+  /** Returns true if a line may match. Parsing every line would take CPU time from the measured processes. */
   #mayCount(line: string): boolean {
     return line.includes(COMPLETE) && line.includes(this.#user);
   }
@@ -62,7 +62,7 @@ export class AuditTail {
   }
 }
 
-/** How often each request was made. */
+/** Returns the number of requests by verb and resource. */
 export function countRequests(audited: readonly Audited[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { request } of audited) counts[request] = (counts[request] ?? 0) + 1;

@@ -1,4 +1,4 @@
-// Runs the bare loop at several concurrencies, and tells the best that it can do.
+// Runs the bare loop at several concurrencies, and returns the best result.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,13 +18,13 @@ export interface BareLoop {
   readonly trials: Readonly<Record<number, number>>;
 }
 
-/** The rate of the loop at its best concurrency, for this many tokens. */
+/** Measures the bare loop at its best concurrency, for `count` tokens. */
 export async function bestBareLoop(world: TokenWorld, count: number, eventShare: number): Promise<BareLoop> {
   const trialSize = Math.min(TRIAL, count);
   const total = trialSize * (CONCURRENCIES.length + 1) + count;
   const tokens = await createTokens(world.client, { prefix: 'bare', count: total, expirationSeconds: 3_600, renewBefore: '20%' });
   const play = (concurrency: number, size: number) => loop(world, { tokens: tokens.splice(0, size), concurrency, eventShare });
-  // The first one warms the API servers.
+  // Warms up the API servers.
   await play(8, trialSize);
   const trials: Record<number, number> = {};
   for (const concurrency of CONCURRENCIES) trials[concurrency] = trialSize / (await play(concurrency, trialSize)).seconds;
@@ -53,7 +53,7 @@ async function loop({ hub, target }: TokenWorld, work: Loop): Promise<Played> {
   return played;
 }
 
-/** The loop is known by a client certificate, as Purser is: how API servers find out who asks is part of what they take. */
+/** Authenticates with a client certificate, as Purser does, because authentication is part of the cost of API servers. */
 async function serverOf(cluster: RealCluster): Promise<BareServer> {
   return { url: cluster.url, ca: cluster.ca, ...(await clientCertificate(cluster, 'bare')) };
 }

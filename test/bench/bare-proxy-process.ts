@@ -1,6 +1,5 @@
-// The least that a façade on Node's own HTTP server can cost: takes a request over TLS, sends it to the server that it is given,
-// and passes the answer on. Nobody is authenticated, nothing is read or checked, and the way to the server knows just as much of
-// HTTP as this server's answers need. Tells its parent where it listens.
+// Lower bound for a façade on Node's HTTPS server: forwards a request over TLS to a given server, and returns the response, without
+// authentication, parsing or checks. Its HTTP client supports only the responses of that server. Sends its URL to its parent.
 
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +13,7 @@ const { hostname: host, port } = new URL(server);
 const ca = await readFile(caPath, 'utf8');
 const { certificate: cert, key } = issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now());
 
-/** A connection to the server, for one exchange at a time. */
+/** Connection to the server, for one exchange at a time. */
 class Line {
   readonly #socket: TLSSocket = connect({ host, port: Number(port), ca });
   #read = '';
@@ -26,7 +25,7 @@ class Line {
     this.#socket.on('close', () => process.exit(1));
   }
 
-  /** Sends a whole request, a character for each byte, and passes on the answer in the same way. */
+  /** Sends a complete request as latin1 text, and passes the response on in the same encoding. */
   exchange(request: string, answered: (answer: string) => void): void {
     this.#answered = answered;
     this.#socket.write(request, 'latin1');
@@ -47,7 +46,7 @@ const END_OF_HEAD = '\r\n\r\n';
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 const STATUS = 'HTTP/1.1 '.length;
 
-/** Those that wait for the next request; there are as many as callers. */
+/** Idle connections; there are as many connections as callers. */
 const free: Line[] = [];
 
 function pass(request: IncomingMessage, response: ServerResponse): void {

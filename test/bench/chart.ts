@@ -1,4 +1,4 @@
-// Bar charts as SVG, readable on light and on dark pages.
+// Bar charts as SVG, for light and dark pages.
 
 import type { Chart } from './scenario.ts';
 import { valueText } from './table.ts';
@@ -10,7 +10,7 @@ const ROW = 30;
 const BAR = 18;
 const TOP = 44;
 
-/** A chart with one horizontal bar for each value. */
+/** Renders a chart with one horizontal bar for each value. */
 export function barChart({ title, unit, bars }: Chart): string {
   const most = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
   const space = WIDTH - LABEL_WIDTH - VALUE_WIDTH;

@@ -1,24 +1,24 @@
-// Programs beside the bench that say one thing when they are ready, or done.
+// Child processes of the benches: one that sends a message when it is ready, or one that prints JSON.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A program that has said what it has to say. */
+/** Child process after its first message. */
 export interface Helper<T> {
   readonly pid: number;
   readonly said: T;
-  /** Resolves when it has ended by itself. */
+  /** Resolves when the process exits. */
   readonly ended: Promise<unknown>;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a program of this repository, and waits for its message. It ends with us at the latest. Rejects if it ends without a word. */
+/** Starts a program of this repository, and waits for its message. The process ends with the bench. Rejects if it exits before. */
 export async function startHelper<T>(path: string, args: readonly string[]): Promise<Helper<T>> {
   const child = fork(path, args);
   const kill = () => child.kill();
   process.once('exit', kill);
   const ended = once(child, 'exit').then(() => process.off('exit', kill));
-  const silent = ended.then(() => Promise.reject(new Error(`${path} ended without a word`)));
+  const silent = ended.then(() => Promise.reject(new Error(`${path} exited without a message`)));
   silent.catch(() => {});
   const [said] = (await Promise.race([once(child, 'message'), silent])) as [T];
   const stop = async () => {

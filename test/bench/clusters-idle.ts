@@ -1,5 +1,5 @@
-// What a fleet of healthy clusters costs while nothing happens: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`.
-// A real hub, targets that are always well, and Purser are processes of their own; what is counted is Purser's. Prints JSON.
+// Cost of idle healthy clusters: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`. Runs a real hub, stub targets and Purser
+// as separate processes, and measures Purser. Prints JSON.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -30,7 +30,7 @@ async function bench(clusters: number, seconds: number): Promise<object> {
     for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
     const purser = await startPurser(await hub.kubeconfig('admin'));
     const figures = await measure(client, purser, { clusters, seconds });
-    // Purser first, which would miss the others.
+    // Purser stops first, because it would report the missing targets.
     await purser.stop();
     await targets.stop();
     return figures;
@@ -66,25 +66,25 @@ async function measure(client: KubeClient, purser: Purser, { clusters, seconds }
   while (informer.store.size < clusters || notReady().length > 0) {
     await purser.assertRunning();
     if (performance.now() - startedAt > READY_MS)
-      throw new Error(`${notReady().length} clusters do not get ready: ${[...new Set(notReady())].slice(0, 5).join(' ')}`);
+      throw new Error(`${notReady().length} clusters are not Ready: ${[...new Set(notReady())].slice(0, 5).join(' ')}`);
     await delay(100);
   }
   const readySeconds = rounded((performance.now() - startedAt) / 1_000);
-  // The memory that the first probes took becomes free meanwhile.
+  // Time for the garbage collector to free the memory of the first probes.
   await delay(Math.min(seconds, 90) * 1_000);
   const usage = await measureUsage(purser.pid);
   const restsFrom = performance.now();
   await delay(seconds * 1_000);
   const used = await usage();
   watching.unsubscribe();
-  // No longer than it should be, whatever the timer and the readings took.
+  // Exactly `seconds`, without the time of the timer and the measurements.
   const counted = writes.filter((at) => at > restsFrom && at <= restsFrom + seconds * 1_000);
   const figures = { statusWrites: counted.length, mostWritesInTenSeconds: mostWithin(counted, 10_000), ...used };
   return { clusters, seconds, readySeconds, ...figures, notReadyAtTheEnd: notReady().length };
 }
 
 function saying(status: Cluster['status']): string {
-  return status?.conditions?.[0]?.message ?? 'nothing is known.';
+  return status?.conditions?.[0]?.message ?? 'no condition.';
 }
 
 function mostWithin(instants: readonly number[], windowMs: number): number {

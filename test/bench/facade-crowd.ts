@@ -1,6 +1,6 @@
-// What crowds cost the façade, and how long a newcomer waits meanwhile: `node test/bench/facade-crowd.ts [CLUSTERS] [WATCHERS]`.
-// A real kube-apiserver and Purser are processes of their own. Prints JSON. To measure the memory that the image takes, set
-// LD_PRELOAD and MALLOC_CONF as the Dockerfile does.
+// Cost of many clients of the façade, and the waiting time of a new client: `node test/bench/facade-crowd.ts [CLUSTERS] [WATCHERS]`. Runs
+// a real kube-apiserver and Purser as separate processes. Prints JSON. To measure the memory of the image, set LD_PRELOAD and
+// MALLOC_CONF as in the Dockerfile.
 
 import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,23 +11,23 @@ import { type RegistryWorld, startRegistryWorld } from './registry-world.ts';
 
 const CALLERS = 50;
 const NEWCOMERS = 10;
-/** Attackers share the address of the loopback that the kernel chooses; newcomers have another one. */
+/** Loopback address of new clients; attackers share the default address. */
 const NEWCOMERS_ADDRESS = '127.0.0.2';
 const PATIENCE_MS = 240_000;
 
-const names = (what: string, count: number) => Array.from({ length: count }, (_, index) => `${what}${index}`);
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 const callers = new Map(
   ['crowd', 'watches', 'silent', 'tokens', 'lists', 'flood', 'rest']
-    .flatMap((what) => names(what, what === 'crowd' ? CALLERS : NEWCOMERS))
+    .flatMap((prefix) => names(prefix, prefix === 'crowd' ? CALLERS : NEWCOMERS))
     .map((name) => [`${name}-token`, { name, uid: name, groups: ['system:masters'] }]),
 );
 
-/** A connection that sends one request, and reads or does not. */
+/** Connection that sends one request, and optionally does not read the response. */
 class Client {
   readonly #socket: Socket;
   #first = '';
   bytes = 0;
-  /** Resolves with the status of the response; 0 if the connection ends without one. */
+  /** Resolves with the response status, or with 0 if the connection closes without one. */
   readonly status: Promise<number>;
 
   constructor({ facade }: RegistryWorld, request: { token: string; target: string; localAddress?: string; reads?: boolean }) {
@@ -52,7 +52,7 @@ class Client {
   }
 }
 
-/** Measures how long newcomers with tokens of their own wait for a page of the list. */
+/** Measures the time until new clients with new tokens receive a page of the list. */
 async function newcomersMs(world: RegistryWorld, what: string): Promise<object> {
   const times: number[] = [];
   const codes: number[] = [];
@@ -66,7 +66,7 @@ async function newcomersMs(world: RegistryWorld, what: string): Promise<object> 
   return { slowestMs: rounded(Math.max(...times)), served: codes.filter((code) => code === 200).length };
 }
 
-/** Watches of many callers; measures memory when all initial events have come, and after the crowd has left. */
+/** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */
 async function watchCrowd(world: RegistryWorld, watchers: number) {
   const clients: Client[] = [];
   const codes = new Map<number, number>();
@@ -88,7 +88,7 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
   return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, afterMegabytes };
 }
 
-/** Silent connections, opened again as soon as they are closed. */
+/** Keeps silent connections open, and reopens them as soon as they are closed. */
 async function silentCrowd(world: RegistryWorld): Promise<object> {
   const port = Number(new URL(world.facade.url).port);
   const sockets = new Set<Socket>();
@@ -110,7 +110,7 @@ async function silentCrowd(world: RegistryWorld): Promise<object> {
   return newcomers;
 }
 
-/** Requests without end by so many connections at a time. */
+/** Sends requests continuously over `atOnce` connections. */
 async function flood(world: RegistryWorld, what: string, atOnce: number, token: () => string): Promise<object> {
   const over = new AbortController();
   const codes = new Map<number, number>();
@@ -129,7 +129,7 @@ async function flood(world: RegistryWorld, what: string, atOnce: number, token: 
   return { ...newcomers, codes: Object.fromEntries(codes) };
 }
 
-/** Readers of full lists who read nothing. */
+/** Requests full lists without reading the responses. */
 async function slowReaders(world: RegistryWorld): Promise<object> {
   const clients = names('crowd', 4).flatMap((name) =>
     Array.from({ length: 32 }, () => new Client(world, { token: `${name}-token`, target: world.facade.path, reads: false })),

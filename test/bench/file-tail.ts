@@ -1,10 +1,10 @@
-// A file that others write to, read as it grows.
+// Follows a file that grows.
 
 import { open } from 'node:fs/promises';
 
 const CHUNK_BYTES = 1 << 22;
 
-/** Reads from where it was last read. */
+/** Reads the bytes since the last read. */
 export class GrowingFile {
   readonly #path: string;
   #position = 0;
@@ -13,7 +13,7 @@ export class GrowingFile {
     this.#path = path;
   }
 
-  /** What was written since the last call, in parts; each is told before the next one is read. */
+  /** Passes the bytes since the last call to `tell` in chunks. */
   async read(tell: (part: Buffer) => void): Promise<void> {
     const file = await open(this.#path);
     try {

@@ -1,4 +1,4 @@
-// The rotation of all tokens in one window: what it takes, and whether it comes in time.
+// Rotation of all tokens in one window: cost and delay.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { ManagedTokens } from '../../src/api/resources.ts';
@@ -10,16 +10,16 @@ import type { TokenWorld } from './token-world.ts';
 
 export interface Rotation {
   readonly rotations: number;
-  /** From the first to the last instant at which a rotation was due. */
+  /** Time from the first to the last planned rotation. */
   readonly windowSeconds: number;
   readonly reviewsPerRotation: number;
-  /** All others. */
+  /** Number of other requests. */
   readonly requestsPerRotation: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly worstLateSeconds: number;
-  /** Tokens whose old one had expired when the new one came, or that did not come at all. */
+  /** Number of tokens that expired before their rotation, or were not rotated. */
   readonly late: number;
-  /** Without what Purser takes while nothing is due. */
+  /** CPU time, without that of an idle Purser. */
   readonly cpuMsPerRotation: number;
 }
 
@@ -30,18 +30,18 @@ interface Due {
 
 const ROTATED = 'update secrets';
 const PATIENCE_MS = 120_000;
-/** What a few probes cost says little of a window of minutes. */
+/** Shorter measurements of idle CPU time are not significant. */
 const SHORTEST_IDLE_SECONDS = 15;
 
-/** Waits until every token of this world was rotated once. Nothing may be due when it is called. */
+/** Waits until every token was rotated once. No rotation may be due when it is called. */
 export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rotation> {
   const tails = tailsOf(world);
-  // What is in the logs already takes a while to be read; nothing that comes meanwhile may be taken for old.
+  // Skips the present contents of the logs before the tokens are listed, so that no rotation is missed.
   await tails.next();
   const due = await dueTimes(world);
   const [listedAt, instants] = [Date.now(), [...due.values()].map(({ at }) => at)];
   const [firstAt, lastAt] = [lowest(instants), highest(instants)];
-  if (firstAt < listedAt) throw new Error('tokens were due before all of them had been issued');
+  if (firstAt < listedAt) throw new Error('Tokens were due before all of them were issued.');
   const idleShare = await idleUntil(firstAt - 1_000, purser);
   const [startedAt, cpu] = [performance.now(), await cpuSeconds(purser.pid)];
   const parts: (readonly Audited[])[] = [];
@@ -54,7 +54,7 @@ export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rota
     for (const { request, object, code, answeredAt } of next)
       if (request === ROTATED && code === 200 && due.has(object) && !rotatedAt.has(object)) rotatedAt.set(object, answeredAt);
   }
-  // The last status follows its Secret.
+  // The last status write follows its Secret write.
   await delay(1_000);
   const audited = [...parts, await tails.next()].flat();
   const idleSeconds = (idleShare * (performance.now() - startedAt)) / 1_000;
@@ -62,7 +62,7 @@ export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rota
   return { windowSeconds: (lastAt - firstAt) / 1_000, ...lateness(due, rotatedAt), ...costs(audited), ...cpuOf(spent, audited) };
 }
 
-/** Which share of a core Purser takes while nothing is due, up to an instant; 0 where there is no time to tell. */
+/** Measures the idle CPU time up to an instant, as a share of a core; 0 if the time is too short. */
 async function idleUntil(at: number, { pid }: Purser): Promise<number> {
   const [startedAt, cpu] = [performance.now(), await cpuSeconds(pid)];
   await delay(at - Date.now());
@@ -70,7 +70,7 @@ async function idleUntil(at: number, { pid }: Purser): Promise<number> {
   return seconds < SHORTEST_IDLE_SECONDS ? 0 : ((await cpuSeconds(pid)) - cpu) / seconds;
 }
 
-/** By the key of the Secret, which has the name of its ManagedToken here. */
+/** Returns planned rotations by the key of the Secret, which has the name of its ManagedToken here. */
 async function dueTimes({ client }: TokenWorld): Promise<ReadonlyMap<string, Due>> {
   const { items } = await client.listAll(ManagedTokens);
   return new Map(
@@ -87,7 +87,7 @@ function lateness(due: ReadonlyMap<string, Due>, rotatedAt: ReadonlyMap<string, 
   return { worstLateSeconds: highest(lateMs) / 1_000, late };
 }
 
-/** Tokens that are put to their cluster by the way, with a read of the Secret each, are not part of a rotation. */
+/** Counts requests per rotation, without the verification of tokens and its reads of Secrets. */
 function costs(audited: readonly Audited[]): Pick<Rotation, 'rotations' | 'reviewsPerRotation' | 'requestsPerRotation' | 'requests'> {
   const requests = countRequests(audited.filter(isForToken));
   const of = (request: string) => requests[request] ?? 0;
@@ -102,7 +102,7 @@ function cpuOf(seconds: number, audited: readonly Audited[]): Pick<Rotation, 'cp
   return { cpuMsPerRotation: (seconds * 1_000) / audited.filter(({ request }) => request === ROTATED).length };
 }
 
-/** Of any number: a call takes no more than some 100,000 arguments. */
+/** Returns the minimum of any number of values; Math.min accepts only about 100,000 arguments. */
 function lowest(values: readonly number[]): number {
   return values.reduce((least, value) => Math.min(least, value), Infinity);
 }

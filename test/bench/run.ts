@@ -1,4 +1,4 @@
-// `npm run bench`: every scenario on real API servers; figures beside their goals, as a table, as JSON and as charts.
+// `npm run bench`: runs scenarios on real API servers, and compares figures with their goals, as a table, JSON and charts.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -36,13 +36,13 @@ async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promis
     console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.what})`);
     runs.push(await runScenario(scenario, extent));
     console.log(textTable(runs.at(-1)?.figures ?? []));
-    // What took long is not to be lost by what follows.
+    // Saves the results after each scenario, in case a later one fails.
     await writeRuns(out, out, runs);
     if (writeDocs) await refreshDocs(runs);
   }
   const figures = runs.flatMap((run) => run.figures);
   const missed = figures.filter((figure) => isMet(figure) === false);
-  console.log(`\n${figures.filter((figure) => isMet(figure)).length} goals reached, ${missed.length} not; see ${out}`);
+  console.log(`\n${figures.filter((figure) => isMet(figure)).length} goals met, ${missed.length} not met; results in ${out}`);
   return missed.length === 0;
 }
 
@@ -66,7 +66,7 @@ async function writeRuns(folder: string, charts: string, runs: readonly Run[]): 
   for (const chart of runs.flatMap((run) => run.charts)) await writeFile(join(charts, `${chart.name}.svg`), barChart(chart));
 }
 
-/** The newest run of each scenario. */
+/** Updates the docs with the latest run of each scenario. */
 async function refreshDocs(runs: readonly Run[]): Promise<void> {
   const folder = 'docs/bench';
   const text = await readFile(join(folder, 'bench.json'), 'utf8').catch(() => '[]');

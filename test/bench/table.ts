@@ -1,10 +1,10 @@
-// Figures as lines of a table, for terminals and for Markdown.
+// Tables of figures, for terminals and Markdown.
 
 import { type Figure, type Goal, isMet } from './scenario.ts';
 
 const HEADINGS = ['figure', 'measured', 'goal', 'ok'] as const;
 
-/** A table for a terminal, with aligned columns. */
+/** Formats a table for a terminal, with aligned columns. */
 export function textTable(figures: readonly Figure[]): string {
   const rows = [HEADINGS, ...figures.map(cells)];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -18,13 +18,13 @@ export function textTable(figures: readonly Figure[]): string {
     .join('\n');
 }
 
-/** The same for Markdown. */
+/** Formats a Markdown table. */
 export function markdownTable(figures: readonly Figure[]): string {
   const line = (texts: readonly string[]) => `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(HEADINGS), '|---|---|---|---|', ...figures.map((figure) => line(cells(figure)))].join('\n');
 }
 
-/** A value with its unit, with as many digits as can be believed. */
+/** Formats a value with its unit and its significant digits. */
 export function valueText(value: number, unit: string): string {
   const size = Math.abs(value);
   const digits = [100, 10, 0.1].findIndex((bound) => size >= bound);

@@ -1,4 +1,4 @@
-// A hub and a target cluster, both real, with namespaces full of ManagedTokens.
+// Real hub and target cluster, with namespaces full of ManagedTokens.
 
 import { readFile } from 'node:fs/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -9,7 +9,7 @@ import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { adminOf, allow, base64, furnishHub, NAMESPACE } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** Who Purser is on the hub and on the target. */
+/** User name of Purser on the hub and on the target. */
 export const PURSER_USER = 'purser';
 const PER_NAMESPACE = 100;
 
@@ -17,23 +17,23 @@ export interface TokenWorld {
   readonly hub: RealCluster;
   readonly target: RealCluster;
   readonly client: KubeClient;
-  /** Of Purser, on the hub. */
+  /** Path of Purser's kubeconfig for the hub. */
   readonly kubeconfig: string;
   readonly stop: () => Promise<void>;
 }
 
-/** Which ManagedTokens to make. */
+/** ManagedTokens to create. */
 export interface Wanted {
-  /** Begins the names of their namespaces. */
+  /** Prefix of namespaces. */
   readonly prefix: string;
   readonly count: number;
   readonly expirationSeconds: number;
   readonly renewBefore: string;
 }
 
-/** Starts the clusters, with audit logs unless that is said otherwise, and registers the target under the name `target`. */
+/** Starts the clusters, by default with audit logs, and registers the target under the name `target`. */
 export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld> {
-  // Longer than any bench: a log that starts over would not be read whole.
+  // Larger than any log of a bench: rotation would lose entries.
   const options = audit ? { audit, flags: ['--audit-log-maxsize=100000'] } : {};
   const [hub, target] = await Promise.all([startRealCluster(options), startRealCluster(options)]);
   const client = await adminOf(hub);
@@ -52,7 +52,7 @@ export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld
   }
 }
 
-/** Makes ManagedTokens, and returns them as the hub has them. */
+/** Creates ManagedTokens, and returns them as stored. */
 export async function createTokens(client: KubeClient, { prefix, count, expirationSeconds, renewBefore }: Wanted): Promise<ManagedToken[]> {
   const namespaces = Array.from({ length: Math.ceil(count / PER_NAMESPACE) }, (_, index) => `${prefix}-${index}`);
   await inParallel(namespaces, async (name) => {
@@ -69,7 +69,7 @@ export async function createTokens(client: KubeClient, { prefix, count, expirati
       expirationSeconds,
       rotation: { renewBefore },
     };
-    // The API server fills in the rest.
+    // The API server sets the defaults.
     made[index] = await client.create(ManagedTokens, { metadata, spec } as unknown as ManagedToken);
   });
   return made;
@@ -100,7 +100,7 @@ async function credentialOf(target: RealCluster): Promise<Record<string, string>
   return { 'tls.crt': base64(certificate), 'tls.key': base64(key), ...pins };
 }
 
-/** By which somebody may do everything on a cluster. */
+/** Returns a client certificate with all permissions on a cluster. */
 export async function clientCertificate(cluster: RealCluster, user: string): Promise<Readonly<Record<'certificate' | 'key', string>>> {
   const path = await cluster.kubeconfig(user, ['system:masters']);
   const { users } = JSON.parse(await readFile(path, 'utf8')) as {

@@ -11,7 +11,7 @@ import { cpuSeconds, pidOf, rounded } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';
 
-/** Code is compiled by how often it runs, not by how long: before about as many, a token costs twice as much. */
+/** Number of tokens after which hot code is compiled; before, a token costs twice as much CPU time. */
 const WARM_TOKENS = { go: 2_000, node: 20_000 };
 const ACCOUNT_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const BODY = JSON.stringify({ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: { audiences: ['bench'] } });
@@ -22,11 +22,11 @@ interface Load {
   readonly seconds: number;
 }
 
-/** A way to a token. */
+/** Server that issues tokens. */
 interface Way {
   readonly pool: Pool;
   readonly path: string;
-  /** Of the process whose processor time counts. */
+  /** Process whose CPU time is measured. */
   readonly pid: number;
   readonly warmTokens: number;
 }
@@ -34,12 +34,12 @@ interface Way {
 interface Round {
   readonly tokens: number;
   readonly tokensPerSecond: number;
-  /** Milliseconds of processor time for each token. */
+  /** CPU time per token, in milliseconds. */
   readonly cpuMs: number;
 }
 
 async function bench(load: Load, rounds: number): Promise<object> {
-  // Without audit logs: they would make kube-apiserver dearer, and the façade cheap beside it.
+  // Without audit logs, which would raise the cost of kube-apiserver and so favor the façade.
   const world = await startTokenWorld({ audit: false });
   const purser = await startPurser(world.kubeconfig);
   const proxy = await startProxy(world.target);
@@ -68,7 +68,7 @@ async function bench(load: Load, rounds: number): Promise<object> {
   }
 }
 
-/** Says where it listens. */
+/** Starts the bare proxy; its message is its URL. */
 async function startProxy(target: RealCluster): Promise<Helper<string>> {
   const caPath = join(target.folder, 'proxy-ca.crt');
   await writeFile(caPath, target.ca);
@@ -88,7 +88,7 @@ async function play({ pool, path, pid }: Way, { connections, seconds }: Load): P
     while (performance.now() < endsAt) {
       const { statusCode, body } = await pool.request({ method: 'POST', path, headers: HEADERS, body: BODY });
       const text = await body.text();
-      if (statusCode !== 201) throw new Error(`${path} answered ${statusCode}: ${text}`);
+      if (statusCode !== 201) throw new Error(`${path} returned ${statusCode}: ${text}`);
       tokens += 1;
     }
   };
@@ -111,7 +111,7 @@ function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct
   const percentOf = (part: number, whole: number) => rounded((part / whole) * 100);
   return {
     ...load,
-    // Others on the machine make every token dearer: caches are shared.
+    // Other processes on the machine raise the cost of every token, because they share its caches.
     loadAverage: loadavg().map(rounded),
     direct: shown(direct),
     facade: shown(through),

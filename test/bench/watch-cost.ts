@@ -1,4 +1,4 @@
-// What it costs who serves watches to deliver an event.
+// Cost of the delivery of watch events for their server.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Clusters } from '../../src/api/resources.ts';
@@ -10,7 +10,7 @@ import { PATIENCE_MS, WatchCrowd } from './watch-crowd.ts';
 const SINGLE_EVENTS = 100;
 const BURST_EVENTS = 500;
 
-/** Watches through the façade beside those of the hub. */
+/** Compares watches of the façade with those of the hub. */
 export async function compareWatches(world: RegistryWorld, watchers: number): Promise<object> {
   const hub = await cpuPerDelivery(world, world.hub, watchers);
   const facade = await cpuPerDelivery(world, world.facade, watchers);
@@ -25,7 +25,7 @@ async function cpuPerDelivery(world: RegistryWorld, server: Served, watchers: nu
   const crowd = new WatchCrowd();
   const { resourceVersion } = await world.client.list(Clusters, { limit: 1 });
   await crowd.open(server, { watchers, token: ADMIN, resourceVersion });
-  // What it takes to connect is not what it takes to deliver.
+  // Excludes the cost of connecting.
   await delay(2_000);
   const usage = await measureUsage(server.pid);
   const single = await measured(server, SINGLE_EVENTS * watchers, async () => {
@@ -43,7 +43,7 @@ async function cpuPerDelivery(world: RegistryWorld, server: Served, watchers: nu
   return { microseconds: { single, burst }, usage: used };
 }
 
-/** Microseconds of CPU for one delivery. */
+/** Measures the CPU time per delivery, in microseconds. */
 async function measured({ pid }: Served, deliveries: number, act: () => Promise<void>): Promise<number> {
   const before = await cpuSeconds(pid);
   await act();
@@ -55,7 +55,7 @@ async function touch({ client, clusters }: RegistryWorld, count: number): Promis
   await client.patch(Clusters, { name: nameOf(count % clusters) }, { metadata: { labels } }, { timeoutMs: PATIENCE_MS });
 }
 
-/** How long a right that is given takes to show in a watch. */
+/** Measures the time until a watch shows a cluster after permission for it was granted. */
 async function rightsLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
   const crowd = new WatchCrowd();
   await crowd.open(facade, { watchers: 1, token: ALICE });

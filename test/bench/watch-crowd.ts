@@ -1,18 +1,18 @@
-// Many readers of watches, who count what comes.
+// Many watches, whose events are counted.
 
 import { Agent, get } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from './in-parallel.ts';
 import type { Served } from './registry-world.ts';
 
-/** How long something may take before the bench gives up. */
+/** Maximum waiting time, in milliseconds. */
 export const PATIENCE_MS = 300_000;
 
-/** Who watches, and from where on. */
+/** Number, user and start of watches. */
 export interface Watching {
   readonly watchers: number;
   readonly token: string;
-  /** From all present objects on by default. */
+  /** Start of the watches; default: all present objects. */
   readonly resourceVersion?: string;
 }
 
@@ -21,28 +21,28 @@ export class WatchCrowd {
   #lines = 0;
   #look = () => {};
 
-  /** Returns when all watches have begun. */
+  /** Opens watches, and waits until all have started. */
   async open({ url, path }: Served, { watchers, token, resourceVersion }: Watching): Promise<void> {
     const from = resourceVersion === undefined ? '' : `&resourceVersion=${resourceVersion}`;
     await inParallel(Array.from({ length: watchers }), async () => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const headers = { authorization: `Bearer ${token}` };
-      get(`${url}${path}?watch=true&timeoutSeconds=3000${from}`, { agent: this.#agent, headers }, (answer) => {
-        answer.on('data', (chunk: Buffer) => this.#count(chunk));
-        answer.on('error', () => {});
-        if (answer.statusCode === 200) resolve();
-        else reject(new Error(`a watch was answered with ${answer.statusCode}`));
+      get(`${url}${path}?watch=true&timeoutSeconds=3000${from}`, { agent: this.#agent, headers }, (response) => {
+        response.on('data', (chunk: Buffer) => this.#count(chunk));
+        response.on('error', () => {});
+        if (response.statusCode === 200) resolve();
+        else reject(new Error(`a watch returned ${response.statusCode}`));
       }).on('error', reject);
       await promise;
     });
   }
 
-  /** Returns when so many events have come to all of them together since they began. */
+  /** Waits until all watches together have received `lines` events since their start. */
   async received(lines: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#look = () => this.#lines >= lines && resolve();
     this.#look();
-    await Promise.race([promise, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`${this.#lines} of ${lines} events came`)))]);
+    await Promise.race([promise, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`received ${this.#lines} of ${lines} events`)))]);
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-// The same token requests through the façade: answered as by kube-apiserver, but for what the façade documents.
+// Recorded token requests, sent to the façade: equal responses except for the documented differences.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
@@ -35,7 +35,7 @@ const forbidden = ({ body = '', ...rest }: Response): Response => ({
 });
 const allowed = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
 
-/** What the façade answers instead, by the name of a recording. */
+/** Expected responses of the façade that differ from the recording, by its name. */
 const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = {
   'no-auth': () => unauthorized,
   'basic-auth': () => unauthorized,
@@ -67,7 +67,7 @@ const recorded = recordings('token-requests').map(({ response, ...recording }): 
   return { ...recording, response: body === undefined ? response : { ...response, body: withoutManagedFields(body) } };
 });
 
-describe('a token request through the façade', () => {
+describe('token endpoint of the façade', () => {
   const server = contractServer({ issuer: 'https://hub.test' });
   beforeAll(() => createTokenWorld(server), 60_000);
   const facade = contractFacade(server);
@@ -77,7 +77,7 @@ describe('a token request through the façade', () => {
   );
   itAnswersAsRecorded({ request: (method, path, request) => facade.request(method, `/orchestrator/${CLUSTER}${path}`, request) }, expected);
 
-  it('differs in recordings that are there, and in each of them', () => {
+  it('differs only in recordings that exist, and in each of them', () => {
     const changed = expected.filter(({ response }, index) => JSON.stringify(response) !== JSON.stringify(recorded[index]?.response));
     expect(changed.map(({ name }) => name).toSorted()).toEqual(Object.keys(DIFFERENCES).toSorted());
   });

@@ -1,4 +1,4 @@
-// `npm start` as a process of its own, the way people and programs use it.
+// `npm start` as a separate process.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
 import { lookFor, scanForLeaks } from '../support/leaks.ts';
 
-/** The ready file of a local run. */
+/** Content of the ready file of a local run. */
 export interface Ready extends Place {
   readonly facade: string;
   readonly metrics: string;
@@ -23,11 +23,11 @@ export interface Place {
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-/** A local run that serves. */
+/** Local run that is ready. */
 export interface LocalRun {
   readonly ready: Ready;
   readonly pid: number;
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal, and waits for the exit. */
   end(signal: NodeJS.Signals): Promise<Ended>;
 }
 
@@ -38,17 +38,17 @@ export interface Ended {
   readonly tookMs: number;
 }
 
-/** Starts a local run and waits until it serves. Throws what it printed when it ends before. */
+/** Starts a local run, and waits until it is ready. Throws with its output if it exits before. */
 export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
   const readyFile = join(folder, 'ready.json');
   const child = launch({}, '--data-dir', join(folder, 'kept'), '--api-port', '0', '--ready-file', readyFile, ...args);
   const ended = endOf(child);
   const serves = new Promise<void>((resolve) => {
-    // Printed once everything serves.
+    // This line is printed when everything serves.
     child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C') && resolve());
   });
   const early = await Promise.race([serves, ended]);
-  if (early !== undefined) throw new Error(`the local run ended with ${early.code}: ${early.stderr}`);
+  if (early !== undefined) throw new Error(`the local run exited with ${early.code}: ${early.stderr}`);
   const ready = JSON.parse(await readFile(readyFile, 'utf8')) as Ready;
   for (const { tokens } of [ready, ...Object.values(ready.clusters)]) lookFor(Object.values(tokens));
   return {
@@ -58,11 +58,11 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
   };
 }
 
-/** Purser on a cluster. */
+/** Purser on a cluster, as a separate process. */
 export interface ClusterRun {
-  /** Waits until a text is logged. */
+  /** Waits until the log contains a text. */
   logged(text: string): Promise<void>;
-  /** Sends a signal that ends nothing. */
+  /** Sends a signal without waiting for the exit. */
   signal(signal: NodeJS.Signals): void;
   end(signal: NodeJS.Signals): Promise<Ended>;
 }
@@ -77,7 +77,7 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
     logged: async (wanted) => {
       while (!log.includes(wanted)) {
         const early = await Promise.race([once(child.stderr, 'data').then(() => undefined), ended]);
-        if (early !== undefined) throw new Error(`Purser ended with ${early.code}: ${early.stderr}`);
+        if (early !== undefined) throw new Error(`Purser exited with ${early.code}: ${early.stderr}`);
       }
     },
     signal: (signal) => void child.kill(signal),
@@ -85,12 +85,12 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
   };
 }
 
-/** Runs `npm start` with settings that cannot work, and waits for its end. */
+/** Runs `npm start`, and waits for its exit. */
 export async function runToEnd(args: readonly string[], env: Env = {}): Promise<Ended> {
   return await endOf(launch(env, ...args));
 }
 
-/** Sends a request, such as `GET /readyz`, as a user of a place. */
+/** Sends a request, such as `GET /readyz`, as a user of a cluster. */
 export async function ask(place: Place, user: string, line: string, body?: unknown): Promise<ApiAnswer> {
   const [method = '', path = ''] = line.split(' ');
   const agent = new Agent({ ca: await readFile(place.ca) });
@@ -105,7 +105,7 @@ export async function ask(place: Place, user: string, line: string, body?: unkno
 
 type Env = Readonly<Record<string, string>>;
 
-/** Several runs at a time must not meet. */
+/** Free ports, so that several runs do not conflict. */
 const ANY_PORTS = { PURSER_FACADE_PORT: '0', PURSER_METRICS_PORT: '0' };
 
 const START = join(import.meta.dirname, '../../src/start.mjs');
@@ -124,6 +124,6 @@ async function endBy(child: ChildProcessWithoutNullStreams, ended: Promise<Ended
 async function endOf(child: ChildProcessWithoutNullStreams): Promise<Ended> {
   const startedAt = performance.now();
   const [[code], stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
-  scanForLeaks(`${stdout}${stderr}`, `what ${child.spawnargs.join(' ')} printed`);
+  scanForLeaks(`${stdout}${stderr}`, `output of ${child.spawnargs.join(' ')}`);
   return { code: code as number | null, stdout, stderr, tookMs: performance.now() - startedAt };
 }

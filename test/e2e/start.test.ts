@@ -9,14 +9,14 @@ import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { ask, type LocalRun, runToEnd, startLocalRun, startOnCluster } from './local-run.ts';
 
-/** Each test starts processes; a busy machine takes its time for them. */
+/** Time for the processes that each test starts, also on a busy machine. */
 jest.setTimeout(60_000);
 
 const CLUSTER = '/apis/registry.purser.dev/v1alpha1/clusters/target-1';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
 const CREDENTIAL = '/api/v1/namespaces/purser-system/secrets/target-1-credential';
 
-/** Runs `use` on a local run, and ends that whatever happens. */
+/** Calls `use` with a local run, and kills the run afterwards. */
 async function withLocalRun<T>(folder: string, args: readonly string[], use: (run: LocalRun) => Promise<T>): Promise<T> {
   const run = await startLocalRun(folder, ...args);
   try {
@@ -26,7 +26,7 @@ async function withLocalRun<T>(folder: string, args: readonly string[], use: (ru
   }
 }
 
-const json = async (answer: ReturnType<typeof ask>) => JSON.parse((await answer).body);
+const json = async (response: ReturnType<typeof ask>) => JSON.parse((await response).body);
 
 describe('npm start', () => {
   it('serves a hub and a target, and writes their addresses to the ready file', async () => {
@@ -59,7 +59,7 @@ describe('npm start', () => {
   it('registers the target with a credential that works there', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const target = ready.clusters['target-1'];
-      if (target === undefined) throw new Error('there is no target-1');
+      if (target === undefined) throw new Error('target-1 is not in the ready file');
       const { spec } = await json(ask(ready, 'admin', `GET ${CLUSTER}`));
       expect(spec).toEqual({
         orchestratorApiEndpoints: {
@@ -123,7 +123,7 @@ describe('npm start', () => {
     });
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends within two seconds on %s, with 0 and without its ready file', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 within two seconds on %s, and removes its ready file', async (signal) => {
     const folder = await newFolder();
     const run = await startLocalRun(folder);
     const { code, stdout, stderr, tookMs } = await run.end(signal);
@@ -173,7 +173,7 @@ describe('npm start', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (purser --help lists the options)\n' });
   });
 
-  it('warns of environment variables that look like options but are unknown', async () => {
+  it('warns of unknown environment variables that look like options of npm start', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
     const { stderr } = await runToEnd(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
@@ -181,12 +181,12 @@ describe('npm start', () => {
     expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
   });
 
-  it('prints its version', async () => {
+  it('prints the version of Purser', async () => {
     const { code, stdout, stderr } = await runToEnd(['--version']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('prints its help', async () => {
+  it('prints its options for --help', async () => {
     const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\], or npm start -- /);
@@ -227,7 +227,7 @@ describe('metrics and health of a local run', () => {
       expect((await ask(facade, 'nobody', 'GET /made/up')).status).toBe(401);
       expect((await ask(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
       expect((await ask(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
-      // An answer is counted when its last byte has left, which may be after it has arrived.
+      // A response is counted when its last byte is sent, which may be after the client received it.
       let metrics = await scrape(ready);
       while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
 
@@ -250,7 +250,7 @@ describe('metrics and health of a local run', () => {
   it('exits with 2 and one line if the metrics port is taken', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const { port } = new URL(ready.metrics);
-      // A local run of a person at the same machine may have the usual ports.
+      // Other ports are free ones, because a local run of a user may use the default ports.
       const others = ['--api-port', '0', '--facade-port', '0'];
       const { code, stderr } = await runToEnd(['--data-dir', join(await newFolder(), 'kept'), '--metrics-port', port, ...others]);
 

@@ -6,7 +6,7 @@ import { sendRequest } from '../support/api-request.ts';
 import { newFolder } from '../support/folders.ts';
 import { ask, type Ready, startLocalRun } from './local-run.ts';
 
-/** Each test starts processes; a busy machine takes its time for them. */
+/** Time for the processes that each test starts, also on a busy machine. */
 jest.setTimeout(60_000);
 
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
@@ -18,9 +18,9 @@ interface Listed {
   }[];
 }
 
-const json = async <T>(answer: ReturnType<typeof ask>) => JSON.parse((await answer).body) as T;
+const json = async <T>(response: ReturnType<typeof ask>) => JSON.parse((await response).body) as T;
 
-/** The names of the samples whose tokens are there. */
+/** Returns the names of the sample ManagedTokens that are Ready. */
 async function readyNames(ready: Ready): Promise<readonly string[]> {
   const { items } = await json<Listed>(ask(ready, 'admin', `GET ${TOKENS}`));
   const isReady = ({ status }: Listed['items'][number]) =>
@@ -34,8 +34,8 @@ async function versions(ready: Ready): Promise<readonly string[]> {
   return lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`));
 }
 
-describe('npm start', () => {
-  it('issues a token for every sample, and keeps the tokens over a restart', async () => {
+describe('npm start with sample ManagedTokens', () => {
+  it('issues a token for every sample, and keeps all tokens over a restart', async () => {
     const folder = await newFolder();
     const first = await startLocalRun(folder);
     const samples = ['argo-cd-target-1', 'ci-deployer', 'flux-target-1', 'contractor'];
@@ -55,7 +55,7 @@ describe('npm start', () => {
     }
   });
 
-  it('writes a kubeconfig that works unchanged', async () => {
+  it('writes a kubeconfig that a client can use unchanged', async () => {
     const run = await startLocalRun(await newFolder());
     try {
       const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';
@@ -67,10 +67,10 @@ describe('npm start', () => {
       const headers = { authorization: `Bearer ${config.getCurrentUser()?.token}`, 'content-type': 'application/json' };
       const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
       const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-      const answer = await sendRequest({ url: cluster?.server ?? '', agent }, 'POST', reviews, { headers, body });
+      const response = await sendRequest({ url: cluster?.server ?? '', agent }, 'POST', reviews, { headers, body });
       agent.destroy();
 
-      expect(JSON.parse(answer.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
+      expect(JSON.parse(response.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
     } finally {
       await run.end('SIGKILL');
     }

@@ -1,4 +1,4 @@
-// One cluster of the bench: real programs, a way to them without faults, and a proxy with faults in front.
+// A cluster of the bench: real etcd and kube-apiserver, direct access for the bench, and a fault proxy for Purser.
 
 import { type RealCluster, type RealClusterOptions, startRealCluster } from '../support/real-cluster.ts';
 import { Api } from './api.ts';
@@ -8,13 +8,13 @@ import { FaultProxy } from './proxy/fault-proxy.ts';
 export interface Place {
   readonly name: string;
   readonly cluster: RealCluster;
-  /** Straight to the API server. */
+  /** Client that bypasses the proxy. */
   readonly api: Api;
-  /** What Purser knows as the API server. */
+  /** Proxy that Purser uses as the address of the API server. */
   readonly proxy: FaultProxy;
 }
 
-/** Starts a cluster behind a proxy; every request through it is recorded. */
+/** Starts a cluster behind a proxy; records every request through the proxy. */
 export async function startPlace(name: string, history: History, options: RealClusterOptions = {}): Promise<Place> {
   const cluster = await startRealCluster(options);
   const upstream = { port: cluster.port, ca: () => cluster.ca };
@@ -27,7 +27,7 @@ export async function startPlace(name: string, history: History, options: RealCl
   return { name, cluster, api: new Api(cluster.port, () => cluster.ca), proxy };
 }
 
-/** Starts the API server again, whatever became of it. */
+/** Restarts the API server, also after it was killed. */
 export async function restartPlace({ cluster, api, proxy }: Place, how: 'stop' | 'kill' = 'kill'): Promise<void> {
   await cluster.restart(how);
   api.reconnect();

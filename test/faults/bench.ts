@@ -1,4 +1,4 @@
-// The world that faults happen in: a hub, two targets, Purser, a fleet of tokens that rotate all the time, and the prober.
+// The environment for faults: a hub, two target clusters, Purser, tokens that rotate continuously, and the prober.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,16 +17,16 @@ import { accountOf, allow, DEPLOY, furnishHub, furnishTarget, GUEST, register, T
 
 export interface BenchOptions {
   readonly seed: number;
-  /** Where the history goes. */
+  /** Path of the history file. */
   readonly historyFile: string;
-  /** Rotating tokens on each target. */
+  /** Number of rotating tokens on each target. */
   readonly fleet: number;
 }
 
 export type TokenSpec = Readonly<Record<string, unknown>>;
 
 const AUDIENCE = 'https://hub.test';
-/** Rotates as early as Purser allows: after 60 to 90 s. */
+/** Shortest rotation that Purser allows: after 60 to 90 s. */
 const SHORT = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } };
 
 export class Bench {
@@ -63,7 +63,7 @@ export class Bench {
     return bench;
   }
 
-  /** Who vouches for the façade. */
+  /** CA certificate of the façade, as PEM. */
   get facadeAuthority(): string {
     return this.#authority.certificate;
   }
@@ -76,12 +76,12 @@ export class Bench {
     return this.#places.slice(1);
   }
 
-  /** All clusters, the hub first. */
+  /** All clusters; the hub is first. */
   get places(): readonly Place[] {
     return this.#places;
   }
 
-  /** The target, or the hub, whose name a cluster's name begins with. */
+  /** Returns the cluster whose name is a prefix of a Cluster's name, or the first target. */
   target(clusterName: string): Place {
     return this.#places.find(({ name }) => clusterName.startsWith(name)) ?? (this.targets[0] as Place);
   }
@@ -94,7 +94,7 @@ export class Bench {
     return this.target('two');
   }
 
-  /** The process that was started last. */
+  /** The most recently started process of Purser. */
   get purser(): Purser {
     return this.pursers.at(-1) as Purser;
   }
@@ -107,17 +107,17 @@ export class Bench {
     return purser;
   }
 
-  /** Ends all processes of Purser but those named. */
+  /** Stops all processes of Purser except the given ones. */
   async endPursers(...but: readonly Purser[]): Promise<void> {
     await Promise.all(this.pursers.filter((purser) => !but.includes(purser)).map((purser) => purser.stop()));
   }
 
-  /** A new process leads at once, instead of waiting for the Lease of one that was killed. */
+  /** Deletes the Lease, so that a new process leads at once after the leader was killed. */
   async freeLease(): Promise<void> {
     await this.hub.api.delete(paths.lease);
   }
 
-  /** Makes a ManagedToken, and the account that it is for. */
+  /** Creates a ManagedToken and its service account on the target. */
   async createToken(name: string, cluster: string, spec: TokenSpec = {}): Promise<KubeObject> {
     await this.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
     this.cause(name, 'created');
@@ -133,7 +133,7 @@ export class Bench {
     await this.hub.api.delete(paths.tokens(TEAM, name));
   }
 
-  /** Asks for a rotation now. */
+  /** Requests an immediate rotation of ManagedTokens. */
   async rotate(...names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.annotate(name, Annotation.rotate)));
   }
@@ -156,7 +156,7 @@ export class Bench {
     return textOf(await this.secret(name));
   }
 
-  /** Status and reason of a condition of a ManagedToken. */
+  /** Returns status and reason of a condition of a ManagedToken. */
   async condition(name: string, type = 'Ready'): Promise<string> {
     return conditionOf(await this.token(name), type);
   }
@@ -165,7 +165,7 @@ export class Bench {
     return conditionOf(await this.hub.api.get(paths.clusters(name)), type);
   }
 
-  /** The names of all ManagedTokens, or of those on one cluster. */
+  /** Returns the names of all ManagedTokens, or of those for one cluster. */
   async tokens(cluster = ''): Promise<readonly string[]> {
     const tokens = await this.hub.api.list(paths.tokens(TEAM));
     return tokens.filter(({ spec }) => cluster === '' || spec?.['clusterName'] === cluster).map(({ metadata }) => metadata.name);
@@ -183,12 +183,12 @@ export class Bench {
     this.history.add({ type: 'violation', invariant, message });
   }
 
-  /** Waits for something; what does not come in time is a violation. Returns how long it took. */
+  /** Waits until a condition holds, and records a violation at the limit. Returns the waiting time in milliseconds. */
   async expect(invariant: Invariant, what: string, limitMs: number, isSo: () => Promise<boolean>): Promise<number> {
     const startedAt = performance.now();
     while (!(await isSo().catch(notAnswered))) {
       if (performance.now() - startedAt > limitMs) {
-        this.violation(invariant, `not within ${limitMs / 1_000} s: ${what}`);
+        this.violation(invariant, `${what}: not within ${limitMs / 1_000} s`);
         break;
       }
       await delay(100);
@@ -196,33 +196,33 @@ export class Bench {
     return performance.now() - startedAt;
   }
 
-  /** Waits until a token other than this one is in a Secret. */
+  /** Waits until the Secret contains a token other than `before`. */
   renewed(name: string, before: string, limitMs = 60_000): Promise<number> {
     return this.expect('I10', `${name} has a new token`, limitMs, async () => ![before, ''].includes(await this.tokenText(name)));
   }
 
-  /** Lets the fault go on for a while. */
+  /** Waits while a fault lasts. */
   pass(ms: number): Promise<void> {
     return delay(ms);
   }
 
-  /** Ends all faults of the wires. */
+  /** Ends all faults of the proxies. */
   async heal(): Promise<void> {
     for (const { proxy } of this.#places) await proxy.heal();
   }
 
-  /** What keeps the fleet from being well: tokens that are missing, failing, late or not what was asked for. */
+  /** Returns a description of each token that is missing, failing, late or behind its spec. */
   async unwell(): Promise<readonly string[]> {
     const tokens = await this.hub.api.list(paths.tokens(TEAM));
     const found = await Promise.all(tokens.map(async (token) => ({ token, secret: await this.secret(token.metadata.name) })));
     return found.flatMap(({ token, secret }) => whyUnwell(token, secret));
   }
 
-  /** Waits until all tokens are well. */
+  /** Waits until all tokens are healthy. */
   settled(limitMs: number): Promise<number> {
     let unwell: readonly string[] = [];
     const isSettled = async () => (unwell = await this.unwell()).length === 0;
-    return this.expect('I10', 'all tokens are well', limitMs, isSettled).then((ms) => {
+    return this.expect('I10', 'all tokens are healthy', limitMs, isSettled).then((ms) => {
       if (unwell.length > 0) this.violation('I10', unwell.join('; '));
       return ms;
     });
@@ -254,13 +254,13 @@ export class Bench {
   }
 }
 
-/** A hub that does not answer now may do so later. */
+/** Treats a failed request as an unmet condition; programming errors still throw. */
 function notAnswered(error: unknown): false {
   if (error instanceof TypeError) throw error;
   return false;
 }
 
-/** How late a renewal may be before it counts. */
+/** Tolerated delay of a renewal, in milliseconds. */
 const LATE_MS = 3_000;
 
 function whyUnwell(token: KubeObject, secret: KubeObject | undefined): readonly string[] {
@@ -273,9 +273,9 @@ function whyUnwell(token: KubeObject, secret: KubeObject | undefined): readonly 
     [failing.startsWith('True'), `RotationFailing=${failing}`],
     [textOf(secret) === '', 'no token'],
     [lateMs > LATE_MS, `late by ${Math.round(lateMs / 1_000)} s`],
-    [annotations[Annotation.rotate] !== done[Annotation.rotateRequest], 'rotation was asked for'],
-    [annotations[Annotation.revoke] !== done[Annotation.revokeRequest], 'revocation was asked for'],
-    [token.status?.observedGeneration !== generation, 'spec not looked at'],
+    [annotations[Annotation.rotate] !== done[Annotation.rotateRequest], 'requested rotation is pending'],
+    [annotations[Annotation.revoke] !== done[Annotation.revokeRequest], 'requested revocation is pending'],
+    [token.status?.observedGeneration !== generation, 'spec is not observed'],
   ];
   const faults = checks.filter(([isUnwell]) => isUnwell).map(([, why]) => why);
   return faults.length === 0 ? [] : [`${name}: ${faults.join(', ')}`];

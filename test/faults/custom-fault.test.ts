@@ -9,7 +9,7 @@ interface Done {
   readonly match?: Matcher;
 }
 
-/** What a fault does to its proxy. */
+/** Applies a fault to a fake proxy; returns the first call. */
 function done(text: string): Done | undefined {
   const found: Done[] = [];
   const proxy = {
@@ -32,7 +32,7 @@ describe('parseFault', () => {
     ['hub truncate 30 watches', 'rule', { type: 'truncate', bytes: 30 }],
     ['hub answer 503 writes', 'rule', { type: 'answer', status: 503 }],
     ['one answer 429:30 tokens', 'rule', { type: 'answer', status: 429, headers: { 'retry-after': '30' } }],
-  ])('%s', (text, how, what) => {
+  ])('parses "%s"', (text, how, what) => {
     expect(done(text)).toMatchObject({ how, what });
   });
 
@@ -52,14 +52,16 @@ describe('parseFault', () => {
     'hub slow',
     'hub slow soon',
     'hub freeze tokens',
-    'hub drop everybody',
+    'hub drop namespaces',
     'hub drop tokens 3',
-  ])('"%s" is not understood, and told how faults are written', (text) => {
-    expect(() => parseFault(text)).toThrow(/a fault is WHERE WHAT/);
+  ])('rejects "%s" with the grammar of faults', (text) => {
+    expect(() => parseFault(text)).toThrow(/WHERE WHAT \[WHICH\]/);
   });
 });
 
-it('names the affected clusters', () => {
-  const on = (...texts: readonly string[]) => ownFaults(texts.map(parseFault), 1).on;
-  expect([on('one freeze'), on('one freeze', 'one drop'), on('one freeze', 'hub drop')]).toEqual(['one', 'one', 'purser']);
+describe('ownFaults', () => {
+  it('affects one cluster, or Purser if faults are on several clusters', () => {
+    const on = (...texts: readonly string[]) => ownFaults(texts.map(parseFault), 1).on;
+    expect([on('one freeze'), on('one freeze', 'one drop'), on('one freeze', 'hub drop')]).toEqual(['one', 'one', 'purser']);
+  });
 });

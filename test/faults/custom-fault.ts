@@ -1,4 +1,4 @@
-// Faults of one's own, in words: `one lose tokens`, `hub answer 503 writes`, `two slow 1500`.
+// Custom faults in words: `one lose tokens`, `hub answer 503 writes`, `two slow 1500`.
 
 import type { Bench } from './bench.ts';
 import type { FaultProxy } from './proxy/fault-proxy.ts';
@@ -32,15 +32,15 @@ const MEASURED_ACTIONS: Readonly<Record<string, (amount: number, retryAfter?: st
   answer: (status, retryAfter) => ({ type: 'answer', status, ...(retryAfter && { headers: { 'retry-after': retryAfter } }) }),
 };
 
-export const GRAMMAR = `a fault is WHERE WHAT [WHICH]
+export const GRAMMAR = `Custom faults are written as WHERE WHAT [WHICH]:
   WHERE   hub, one or two
-  WHAT    of connections: ${MODES.join(', ')}
-          of the line: slow MS, throttle BYTES_PER_SECOND, cut BYTES
-          of requests: ${Object.keys(ACTIONS).join(', ')}, delay MS, truncate BYTES, answer STATUS[:RETRY_AFTER]
-  WHICH   requests: ${Object.keys(MATCHERS).join(', ')} (all unless said), or a part of their path that begins with /
+  WHAT    connections: ${MODES.join(', ')}
+          traffic: slow MS, throttle BYTES_PER_SECOND, cut BYTES
+          requests: ${Object.keys(ACTIONS).join(', ')}, delay MS, truncate BYTES, answer STATUS[:RETRY_AFTER]
+  WHICH   requests: ${Object.keys(MATCHERS).join(', ')} (default: everything), or a part of the path that starts with /
 `;
 
-/** Reads a fault. Throws, and tells how faults are written. */
+/** Parses a fault. Throws an error that contains the grammar. */
 export function parseFault(text: string): OwnFault {
   const [place = '', what = '', ...rest] = text.trim().split(/\s+/);
   const begin = isSuffering(place) ? beginningOf(what, rest) : undefined;
@@ -48,7 +48,7 @@ export function parseFault(text: string): OwnFault {
   return { text, place: place as Suffering, begin };
 }
 
-/** All of them at once for a while, with a rotation of every token asked for. Some make Purser wait: two minutes to recover. */
+/** Returns a scenario of all faults at once, with a requested rotation of every token; recovery may take two minutes. */
 export function ownFaults(faults: readonly OwnFault[], seconds: number): Scenario {
   const places = new Set(faults.map(({ place }) => place));
   return {

@@ -1,4 +1,4 @@
-// `npm run faults`: every fault of the matrix on real clusters, then faults by chance; a table at the end.
+// `npm run faults`: runs all faults on real clusters, then random faults, and prints a table.
 
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
@@ -19,7 +19,7 @@ import { hostileTenants } from './scenarios/tenants.ts';
 
 const FLEET = 4;
 const FIRST_TOKENS_MS = 60_000;
-/** Every scenario, for ids and titles. */
+/** All scenarios, for IDs and titles. */
 const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), randomFaults(0)];
 
 async function main(options: FaultOptions): Promise<boolean> {
@@ -27,7 +27,7 @@ async function main(options: FaultOptions): Promise<boolean> {
   const chosen = chosenBy(options);
   await mkdir(out, { recursive: true });
   const historyFile = join(out, 'history.jsonl');
-  console.log(`seed ${seed}, ${chosen.length} faults; starting a hub and two targets`);
+  console.log(`seed ${seed}, ${chosen.length} faults; starting hub and targets`);
   const bench = await Bench.start({ seed, historyFile, fleet: FLEET });
   try {
     await bench.startPurser();
@@ -47,23 +47,23 @@ async function main(options: FaultOptions): Promise<boolean> {
   }
 }
 
-/** The matrix and the random schedule, a part of them, or faults of one's own. */
+/** Returns the selected faults, the custom faults, or all of them. */
 function chosenBy({ minutes, only, own, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
   if (own.length > 0) return [ownFaults(own, seconds)];
   const all = [...SCENARIOS, hostileTenants({ minutes, writesStatus }), randomFaults(minutes)];
   return only.length === 0 ? all : all.filter((scenario) => idsOf(scenario).some((id) => only.includes(id)));
 }
 
-/** One scenario may be about several faults. */
+/** Returns the fault IDs of a scenario. */
 function idsOf({ id }: Scenario): readonly string[] {
   return id.split(', ');
 }
 
-/** The table of histories that are there already. */
+/** Checks recorded histories again, and prints one table. */
 async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
   const titles = new Map(ALL.map(({ id, title }) => [id, title]));
   const histories = await Promise.all(check.map((path) => readHistory(path)));
-  // What was run again replaces what was run before, in the order of the matrix.
+  // The latest run of each fault applies.
   const found = new Map(histories.flatMap((history) => rowsOf(history, titles)).map((row) => [row.id, row]));
   const rows = [...titles.keys()].flatMap((id) => found.get(id) ?? []);
   for (const row of rows) {
@@ -89,9 +89,9 @@ async function runAndTell(bench: Bench, scenario: Scenario): Promise<void> {
 interface Results {
   readonly seed: number;
   readonly rows: readonly Row[];
-  /** Figures of the tenant bench, in sentences. */
+  /** Figures of the hostile-tenant bench, as sentences. */
   readonly figures: readonly string[];
-  /** Whether the whole matrix was run. */
+  /** True if all faults were run. */
   readonly all: boolean;
 }
 
@@ -106,7 +106,7 @@ async function writeReport(out: string, { seed, rows, figures, all }: Results): 
   await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, figures, rows: shown }, null, 2)}\n`);
   const command = ['npm run faults', ...process.argv.slice(2, 3).map(() => '--'), ...process.argv.slice(2)].join(' ');
   await writeFile(join(out, 'faults.md'), pageOf(shown, { seed, command, machine, figures }));
-  console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
+  console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; results in ${out}`);
 }
 
 const ids = ALL.flatMap(idsOf);

@@ -1,5 +1,5 @@
-// The independent observer: reads every ManagedToken and Secret from the hub, and puts every token to its target, all along
-// and past all proxies. What it sees goes into the history.
+// Observer that bypasses all proxies: reads every ManagedToken and Secret from the hub, verifies every token with a TokenReview
+// on its target, and records the results in the history.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { decodeClaims } from './tenants/token-text.ts';
 export interface ProberOptions {
   readonly history: History;
   readonly hub: Place;
-  /** The target of a cluster of this name. */
+  /** Returns the cluster that a Cluster name refers to. */
   readonly targetOf: (clusterName: string) => Place;
   readonly pursers: () => readonly Purser[];
 }
@@ -23,9 +23,9 @@ export interface ProberOptions {
 const EVERY_MS = 700;
 const USAGE_EVERY_MS = 5_000;
 
-/** Samples until it is stopped. */
+/** Samples all tokens until it is stopped. */
 export class Prober {
-  /** The texts of all tokens that were seen; they stay in memory. */
+  /** All tokens that were seen; they stay in memory. */
   readonly seen = new Set<string>();
   readonly #options: ProberOptions;
   #known: readonly Pair[] = [];
@@ -54,7 +54,7 @@ export class Prober {
     }
   }
 
-  /** Every ManagedToken with its Secret; undefined while the hub does not answer. */
+  /** Returns every ManagedToken with its Secret, or undefined while the hub does not respond. */
   async #pairs(): Promise<readonly Pair[] | undefined> {
     const { api } = this.#options.hub;
     try {
@@ -72,11 +72,11 @@ export class Prober {
   async #sample({ token, secret }: Pair, isFresh: boolean): Promise<void> {
     const text = textOf(secret);
     const verdict = await this.#verdict(token, text);
-    // Something may have changed between the readings: only what is the same before and after counts.
+    // The token may have been rotated between the two reads; only an unchanged Secret proves a rejection.
     if (verdict === 'refused' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
-    const told = tokenSample(token);
-    const ready = isFresh ? told.ready : 'unknown';
-    this.#options.history.add({ ...told, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
+    const sample = tokenSample(token);
+    const ready = isFresh ? sample.ready : 'unknown';
+    this.#options.history.add({ ...sample, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
   }
 
   async #verdict(token: KubeObject, text: string): Promise<Verdict> {
@@ -128,7 +128,7 @@ function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** The text of the token in a Secret; empty when there is none. */
+/** Returns the token in a Secret, or an empty string if there is none. */
 export function textOf(secret: KubeObject | undefined): string {
   return Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString();
 }

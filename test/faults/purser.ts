@@ -1,4 +1,4 @@
-// Purser as a process of its own, as it runs on a cluster, with its clock and its event loop in the bench's hands.
+// Purser as a separate process, as on a cluster; the bench can shift its clock and block its event loop.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,21 +8,21 @@ import type { History } from './history.ts';
 
 export interface PurserOptions {
   readonly kubeconfig: string;
-  /** For its log and for what it is told. */
+  /** Folder for the log and the control files. */
   readonly folder: string;
   readonly history: History;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** By how much its clock is wrong. */
+  /** Offset of the process's clock, in milliseconds. */
   readonly skewMs?: number;
-  /** A program that starts it, such as a shell that sets limits first. */
+  /** Command that starts Purser, such as a shell that sets limits first. */
   readonly through?: readonly string[];
 }
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRELOAD = join(import.meta.dirname, '../support/fault-preload-process.ts');
 const SETTINGS = ['--allow-loopback', '--verify-interval', '20s', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none'];
-/** Longer than Purser allows itself. */
+/** Limit for a stop; longer than Purser's own shutdown timeout. */
 const STOP_MS = 40_000;
 let started = 0;
 
@@ -32,13 +32,13 @@ interface Files {
   readonly ready: string;
 }
 
-/** Addresses. */
+/** Addresses in the ready file. */
 interface Served {
   readonly facade: string;
   readonly metrics: string;
 }
 
-/** One process of Purser. */
+/** A process of Purser. */
 export class Purser {
   readonly log: string;
   readonly #program: Program;
@@ -87,7 +87,7 @@ export class Purser {
     return this.#program.isRunning();
   }
 
-  /** Ends it without warning. */
+  /** Ends the process with SIGKILL. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
     this.#history.add({ type: 'process', what: 'crash', pid: this.pid });
@@ -95,7 +95,7 @@ export class Purser {
     await this.#program.ended;
   }
 
-  /** Asks it to end; returns how long that took. */
+  /** Ends the process with SIGTERM; returns the time that it took, in milliseconds. */
   async stop(): Promise<number> {
     const askedAt = performance.now();
     if (this.isRunning) this.#history.add({ type: 'process', what: 'stop', pid: this.pid });
@@ -113,23 +113,23 @@ export class Purser {
     this.#program.signal('SIGCONT');
   }
 
-  /** Sets its clock wrong by so much, or blocks its event loop for a while. */
+  /** Shifts the clock of the process, or blocks its event loop. */
   async order(order: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
     await writeFile(this.#orders, JSON.stringify(order));
     this.#program.signal('SIGUSR2');
   }
 
-  /** Where it serves, once it does. */
+  /** Waits until the process serves; returns its addresses. */
   async served(): Promise<Served> {
     for (;;) {
       const text = await readFile(this.#readyFile, 'utf8').catch(() => '');
       if (text !== '') return JSON.parse(text) as Served;
-      if (!this.isRunning) throw new Error('Purser ended before it served');
+      if (!this.isRunning) throw new Error('Purser exited before it was ready.');
       await delay(100);
     }
   }
 
-  /** What it has logged. */
+  /** Returns the log of the process. */
   output(): Promise<string> {
     return this.#program.output();
   }

@@ -1,13 +1,13 @@
-// Runs one fault: begin, fault, healing, recovery.
+// Runs one scenario: fault, end of the fault, recovery.
 
 import type { Bench } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 
 const RECOVERY_MS = 60_000;
-/** How long everything is watched after it is well again. */
+/** Observation time after recovery, in milliseconds. */
 const WATCH_MS = 3_000;
 
-/** Runs a scenario; whatever goes wrong is in the history. Returns when everything is well again, or has had time to be. */
+/** Runs a scenario, and records errors as violations. Returns after recovery, or at its limit. */
 export async function runScenario(bench: Bench, scenario: Scenario, watchMs = WATCH_MS): Promise<void> {
   const { id, on, run, recoveryMs = RECOVERY_MS } = scenario;
   const { history } = bench;

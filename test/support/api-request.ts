@@ -1,4 +1,4 @@
-// One request to an API server, sent as it is: no path is normalised, and no header is added but those HTTP requires.
+// Sends one request to an API server unchanged: without normalization of the path, and only with the headers that HTTP requires.
 
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
@@ -7,24 +7,24 @@ import { text } from 'node:stream/consumers';
 export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  /** Ends an answer without end, such as a watch, once it is this long. */
+  /** Length after which an endless response, such as a watch, is cut; absent: reads the complete response. */
   readonly enough?: number;
 }
 
 export interface ApiAnswer {
   readonly status: number;
-  /** Names in lower case; several `warning` headers are joined with a comma. */
+  /** Headers with lower-case names; several `warning` headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Where an API server listens and how to reach it. */
+/** URL of an API server, and the agent with its CA. */
 export interface ApiAddress {
   readonly url: string;
   readonly agent: Agent;
 }
 
-/** Sends a request and reads the whole answer. */
+/** Sends a request, and reads the complete response. */
 export async function sendRequest(server: ApiAddress, method: string, path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
   const { hostname, port } = new URL(server.url);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();

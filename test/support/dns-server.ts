@@ -1,20 +1,20 @@
-// A name server on loopback that answers as a test tells it to, or not at all.
+// Name server on loopback whose responses a test controls.
 
 import { createSocket } from 'node:dgram';
 import { isIPv4 } from 'node:net';
 
-/** The addresses of a name; none for a name that is not there, undefined for silence. */
+/** Returns the addresses of a name: none for NXDOMAIN, undefined for no response. */
 export type Zone = (name: string) => readonly string[] | undefined;
 
 export interface DnsServer {
-  /** As resolvers take it. */
+  /** Address and port, as resolvers accept it. */
   readonly address: string;
-  /** The names that were asked for, in order. */
+  /** Names in queries so far, in order. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }
 
-/** Listens on a free UDP port. */
+/** Starts a name server on a free UDP port. */
 export async function startDnsServer(zone: Zone): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
@@ -49,14 +49,14 @@ function questionOf(query: Buffer): { readonly name: string; readonly type: numb
 function reply(question: Buffer, type: number, addresses: readonly string[]): Buffer {
   const wanted = addresses.filter((address) => type === (isIPv4(address) ? A : AAAA));
   const head = Buffer.from(question);
-  // An answer, recursion available; "no such name" if there is none of either kind.
+  // Response with recursion available; NXDOMAIN without any address.
   head.writeUInt16BE(addresses.length === 0 ? 0x8183 : 0x8180, 2);
   head.writeUInt16BE(wanted.length, 6);
   head.writeUInt32BE(0, 8);
   return Buffer.concat([head, ...wanted.map((address) => record(type, address))]);
 }
 
-/** A record for the name of the question, good for a minute. */
+/** Encodes an answer record with a TTL of one minute. */
 function record(type: number, address: string): Buffer {
   const bytes = type === A ? Buffer.from(address.split('.').map(Number)) : sixteenBytes(address);
   const head = Buffer.from([0xc0, HEADER, 0, type, 0, 1, 0, 0, 0, 60, 0, bytes.length]);

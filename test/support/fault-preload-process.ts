@@ -1,5 +1,5 @@
-// Loaded into a process before its program: lets a test set the clock of that process, block its event loop, or name the
-// server that it asks for names. Orders are read from a file at the start and on SIGUSR2.
+// Preloaded into a process: lets a test shift the clock, block the event loop, or set the name server of the process. Reads its faults
+// from a file at startup and on SIGUSR2.
 
 import dns from 'node:dns';
 import { readFileSync } from 'node:fs';

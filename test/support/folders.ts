@@ -1,11 +1,11 @@
-// Folders that tests write to; they go with the test file.
+// Temporary folders of tests, removed after each test file.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 
-/** A new, empty folder. To be called while tests run. */
+/** Creates an empty folder. Call it while tests run. */
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-test-'));
   made.push(folder);

@@ -1,5 +1,5 @@
-// Programs that tests run. They end with the test process, however that one ends: a guardian beside each program reads
-// from a pipe that we hold, and kills the program when the pipe closes.
+// Programs that tests run. They end with the test process, however it ends: a guardian process beside each program reads from a pipe
+// of the test process, and kills the program when the pipe closes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,29 +10,29 @@ import { scanForLeaks } from './leaks.ts';
 /** A running program. */
 export interface Program {
   readonly pid: number;
-  /** Resolves once the program has ended, for whatever reason. */
+  /** Resolves when the program has exited. */
   readonly ended: Promise<void>;
   readonly isRunning: () => boolean;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Asks the program to end, and insists after `patienceMs`. */
+  /** Sends SIGTERM, and SIGKILL after `patienceMs`. */
   readonly stop: (patienceMs?: number) => Promise<void>;
-  /** What it has printed so far. */
+  /** Returns the output so far. */
   readonly output: () => Promise<string>;
 }
 
-/** How a program is started, where that matters. */
+/** Optional settings of a program. */
 export interface ProgramSetting {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
 }
 
-/** Starts a program whose output goes to `logFile`. */
+/** Starts a program with its output in `logFile`. */
 export async function startProgram(path: string, args: readonly string[], logFile: string, setting: ProgramSetting = {}): Promise<Program> {
   const log = await open(logFile, 'a');
   const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, log.fd] });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   child.once('exit', () => {
-    if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `what ${path} printed`);
+    if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `output of ${path}`);
     resolve();
   });
   try {
@@ -53,15 +53,15 @@ export async function startProgram(path: string, args: readonly string[], logFil
   };
 }
 
-/** Removes a folder when the test process ends without doing so itself. Returns how to call that off. */
+/** Removes a folder if the test process ends before it does so itself. Returns a function that cancels the removal. */
 export function removeAtOurEnd(folder: string): () => void {
-  // The programs that write there are being killed at the same time.
+  // Programs that write to the folder are killed at the same time.
   return atOurEnd('sleep 1; rm -rf "$1"', folder);
 }
 
 function atOurEnd(command: string, argument: string): () => void {
   endWithRunner();
-  // Ctrl-C reaches the whole process group; the guardian has to outlive it to see the pipe close.
+  // Ctrl-C reaches the whole process group; the guardian must survive it to see the pipe close.
   const script = `trap '' INT TERM HUP; read -r nothing; ${command}`;
   const guardian = spawn('/bin/sh', ['-c', script, 'guardian', argument], { stdio: ['pipe', 'ignore', 'ignore'] });
   guardian.unref();
@@ -73,7 +73,7 @@ function atOurEnd(command: string, argument: string): () => void {
 
 let isWatched = false;
 
-/** A worker of Jest outlives a killed Jest until its test file is done, which may be never. */
+/** Ends this Jest worker with Jest itself: a worker otherwise survives until its test file is done. */
 function endWithRunner(): void {
   if (isWatched || !process.connected) return;
   isWatched = true;
@@ -88,7 +88,7 @@ function isRunning(child: ChildProcess): boolean {
 async function stop(child: ChildProcess, ended: Promise<void>, patienceMs: number): Promise<void> {
   if (!isRunning(child)) return;
   child.kill('SIGTERM');
-  // A stopped process takes no SIGTERM until it goes on.
+  // A paused process handles SIGTERM only after SIGCONT.
   child.kill('SIGCONT');
   const insist = setTimeout(() => child.kill('SIGKILL'), patienceMs);
   await ended;

@@ -1,5 +1,5 @@
-// Many healthy target clusters in one process: `node stub-targets-process.ts COUNT`. Each has a port of its own; all have one
-// certificate authority. Tells its parent where they are, and lives as long as that one.
+// Healthy stub clusters in one process: `node stub-targets-process.ts COUNT`. Each has its own port; all have the same CA. Sends URLs and
+// CA to its parent, and ends with it.
 
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -36,7 +36,7 @@ const answer: RequestListener = (request, response) => {
 
 const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
 const targets = createTlsServer({ cert, key }, answer);
-// As long as kube-apiserver keeps idle connections.
+// Idle timeout of kube-apiserver.
 targets.keepAliveTimeout = 90_000;
 
 async function listen(): Promise<string> {

@@ -1,12 +1,12 @@
-// The cluster list and its watches beside kube-apiserver's own.
+// Cluster lists and watches, compared with kube-apiserver's.
 
 import { atMost, type Outcome, type Scenario } from '../scenario.ts';
 import { runScript } from '../script.ts';
 
-/** What `clusters-list.ts` prints, as far as it is shown. */
+/** Figures that `clusters-list.ts` prints and the scenario uses. */
 export interface ListFigures {
   readonly clusters: number;
-  /** Those that one of the callers sees. */
+  /** Number of clusters that the restricted caller sees. */
   readonly visible: number;
   readonly watchers: number;
   readonly lists: {
@@ -30,7 +30,7 @@ export const clusterLists: Scenario = {
   },
 };
 
-/** The goals are for lists of so many: of short ones, what every request takes is the larger part. */
+/** Size from which the goals apply; in shorter lists, the cost of each request dominates. */
 const LONG = 10_000;
 
 function outcomeOf(measured: ListFigures): Outcome {

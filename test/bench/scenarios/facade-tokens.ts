@@ -1,4 +1,4 @@
-// Tokens through the façade beside tokens straight from kube-apiserver.
+// Tokens through the façade, compared with tokens directly from kube-apiserver.
 
 import { atLeast, atMost, type Scenario } from '../scenario.ts';
 import { runScript } from '../script.ts';
@@ -8,7 +8,7 @@ interface Cost {
   readonly cpuMsPerToken: number;
 }
 
-/** What `tokens.ts` prints, as far as it is shown. */
+/** Figures that `tokens.ts` prints and the scenario uses. */
 interface TokenFigures {
   readonly direct: Cost;
   readonly facade: Cost;

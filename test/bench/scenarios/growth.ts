@@ -1,4 +1,4 @@
-// Whether a token and a cluster cost the same in a large fleet as in a small one.
+// Cost per token and per cluster in a large fleet, compared with a small one.
 
 import { idleStartSeconds, issueAll } from '../issuance.ts';
 import { atMost, type Outcome, type Scenario, type Tell } from '../scenario.ts';
@@ -7,7 +7,7 @@ import { createTokens, startTokenWorld } from '../token-world.ts';
 import type { ListFigures } from './cluster-lists.ts';
 import type { IdleFigures } from './idle-clusters.ts';
 
-/** Flat, within what two measurements of the same differ by. */
+/** Tolerance for two measurements of the same cost. */
 const FLAT = 1.2;
 const WATCHERS = 20;
 
@@ -39,7 +39,7 @@ export const growingRest: Scenario = {
   name: 'growth-rest',
   title: 'Growth: clusters at rest',
   what: 'clusters',
-  // As many as one machine can answer for.
+  // Maximum number of stub targets on one machine.
   sizes: { small: 400, full: 1_000 },
   run: async ({ scale, size }, tell) => {
     const sizes = [scale === 'full' ? 250 : 100, size];
@@ -76,7 +76,7 @@ async function each(sizes: readonly number[], measure: (count: number) => Promis
   return values;
 }
 
-/** Milliseconds of CPU for a first token. */
+/** Measures the CPU time per first token, in milliseconds. */
 async function issuing(count: number, tell: Tell): Promise<number> {
   tell(`${count} ManagedTokens`);
   const world = await startTokenWorld();
@@ -91,14 +91,14 @@ async function issuing(count: number, tell: Tell): Promise<number> {
   }
 }
 
-/** Microseconds of CPU for one cluster of a list. */
+/** Measures the CPU time per cluster in a list, in microseconds. */
 async function listing(count: number, tell: Tell): Promise<number> {
   tell(`a list of ${count} clusters`);
   const { lists } = await runScript<ListFigures>('clusters-list.ts', [count, WATCHERS]);
   return (lists.fullMs.facade * 1_000) / count;
 }
 
-/** Thousandths of a core for one cluster. */
+/** Measures the CPU time per cluster at rest, in thousandths of a core. */
 async function resting(count: number, seconds: number, tell: Tell): Promise<number> {
   tell(`${count} clusters at rest`);
   const { cpuPercent } = await runScript<IdleFigures>('clusters-idle.ts', [count, seconds]);

@@ -1,9 +1,9 @@
-// What healthy clusters cost while nothing happens.
+// Cost of idle healthy clusters.
 
 import { atMost, type Scenario } from '../scenario.ts';
 import { runScript } from '../script.ts';
 
-/** What `clusters-idle.ts` prints, as far as it is shown. */
+/** Figures that `clusters-idle.ts` prints and the scenario uses. */
 export interface IdleFigures {
   readonly clusters: number;
   readonly seconds: number;
@@ -12,7 +12,7 @@ export interface IdleFigures {
   readonly rssMegabytes: number;
 }
 
-/** The goal is for a thousand clusters. */
+/** Goal for a thousand clusters, as a percentage of a core. */
 const CPU_PERCENT = 15;
 const MEGABYTES = 300;
 

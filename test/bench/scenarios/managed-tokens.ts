@@ -1,4 +1,4 @@
-// The life of many ManagedTokens: to ready, a restart, the rotation of all of them, beside a loop that does only what must be.
+// Lifecycle of many ManagedTokens: issuance, restart and rotation, compared with a bare loop.
 
 import { ManagedTokens } from '../../../src/api/resources.ts';
 import { nameOf } from '../../../src/kube/paths.ts';
@@ -17,11 +17,11 @@ interface Life {
   readonly bare: BareLoop;
 }
 
-/** The goal for memory is for so many. */
+/** Number of ManagedTokens for which the memory goal applies. */
 const MANY = 10_000;
 const NOTE = 'The bare loop sends the same requests with the same HTTP client, without watches, decisions or retries.';
 
-/** Some ManagedTokens, and many: what costs more with their number shows between the two. */
+/** Small number of ManagedTokens; the difference to many-tokens shows costs that grow. */
 export const someTokens: Scenario = {
   name: 'some-tokens',
   title: 'Few ManagedTokens: issuance, restart and rotation',
@@ -56,30 +56,30 @@ async function live(count: number, tell: Tell): Promise<Life> {
 
 async function liveIn(world: TokenWorld, count: number, tell: Tell): Promise<Life> {
   const idleSeconds = await idleStartSeconds(world);
-  tell(`makes ${count} ManagedTokens`);
+  tell(`creating ${count} ManagedTokens`);
   const dueSeconds = await secondsUntilDue(world, count);
   const expirationSeconds = Math.ceil(Math.max(SHORTEST_SECONDS, dueSeconds * 4));
   await createTokens(world.client, { prefix: 'team', count, expirationSeconds, renewBefore: '75%' });
-  tell('starts Purser on them');
+  tell('starting Purser');
   const { purser: first, ...issued } = await issueAll(world, count, idleSeconds);
   await first.stop();
-  tell(`ready after ${issued.seconds.toFixed(1)} s; starts Purser again`);
+  tell(`ready after ${issued.seconds.toFixed(1)} s; restarting Purser`);
   const { purser, ...restarted } = await restart(world);
-  tell(`served after ${restarted.seconds.toFixed(1)} s; waits for rotations`);
+  tell(`served after ${restarted.seconds.toFixed(1)} s; waiting for rotations`);
   const rotated = await rotateAll(world, purser);
   await purser.stop();
-  tell(`${rotated.rotations} rotations; runs the bare loop`);
+  tell(`${rotated.rotations} rotations; running the bare loop`);
   const bare = await bestBareLoop(world, count, issued.eventShare);
   return { count, issued, restarted, rotated, bare };
 }
 
 const SHORTEST_SECONDS = 600;
 const TRIAL = 100;
-/** A token takes five requests and a ManagedToken one; a busy machine may become busier. */
+/** Estimated time of an issuance relative to that of a creation: five requests instead of one, with a margin. */
 const ISSUED_TO_MADE = 8;
 const RESTART_SECONDS = 90;
 
-/** Long enough for the last token to be issued, and the restart to be over, before the first one is due. */
+/** Estimates the time until issuance and restart are complete, before which no token may be due. */
 async function secondsUntilDue({ client }: TokenWorld, count: number): Promise<number> {
   const startedAt = performance.now();
   const trial = { prefix: 'trial', count: TRIAL, expirationSeconds: SHORTEST_SECONDS, renewBefore: '20%' };
@@ -108,7 +108,7 @@ function figuresOf({ count, issued, restarted, rotated, bare }: Life): readonly 
   ];
 }
 
-/** A token that is renewed as long after its time as a queue of its window may take. */
+/** Maximum delay of a rotation, caused by the queue of its window. */
 const LATE_SECONDS = 10;
 
 function chartsOf({ count, issued, bare }: Life): readonly Chart[] {

@@ -1,4 +1,4 @@
-// All checks, over a whole history.
+// All checks, applied to a complete history.
 
 import { ofType, type Recorded } from '../history.ts';
 import { authority, oneForEachCause, quiet } from './issuances.ts';
@@ -39,8 +39,8 @@ const CHECKS: readonly Check[] = [
   disclosures,
 ];
 
-/** Everything that must not have happened, those that scenarios noted themselves (I6, I10) included. */
+/** Returns all violations, including those that scenarios recorded themselves (I6, I10), in order of time. */
 export function checkHistory(history: readonly Recorded[]): readonly Violation[] {
-  const noted = ofType(history, 'violation');
-  return [...noted, ...CHECKS.flatMap((check) => check(history))].sort((a, b) => a.at - b.at);
+  const recorded = ofType(history, 'violation');
+  return [...recorded, ...CHECKS.flatMap((check) => check(history))].sort((a, b) => a.at - b.at);
 }

@@ -1,4 +1,4 @@
-// A fault proxy in front of one API server: TCP faults on the outside, HTTP faults behind them.
+// Fault proxy in front of one API server: TCP faults at the client's side, HTTP faults behind them.
 
 import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
@@ -10,15 +10,15 @@ export interface ProxyOptions {
   readonly name: string;
   readonly upstream: RelayOptions['upstream'];
   readonly onRelayed: (relayed: Relayed) => void;
-  /** Told when connections or bytes are treated otherwise. */
+  /** Called when connections or traffic become faulty or normal. */
   readonly onWire: (isFaulty: boolean) => void;
 }
 
-/** A name that every proxy has, for tests that resolve names. */
+/** DNS name in every proxy's certificate, for tests of name resolution. */
 export const TARGET_NAME = 'target.purser.test';
 const NAMES = [...LOOPBACK_NAMES, TARGET_NAME];
 
-/** Controlled while it runs; whoever connects must trust `ca`. */
+/** Proxy whose faults change while it runs; clients must trust `ca`. */
 export class FaultProxy {
   readonly #front: TcpFront;
   readonly #relay: HttpRelay;
@@ -53,35 +53,35 @@ export class FaultProxy {
     return this.#authority.certificate;
   }
 
-  /** What happens to connections from now on. */
+  /** Sets the fault mode of connections. */
   tcp(mode: TcpMode): Promise<void> {
     this.#options.onWire(mode !== 'pass');
     return this.#front.mode(mode);
   }
 
-  /** What happens to bytes from now on. */
+  /** Sets delay, rate and length of connections. */
   line(quality: TcpQuality): void {
     this.#options.onWire(Object.keys(quality).length > 0);
     this.#front.quality(quality);
   }
 
-  /** What happens to requests that match, so many times. */
+  /** Applies an action to requests that match, at most `times` times. */
   rule(match: Matcher, action: Action, times?: number): Rule {
     return this.#rules.add(match, action, times);
   }
 
-  /** Shows another certificate, of the same authority or of a new one. */
+  /** Presents another certificate, of the same CA or of a new one. */
   rotateCertificate(by: 'same authority' | 'new authority'): void {
     if (by === 'new authority') this.#authority = createAuthority(Date.now());
     this.#relay.present(issueServerCertificate(this.#authority, NAMES, Date.now()));
   }
 
-  /** The API server behind was started anew. */
+  /** Drops connections to the API server; call it after a restart of the server. */
   upstreamRestarted(): void {
     this.#relay.renew(this.#options);
   }
 
-  /** Everything passes again. */
+  /** Ends all faults. */
   async heal(): Promise<void> {
     this.#rules.clear();
     this.line({});

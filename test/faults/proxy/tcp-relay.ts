@@ -1,29 +1,29 @@
-// The TCP side of a fault proxy: bytes pass, or meet with what networks do to them. Knows nothing of TLS or HTTP.
+// TCP part of a fault proxy: forwards bytes, or injects network faults. Independent of TLS and HTTP.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * What happens to connections:
- * - `pass`: nothing.
- * - `refuse`: nobody listens, and what was open is closed.
- * - `reset`: what is open and what is opened is reset.
- * - `freeze`: what is open falls silent without an end, for good; new connections pass.
- * - `silent`: the same, and new connections are taken and never answered.
+ * Fault mode of connections:
+ * - `pass`: no fault.
+ * - `refuse`: refuses new connections, and closes open ones.
+ * - `reset`: resets new and open connections.
+ * - `freeze`: stalls open connections permanently without closing them; new connections pass.
+ * - `silent`: stalls open and new connections.
  */
 export type TcpMode = 'pass' | 'refuse' | 'reset' | 'freeze' | 'silent';
 
-/** What happens to the bytes that pass. */
+/** Shape of the traffic that passes. */
 export interface TcpQuality {
-  /** How long each byte takes, in either direction. */
+  /** Delay of each chunk in each direction, in milliseconds. */
   readonly delayMs?: number;
-  /** In either direction, for each connection. */
+  /** Rate of each connection in each direction. */
   readonly bytesPerSecond?: number;
-  /** Ends a connection with a reset after this many bytes of answers. */
+  /** Number of response bytes after which a connection is reset. */
   readonly cutAfterBytes?: number;
 }
 
-/** Listens on one port for good; leads to another. */
+/** Forwards connections from one port, which stays the same, to another. */
 export class TcpFront {
   readonly port: number;
   readonly #to: number;
@@ -43,7 +43,7 @@ export class TcpFront {
     return new TcpFront(await listening(0), to);
   }
 
-  /** What happens to connections from now on, those that are open included. */
+  /** Sets the fault mode of new and open connections. */
   async mode(mode: TcpMode): Promise<void> {
     const isBack = this.#mode === 'refuse' && mode !== 'refuse';
     this.#mode = mode;
@@ -54,7 +54,7 @@ export class TcpFront {
     this.#server.on('connection', (client) => this.#accept(client));
   }
 
-  /** What happens to bytes from now on. */
+  /** Sets the shape of traffic. */
   quality(quality: TcpQuality): void {
     this.#quality = quality;
   }
@@ -83,7 +83,7 @@ export class TcpFront {
 
   #pipe(connection: Connection, source: Side, sink: Side, ended: () => void): void {
     const [from, into] = [connection[source], connection[sink]];
-    // Each chunk waits for the one before, so that bytes stay in order when the delay changes.
+    // Each chunk waits for the previous one, so that bytes stay in order when the delay changes.
     let last = Promise.resolve();
     const later = (ms: number, act: () => void) => {
       last = ms > 0 ? Promise.all([last, pause(ms)]).then(act) : last.then(act);
@@ -116,7 +116,7 @@ function meet(connection: Connection, mode: TcpMode): void {
   const { client, upstream } = connection;
   if (mode === 'freeze' || mode === 'silent') {
     connection.isFrozen = true;
-    // The server's side ends, as it does when a server forgets a client that it cannot reach.
+    // The server's side is closed, as if the server had given up an unreachable client.
     upstream.destroy();
   }
   if (connection.isFrozen || mode === 'pass') return;

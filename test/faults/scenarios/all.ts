@@ -1,4 +1,4 @@
-// The fault matrix, in the order in which it is run: what breaks most comes last.
+// All faults in the order of their runs; the most disruptive faults are last.
 
 import type { NotTried, Scenario } from '../scenario.ts';
 import { crashFaults } from './crash.ts';

@@ -1,4 +1,4 @@
-// F32: SIGKILL before and after every request that a token's life takes, each followed by a new process.
+// SIGKILL before and after every request in the life of a token, each followed by a new process (F32).
 
 import { Annotation } from '../../../src/api/names.ts';
 import { paths } from '../api.ts';
@@ -7,7 +7,7 @@ import { isTokenWork, type Matcher } from '../proxy/rules.ts';
 import type { Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 
-/** A part of a token's life: what sets it off, and what it comes to. */
+/** Operation on a token: its trigger and its result. */
 interface Chapter {
   readonly name: string;
   readonly begin: (bench: Bench, token: string) => Promise<void>;
@@ -49,10 +49,10 @@ const CHAPTERS: readonly Chapter[] = [
 ];
 
 const POINT_MS = 40_000;
-/** No chapter needs more requests. */
+/** Upper bound for the requests of an operation. */
 const MOST = 20;
 
-/** Kills at each request of each chapter, or at so many of them that are drawn. */
+/** Returns a scenario that crashes Purser at each request of each operation, or at some random requests. */
 export function crashPoints(drawn = Infinity): (bench: Bench) => Promise<void> {
   return async (bench) => {
     if (drawn !== Infinity) return await someCrashes(bench, drawn);
@@ -71,14 +71,14 @@ async function someCrashes(bench: Bench, drawn: number): Promise<void> {
 }
 
 interface Point {
-  /** Which request of the chapter. */
+  /** Number of the request within the operation, from 1. */
   readonly at: number;
   readonly when: 'before' | 'after';
 }
 
 let crashes = 0;
 
-/** Kills at one point, starts anew and sees to the end of the chapter. Tells whether there was such a request. */
+/** Kills Purser at one request, restarts it, and waits for the operation. Returns false if there was no such request. */
 async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promise<boolean> {
   crashes += 1;
   const token = `two-crash-${crashes}`;
@@ -102,7 +102,7 @@ async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promi
   );
   await Promise.race([killed, over]);
   await bench.heal();
-  // The request may have done its work before the process was killed for it.
+  // The operation may complete before the process is killed.
   const wasKilled = count >= at;
   if (wasKilled) {
     await killed;
@@ -114,7 +114,7 @@ async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promi
   return wasKilled;
 }
 
-/** Whatever is created names nobody in its path, and reviews do not either; the fleet's are few. */
+/** Returns true if a request may belong to a token: reviews and created objects have no name in their path. */
 function concerns(path: string, token: string): boolean {
   return path.includes(token) || /subjectaccessreviews|\/secrets(\?|$|\/purser-)|\/events(\?|$)/.test(path);
 }
@@ -122,7 +122,7 @@ function concerns(path: string, token: string): boolean {
 async function lived(bench: Bench, { name, begin, isOver }: Chapter, token: string): Promise<void> {
   await begin(bench, token);
   await bench.expect('I10', `${name} of ${token}`, POINT_MS, () => isOver(bench, token));
-  // Two issuances on request are two seconds apart.
+  // Requested issuances are at least two seconds apart.
   await bench.pass(2_000);
 }
 

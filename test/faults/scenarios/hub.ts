@@ -1,4 +1,4 @@
-// Faults of the hub: its API server, its storage, its watches and its answers.
+// Faults of the hub: its API server, its storage, its watches and its responses.
 
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
@@ -7,11 +7,11 @@ import { isSecretWrite, isWatch, type Matcher, requests } from '../proxy/rules.t
 import { during, type Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 
-/** A failed renewal is tried again within a fifth of what is left of the token. */
+/** A failed renewal is retried within a fifth of the remaining lifetime. */
 const LATEST_RETRY_MS = 120_000;
 const isTokenWatch: Matcher = (request) => requests('GET', /\/managedtokens\?/)(request) && isWatch(request);
 
-/** Ends all watches, so that they begin again under the fault. */
+/** Resets all connections, so that watches restart under the fault. */
 async function breakConnections({ hub }: Bench): Promise<void> {
   await hub.proxy.tcp('reset');
   await hub.proxy.tcp('pass');
@@ -57,7 +57,7 @@ async function compacted(bench: Bench): Promise<void> {
   await hub.proxy.tcp('pass');
 }
 
-/** New objects and changes while the watches are silent without an end. */
+/** Requests rotations while watches stall without being closed. */
 async function frozenWatches(bench: Bench): Promise<void> {
   await bench.hub.proxy.tcp('freeze');
   await bench.rotate('one-2', 'two-2');
@@ -94,7 +94,7 @@ async function errorEvents(bench: Bench): Promise<void> {
   }
 }
 
-/** Somebody else changes ManagedTokens and Secrets all the time. */
+/** Writes ManagedTokens and Secrets continuously, as another client would. */
 async function conflicts(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const endAt = Date.now() + 15_000;
@@ -117,8 +117,8 @@ async function refusedStatus(bench: Bench): Promise<void> {
 async function refusedSecrets(bench: Bench): Promise<void> {
   const rule = bench.hub.proxy.rule(isSecretWrite, { type: 'answer', status: 403 });
   await during(bench, 45_000, ['one-2', 'two-2']);
-  // Doubling from half a second, a token is tried seven times in that time.
-  if (rule.hits() > 14 * 8) bench.violation('I10', `${rule.hits()} writes of Secrets in 45 s`);
+  // With backoff from half a second, each token is tried seven times in 45 s.
+  if (rule.hits() > 14 * 8) bench.violation('I10', `${rule.hits()} Secret writes in 45 s`);
 }
 
 async function fullStorage(bench: Bench): Promise<void> {
@@ -129,7 +129,7 @@ async function fullStorage(bench: Bench): Promise<void> {
   await bench.hub.cluster.fillStorage(false);
 }
 
-/** Lists of some kinds are empty by mistake, with a version of today; they come as watches, of which only the bookmarks are left. */
+/** Returns a scenario in which lists of some kinds are empty; they arrive as watches, of which the proxy keeps only bookmarks. */
 function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench) => Promise<void> {
   return async (bench) => {
     const { proxy } = bench.hub;
@@ -138,23 +138,23 @@ function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench
     const rule = proxy.rule(isList, { type: 'stream', alter: onlyBookmarks });
     const expired = proxy.rule((request) => isKind(request) && isWatch(request) && !isList(request), { type: 'answer', status: 410 });
     await breakConnections(bench);
-    await bench.expect('I10', 'everything is listed again', 30_000, async () => rule.hits() >= informers);
+    await bench.expect('I10', 'all kinds are listed again', 30_000, async () => rule.hits() >= informers);
     expired.remove();
     await bench.pass(ms);
     await proxy.heal();
     const again = proxy.rule((request) => isKind(request) && isWatch(request), { type: 'answer', status: 410 }, informers);
     await breakConnections(bench);
-    await bench.expect('I10', 'everything is listed once more', 30_000, async () => again.hits() === informers);
+    await bench.expect('I10', 'all kinds are listed after the fault', 30_000, async () => again.hits() === informers);
   };
 }
 
-/** Events come as whole lines. */
+/** Keeps the bookmarks of a chunk; a chunk contains complete lines. */
 function onlyBookmarks(chunk: Buffer): readonly Buffer[] {
   const lines = chunk.toString().split(/(?<=\n)/);
   return lines.filter((line) => line.includes('"type":"BOOKMARK"')).map((line) => Buffer.from(line));
 }
 
-/** Longer than a withdrawal takes. */
+/** Longer than the delay before a withdrawal removes Secrets. */
 const WITHDRAWAL_MS = 45_000;
 
 async function slowHub(bench: Bench): Promise<void> {

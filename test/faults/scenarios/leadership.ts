@@ -1,18 +1,18 @@
-// Faults of leadership: two processes of Purser, and a Lease that cannot be had.
+// Faults of leadership: two processes of Purser, and a Lease that cannot be acquired.
 
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { isLease, isSecretWrite } from '../proxy/rules.ts';
 import { during, type Scenario } from '../scenario.ts';
 
-/** The Lease expires, and the other one asks for it. */
+/** Time for the Lease to expire and the other replica to acquire it. */
 const TAKEN_MS = 30_000;
 
 async function holder({ hub }: Bench): Promise<unknown> {
   return (await hub.api.get(paths.lease)).spec?.['holderIdentity'];
 }
 
-/** Both are cut off from the Lease: nobody leads, and nobody issues; then somebody does. */
+/** Drops requests for the Lease: no replica leads or issues until the Lease is available again. */
 async function leaseDropped(bench: Bench): Promise<void> {
   const first = bench.purser;
   await bench.startPurser();
@@ -24,14 +24,14 @@ async function leaseDropped(bench: Bench): Promise<void> {
   await bench.rotate('one-2', 'two-2');
   await bench.pass(8_000);
   const asked = bench.history.entries.filter((entry) => entry.type === 'request' && entry.at > startedAt && entry.path.endsWith('/token'));
-  if (asked.length > 0) bench.violation('I2', `${asked.length} tokens were issued by one that could not renew its Lease`);
+  if (asked.length > 0) bench.violation('I2', `${asked.length} tokens were issued by a replica that could not renew its Lease`);
   await bench.hub.proxy.heal();
   await bench.settled(TAKEN_MS);
   await bench.endPursers(bench.purser);
-  if (first.isRunning) bench.violation('I10', 'the first did not end');
+  if (first.isRunning) bench.violation('I10', 'the first replica did not exit');
 }
 
-/** The leader is stopped with a write in flight, and goes on when another leads. */
+/** Pauses the leader during a write, and resumes it when another replica leads. */
 async function stoppedLeader(bench: Bench): Promise<void> {
   const first = bench.purser;
   const before = await holder(bench);
@@ -39,9 +39,9 @@ async function stoppedLeader(bench: Bench): Promise<void> {
   await bench.pass(3_000);
   const rule = bench.hub.proxy.rule(isSecretWrite, { type: 'delay', ms: 25_000 }, 1);
   await bench.rotate('one-2');
-  await bench.expect('I10', 'a Secret is written', 10_000, async () => rule.hits() === 1);
+  await bench.expect('I10', 'the leader writes a Secret', 10_000, async () => rule.hits() === 1);
   first.pause();
-  await bench.expect('I10', 'the other takes over', TAKEN_MS, async () => (await holder(bench)) !== before);
+  await bench.expect('I10', 'the other replica leads', TAKEN_MS, async () => (await holder(bench)) !== before);
   await bench.settled(TAKEN_MS);
   first.resume();
   await bench.rotate('one-2', 'two-2');
@@ -61,7 +61,7 @@ async function leaseTrouble(bench: Bench): Promise<void> {
   await bench.settled(TAKEN_MS);
   const renewTime = new Date(Date.now() + 3_600_000).toISOString().replace('Z', '000Z');
   bench.cause('*', 'change of leaders');
-  await bench.hub.api.patch(paths.lease, { spec: { holderIdentity: 'somebody-else', renewTime } });
+  await bench.hub.api.patch(paths.lease, { spec: { holderIdentity: 'another-replica', renewTime } });
   await bench.rotate('one-2');
   await bench.settled(TAKEN_MS);
   await first.stop();

@@ -1,4 +1,4 @@
-// Faults of Purser's own process and of the machine it runs on.
+// Faults of Purser's process and of its machine.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { PurserOptions } from '../purser.ts';
 import { during, type Scenario } from '../scenario.ts';
 import { PURSER_NAMESPACE } from '../seed.ts';
 
-/** Replaces Purser by one that runs under other circumstances, asks it for rotations, and puts a healthy one in its place. */
+/** Returns a scenario that replaces Purser by a process with other options, requests rotations, and restores a normal process. */
 function under(options: Partial<PurserOptions>, rotateFor = 20_000): (bench: Bench) => Promise<void> {
   return async (bench) => {
     await bench.endPursers();
@@ -17,30 +17,30 @@ function under(options: Partial<PurserOptions>, rotateFor = 20_000): (bench: Ben
     await bench.rotate('one-2', 'two-2');
     await bench.renewed('one-2', before, rotateFor);
     await bench.pass(10_000);
-    if (!purser.isRunning) bench.violation('I10', 'Purser ended');
+    if (!purser.isRunning) bench.violation('I10', 'Purser exited');
     await purser.stop();
     await bench.startPurser();
   };
 }
 
-/** Starts with a clock that is wrong; counts what it asks for. */
+/** Returns a scenario that starts Purser with a wrong clock and limits the number of token requests. */
 function skewed(skewMs: number): (bench: Bench) => Promise<void> {
   return async (bench) => {
     const startedAt = Date.now();
-    // By another clock, other things are due.
-    bench.excuse('*', ['I2', 'I9', 'I5'], 60_000, 'clock of Purser wrong');
+    // A wrong clock makes other renewals due.
+    bench.excuse('*', ['I2', 'I9', 'I5'], 60_000, "Purser's clock is wrong");
     await under({ skewMs })(bench);
     const fleet = (await bench.tokens()).length;
     const asked = bench.history.entries.filter(
       (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.endsWith('/token'),
     );
-    if (asked.length > fleet * 2 + 4) bench.violation('I2', `${asked.length} tokens for ${fleet} ManagedTokens under a wrong clock`);
-    for (const name of await bench.tokens()) bench.cause(name, 'clock set right');
+    if (asked.length > fleet * 2 + 4) bench.violation('I2', `${asked.length} token requests for ${fleet} ManagedTokens with a wrong clock`);
+    for (const name of await bench.tokens()) bench.cause(name, 'clock corrected');
   };
 }
 
 async function jumps(bench: Bench): Promise<void> {
-  bench.excuse('*', ['I2', 'I9', 'I5'], 90_000, 'clock of Purser jumps');
+  bench.excuse('*', ['I2', 'I9', 'I5'], 90_000, "Purser's clock jumps");
   for (const skewMs of [3_600_000, 0, -3_600_000, 0]) {
     const startedAt = Date.now();
     await bench.purser.order({ skewMs });
@@ -49,9 +49,9 @@ async function jumps(bench: Bench): Promise<void> {
       (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.endsWith('/token'),
     );
     if (asked.length > (await bench.tokens()).length * 2)
-      bench.violation('I2', `${asked.length} tokens in 12 s after a jump of the clock by ${skewMs / 1_000} s`);
+      bench.violation('I2', `${asked.length} token requests within 12 s after a clock jump of ${skewMs / 1_000} s`);
   }
-  for (const name of await bench.tokens()) bench.cause(name, 'clock set right');
+  for (const name of await bench.tokens()) bench.cause(name, 'clock corrected');
 }
 
 async function suspended(bench: Bench): Promise<void> {
@@ -77,12 +77,12 @@ async function blocked(bench: Bench): Promise<void> {
   bench.cause('*', 'event loop blocked');
   await bench.purser.order({ blockMs: 20_000 });
   await during(bench, 20_000, ['one-2', 'two-2']);
-  bench.cause('*', 'killed, as for want of memory');
+  bench.cause('*', 'killed');
   await bench.purser.kill();
   await bench.startPurser();
 }
 
-/** A restart while nothing is due. */
+/** Restarts Purser while nothing is due. */
 async function quietRestart(bench: Bench): Promise<void> {
   await bench.purser.stop();
   bench.history.add({ type: 'quiet', begins: true });
@@ -91,7 +91,7 @@ async function quietRestart(bench: Bench): Promise<void> {
   bench.history.add({ type: 'quiet', begins: false });
 }
 
-/** Another process comes before the old one goes, three times. */
+/** Starts another process before the previous one stops, three times. */
 async function replaced(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     const old = bench.purser;
@@ -103,7 +103,7 @@ async function replaced(bench: Bench): Promise<void> {
   }
 }
 
-/** The token in the file is replaced, and the old one dies. */
+/** Replaces the token in the token file, and invalidates the previous token. */
 async function hubToken(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const file = join(bench.folder, 'hub.token');
@@ -126,7 +126,7 @@ async function hubToken(bench: Bench): Promise<void> {
   await bench.renewed('one-2', before, 20_000);
 }
 
-/** Logs into a pipe that is full and that nobody reads. */
+/** Shell command that starts Purser with its log in a full pipe without a reader. */
 const FULL_PIPE = [
   '/bin/sh',
   '-c',

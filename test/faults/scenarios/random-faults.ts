@@ -1,4 +1,4 @@
-// F56: faults drawn by chance, one after the other and several at once, while tokens rotate. The seed gives the same again.
+// Random faults, one after the other and several at once, while tokens rotate (F56). The seed determines the sequence.
 
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
@@ -9,7 +9,7 @@ import { pick } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 
-/** Draws faults for a time. */
+/** Returns a scenario that draws random faults for some minutes. */
 export function randomFaults(minutes: number): Scenario {
   return {
     id: 'F56',
@@ -43,7 +43,7 @@ async function schedule(bench: Bench, minutes: number): Promise<void> {
     await bench.pass(2_000 + bench.random() * 10_000);
     await bench.heal();
     if (!bench.purser.isRunning) await bench.startPurser();
-    // Now and then everything has to be well again.
+    // All tokens must recover after every fourth round.
     if (round % 4 === 0) await bench.settled(60_000);
   }
 }

@@ -1,4 +1,4 @@
-// Faults of target clusters and of the way to them.
+// Faults of target clusters and of the connections to them.
 
 import { base64, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
@@ -6,11 +6,13 @@ import { isTokenRequest } from '../proxy/rules.ts';
 import { during, type Scenario } from '../scenario.ts';
 import { DEPLOY, giveCredential, purserToken } from '../seed.ts';
 
-/** Two probes at ten seconds, their second tries of five, and ten more. */
+/** Time until Ready changes: two probes every ten seconds, each retried after five, with a margin of ten seconds. */
 const NOTICED_MS = 40_000;
 
 function turnsReady(bench: Bench, is: 'True' | 'False', limitMs = NOTICED_MS): Promise<number> {
-  return bench.expect('I9', `cluster one turns ${is}`, limitMs, async () => (await bench.clusterCondition('one')).startsWith(is));
+  return bench.expect('I9', `Ready of cluster one becomes ${is}`, limitMs, async () =>
+    (await bench.clusterCondition('one')).startsWith(is),
+  );
 }
 
 async function down(bench: Bench): Promise<void> {
@@ -20,11 +22,11 @@ async function down(bench: Bench): Promise<void> {
   await turnsReady(bench, 'False');
   await proxy.tcp('pass');
   await turnsReady(bench, 'True');
-  // While it issues, and after it has.
+  // During and after issuance.
   for (const action of [{ type: 'drop' }, { type: 'lose' }] as const) {
     const rule = proxy.rule(isTokenRequest, action, 1);
     await bench.rotate('one-2');
-    await bench.expect('I10', 'a token is asked for', 30_000, async () => rule.hits() === 1);
+    await bench.expect('I10', 'Purser requests a token', 30_000, async () => rule.hits() === 1);
     await proxy.tcp('refuse');
     await bench.pass(4_000);
     await proxy.tcp('pass');
@@ -48,7 +50,7 @@ async function flapping(bench: Bench): Promise<void> {
 async function halfOpen(bench: Bench): Promise<void> {
   await bench.one.proxy.tcp('silent');
   await bench.rotate('one-2');
-  await bench.expect('I9', 'the failure is told', 30_000, async () =>
+  await bench.expect('I9', 'RotationFailing becomes True', 30_000, async () =>
     (await bench.condition('one-2', 'RotationFailing')).startsWith('True'),
   );
   await turnsReady(bench, 'False');
@@ -83,11 +85,11 @@ async function newAuthority(bench: Bench): Promise<void> {
   await bench.rotate('one-2');
   await turnsReady(bench, 'False');
   const failing = await bench.condition('one-2', 'RotationFailing');
-  if (!failing.startsWith('True')) bench.violation('I9', `a rotation under another authority: RotationFailing=${failing}`);
+  if (!failing.startsWith('True')) bench.violation('I9', `rotation with an unknown CA: RotationFailing=${failing}`);
   const caBundle = base64(one.proxy.ca);
   await giveCredential(hub, 'one', one, { token: await purserToken(one) });
   await hub.api.patch(paths.clusters('one'), { spec: { orchestratorApiEndpoints: { caBundle } } });
-  await bench.expect('I10', 'rotates with the new bundle', 10_000, async () =>
+  await bench.expect('I10', 'the token rotates with the new caBundle', 10_000, async () =>
     (await bench.condition('one-2', 'RotationFailing')).startsWith('False'),
   );
 }
@@ -102,15 +104,15 @@ async function credentialRotated(bench: Bench): Promise<void> {
 }
 
 async function credentialRejected(bench: Bench): Promise<void> {
-  await giveCredential(bench.hub, 'one', bench.one, { token: 'worthless' });
+  await giveCredential(bench.hub, 'one', bench.one, { token: 'invalid' });
   await bench.rotate('one-2');
   const isRejected = async () => (await bench.clusterCondition('one', 'Authorized')) === 'False/CredentialRejected';
-  await bench.expect('I9', 'the rejected credential is told', NOTICED_MS, isRejected);
+  await bench.expect('I9', 'a condition reports the rejected credential', NOTICED_MS, isRejected);
   await bench.pass(10_000);
   await giveCredential(bench.hub, 'one', bench.one, { token: await purserToken(bench.one) });
 }
 
-/** The credential may issue for all accounts but one. */
+/** Restricts the credential to all service accounts but one. */
 async function lessRights(bench: Bench): Promise<void> {
   const path = paths.rbac('clusterroles', 'purser');
   const { api } = bench.one;
@@ -119,9 +121,9 @@ async function lessRights(bench: Bench): Promise<void> {
   const rules = role.rules.map((rule) => (rule.resources.includes('serviceaccounts/token') ? { ...rule, resourceNames: others } : rule));
   await api.patch(path, { rules });
   await bench.rotate('one-2', 'one-3');
-  const told = async () => (await bench.condition('one-2', 'RotationFailing')).startsWith('True/TargetForbidden');
-  await bench.expect('I9', 'the missing right is told', 20_000, told);
-  await bench.expect('I5', 'others are renewed', 20_000, async () =>
+  const isReported = async () => (await bench.condition('one-2', 'RotationFailing')).startsWith('True/TargetForbidden');
+  await bench.expect('I9', 'a condition reports the missing permission', 20_000, isReported);
+  await bench.expect('I5', 'tokens of other service accounts are renewed', 20_000, async () =>
     (await bench.condition('one-3', 'RotationFailing')).startsWith('False'),
   );
   await api.patch(path, { rules: role.rules });
@@ -139,7 +141,7 @@ async function shortAndSlow(bench: Bench): Promise<void> {
   await bench.renewed('one-2', before, 30_000);
 }
 
-/** What answers is not to be trusted. */
+/** Alters, redirects and truncates responses of the target. */
 async function untrusted(bench: Bench): Promise<void> {
   const answers: readonly ((body: string) => string)[] = [
     (body) => body.slice(0, body.length / 2),
@@ -152,7 +154,7 @@ async function untrusted(bench: Bench): Promise<void> {
   for (const alter of answers) {
     const rule = bench.one.proxy.rule(isTokenRequest, { type: 'alter', alter }, 1);
     await bench.rotate('one-2');
-    await bench.expect('I10', 'a token is asked for', 30_000, async () => rule.hits() === 1);
+    await bench.expect('I10', 'Purser requests a token', 30_000, async () => rule.hits() === 1);
   }
   for (const status of [301, 307]) {
     bench.one.proxy.rule(isTokenRequest, { type: 'answer', status, headers: { location: `${bench.two.proxy.url}/stolen` } }, 2);
@@ -164,7 +166,7 @@ async function untrusted(bench: Bench): Promise<void> {
   await during(bench, 8_000, ['one-2', 'one-3']);
 }
 
-/** The token of another account must not end up in a Secret. */
+/** Returns the token of another service account, which Purser must not write to the Secret. */
 async function wrongToken(bench: Bench): Promise<void> {
   const other = await bench.one.api.create(`${paths.accounts(DEPLOY, 'one-3')}/token`, {
     spec: { audiences: ['https://hub.test'], expirationSeconds: 600 },
@@ -172,7 +174,7 @@ async function wrongToken(bench: Bench): Promise<void> {
   const alter = (body: string) => body.replace(/"token":"[^"]*"/, `"token":"${other.status?.token}"`);
   bench.one.proxy.rule((request) => isTokenRequest(request) && request.path.includes('/one-2/'), { type: 'alter', alter }, 3);
   await during(bench, 6_000, ['one-2']);
-  if ((await bench.tokenText('one-2')) === other.status?.token) bench.violation('I1', 'the token of another account was written');
+  if ((await bench.tokenText('one-2')) === other.status?.token) bench.violation('I1', 'the token of another service account was written');
 }
 
 export const targetFaults: readonly Scenario[] = [

@@ -1,4 +1,4 @@
-// Three hostile tenants act at random beside polite ones; the same load without them comes first, for comparison.
+// Hostile tenants act at random beside well-behaved tenants. The same load runs without attackers first.
 
 import type { Bench } from '../bench.ts';
 import { isMemoryBack } from '../checks/tenants.ts';
@@ -30,23 +30,23 @@ import { TOKEN_WRITER } from '../tenants/token-writer.ts';
 import { clearTenants, furnishTenants, removeTenants, restoreClusters } from '../tenants/world.ts';
 
 export interface TenantSettings {
-  /** Length of the attack. */
+  /** Length of the attack, in minutes. */
   readonly minutes: number;
-  /** Whether the hostile writer of ManagedTokens may write their status, too. */
+  /** True if the hostile writer of ManagedTokens may also write their status. */
   readonly writesStatus?: boolean;
 }
 
-/** Requests of the hostile façade caller at a time. */
+/** Concurrent requests of the hostile caller of the façade. */
 const CALLERS = 3;
 const MIN_CALM_MS = 12_000;
 const MAX_CALM_MS = 120_000;
-/** Longest time for memory to come back: garbage is collected when there is work. */
+/** Maximum time for memory to decrease: the garbage collector runs only under load. */
 const AFTER_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
 const FIRST_TOKENS_MS = 60_000;
 const POLITE_ALL = [...POLITE_TOKENS, ...VICTIM_TOKENS, ...GUEST_TOKENS];
 
-/** Returns the tenant bench as a scenario. */
+/** Returns the hostile-tenant bench as a scenario. */
 export function hostileTenants({ minutes, writesStatus = false }: TenantSettings): Scenario {
   return {
     id: 'tenants',
@@ -59,7 +59,7 @@ export function hostileTenants({ minutes, writesStatus = false }: TenantSettings
 async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean): Promise<void> {
   const calmMs = Math.min(MAX_CALM_MS, Math.max(MIN_CALM_MS, attackMs / 4));
   const totalMs = calmMs + attackMs + 300_000;
-  bench.excuse('*', ['I8'], totalMs, 'I16 has the bounds for tenants');
+  bench.excuse('*', ['I8'], totalMs, 'I16 has the limits with hostile tenants');
   for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)]) bench.excuse(account, ['I2'], totalMs, 'hostile tenants');
   const hostile = await HostileServer.listen(derived(bench));
   await bench.endPursers();
@@ -68,7 +68,7 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
     await furnishTenants(bench, { writesStatus });
     for (const guest of GUEST_TOKENS) await grantGuest(bench, guest);
     for (const token of POLITE_ALL) await createPolite(bench, token);
-    await bench.expect('I10', 'polite tenants have tokens', FIRST_TOKENS_MS, async () => (await missing(bench)).length === 0);
+    await bench.expect('I10', 'well-behaved tenants have tokens', FIRST_TOKENS_MS, async () => (await missing(bench)).length === 0);
     await phase(bench, 'calm', calmMs, (signal) => politeLoad(bench, signal));
     await attack(bench, hostile, attackMs);
     await phase(bench, 'after', AFTER_MS, (signal) => calmDown(bench, signal));
@@ -82,7 +82,7 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
   }
 }
 
-/** Removes what the hostile tenants made, and waits until memory is back or the signal comes. */
+/** Removes all objects of hostile tenants, and waits until memory has decreased or the signal aborts. */
 async function calmDown(bench: Bench, signal: AbortSignal): Promise<void> {
   await clearTenants(bench);
   await restoreClusters(bench);
@@ -91,7 +91,7 @@ async function calmDown(bench: Bench, signal: AbortSignal): Promise<void> {
   await recordFootprint(bench);
 }
 
-/** Returns random numbers of their own for a part of the bench, which follow from the seed. */
+/** Returns a separate random generator that is determined by the seed of the bench. */
 function derived({ random }: Bench): () => number {
   return seeded(Math.floor(random() * 2 ** 32));
 }
@@ -101,7 +101,7 @@ async function missing(bench: Bench): Promise<readonly string[]> {
   return POLITE_ALL.filter((_, index) => texts[index] === '').map(({ name }) => name);
 }
 
-/** Does something for a time, as a phase of the history. */
+/** Runs an activity for some time, as a phase of the history. */
 async function phase(bench: Bench, name: Phase, ms: number, act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   bench.history.add({ type: 'phase', phase: name });
   const end = new AbortController();
@@ -111,7 +111,7 @@ async function phase(bench: Bench, name: Phase, ms: number, act: (signal: AbortS
   await acting;
 }
 
-/** The load that is the same without and with attackers. */
+/** Runs the load that is the same with and without attackers. */
 async function politeLoad(bench: Bench, signal: AbortSignal): Promise<void> {
   await Promise.all([
     rotatePolitely(bench, POLITE_TOKENS, signal),
@@ -154,12 +154,12 @@ function hubSender({ hub }: Bench, token: string): Send {
   return ({ method, path, body, type }) => api.status(method, path, body, type);
 }
 
-/** Sends requests to the façade; every token in a response goes to the collector. */
+/** Returns a function that sends requests to the façade and passes every token in a response to the collector. */
 function facadeSender(client: FacadeClient, collector: Collector): Send {
   let last: string | undefined;
   return async ({ method, path, body, headers, isReplay }) => {
     const sent = body && JSON.stringify(body);
-    const { status, body: answer } = await client.exchange(method, path, {
+    const { status, body: response } = await client.exchange(method, path, {
       body: sent,
       ...(headers && { headers }),
       bearer: isReplay ? last : undefined,
@@ -167,10 +167,10 @@ function facadeSender(client: FacadeClient, collector: Collector): Send {
     collector.read(
       'caller',
       `a response ${status} to ${path.startsWith('/auth') ? 'a list' : 'a token request'}`,
-      JSON.stringify(answer),
+      JSON.stringify(response),
       '',
     );
-    for (const token of tokensIn(answer)) {
+    for (const token of tokensIn(response)) {
       last = token;
       await collector.hold(token, audiencesOf(body));
     }

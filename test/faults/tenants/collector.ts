@@ -1,4 +1,4 @@
-// Collects every token that hostile tenants can get at, and presents each to all clusters with a TokenReview.
+// Collects every token that hostile tenants obtain, and presents each to all clusters with a TokenReview.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KubeObject, paths } from '../api.ts';
@@ -12,10 +12,10 @@ import { HOSTILE_NAMESPACES } from './names.ts';
 import { decodeClaims, tokensIn } from './token-text.ts';
 
 const EVERY_MS = 1_000;
-/** Tokens of users of the bench that are no JWTs. */
+/** Maximum number of collected tokens. */
 const MAX_KNOWN = 100_000;
 
-/** Token texts stay in memory; the history has digests. */
+/** Keeps tokens in memory; the history contains digests. */
 export class Collector {
   readonly #bench: Bench;
   readonly #hostile: HostileServer;
@@ -25,7 +25,7 @@ export class Collector {
   readonly #disclosed = new Set<string>();
   #receivedSoFar = 0;
 
-  /** `own` are the tenants' own tokens, which they may hold. */
+  /** `own` contains the tenants' own tokens, which they may hold. */
   constructor(bench: Bench, hostile: HostileServer, own: readonly string[]) {
     this.#bench = bench;
     this.#hostile = hostile;
@@ -33,7 +33,7 @@ export class Collector {
     this.#hidden = hiddenTexts(bench);
   }
 
-  /** Collects until the signal, and once more. */
+  /** Collects periodically until the signal aborts, and once more. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#collect();
@@ -42,12 +42,12 @@ export class Collector {
     await this.#collect();
   }
 
-  /** Records a token that a tenant got from the façade. */
+  /** Records a token that a tenant obtained from the façade. */
   async hold(token: string, requested?: readonly string[]): Promise<void> {
     await this.#record('caller', 'facade', token, requested);
   }
 
-  /** Looks through a text that a tenant read; `known` is what the tenant wrote itself. */
+  /** Searches a text that a tenant read for hidden names; `known` is text that the tenant wrote. */
   read(holder: string, where: string, text: string, known: string): void {
     const named = disclosedIn(text, this.#hidden, known);
     const key = `${holder} ${where} ${named.join()}`;
@@ -93,7 +93,7 @@ export class Collector {
     const key = `${holder} ${token}`;
     if (this.#known.has(key) || this.#own.has(token) || this.#known.size > MAX_KNOWN) return;
     this.#known.add(key);
-    // The search for leaks looks for all of them.
+    // The search for leaked tokens covers all of them.
     this.#bench.prober.seen.add(token);
     const { aud = [], iat = 0, exp = 0 } = decodeClaims(token);
     const acceptedBy = await this.#acceptedBy(token);
@@ -120,7 +120,7 @@ export class Collector {
 /** Names of Secrets that the grammar writes into ManagedTokens. */
 const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
 
-/** Returns what no hostile tenant may learn: addresses of clusters, names of credentials, Purser's own identity. */
+/** Returns the texts that tenants must not see: cluster addresses, credential names, Purser's identity. */
 function hiddenTexts({ places }: Bench): Hidden {
   const addresses = places.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
   const credentials = ['one', 'two', 'two-prod', 'two-dev'].map(
@@ -129,7 +129,7 @@ function hiddenTexts({ places }: Bench): Hidden {
   return new Map([...addresses, ...credentials, ["Purser's identity", 'User \\"system:serviceaccount:purser-system:purser']]);
 }
 
-/** Returns whom a cluster takes a token for, at any of the token's audiences. */
+/** Returns the user for which a cluster accepts a token, at any of the token's audiences. */
 async function acceptance({ name, api }: Place, token: string): Promise<readonly Acceptance[]> {
   const { aud = [] } = decodeClaims(token);
   const review = await api.create(paths.reviews, { spec: { token, ...(aud.length > 0 && { audiences: aud }) } }).catch(() => undefined);

@@ -1,5 +1,5 @@
-// The hostile caller of the façade: permission `issue` for one service account, for one limited cluster and for a name that is
-// not registered; requests for everything.
+// The hostile caller of the façade: has permission `issue` for one service account, one restricted cluster and one name that is not
+// registered, and requests everything.
 
 import type { Action, Draw, Grammar, Production } from './grammar.ts';
 import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, DEPLOYER, SANDBOX } from './names.ts';
@@ -116,7 +116,7 @@ const watch: Production = (draw) => {
   ];
 };
 
-/** Calls the façade with a token that it issued earlier. */
+/** Calls the façade with a token that the façade issued. */
 const replay: Production = (draw) => [{ ...request('replay', pathOf(wantedBy(draw)), bodyOf(draw)), isReplay: true }];
 
 export const FACADE_CALLER: Grammar = [

@@ -1,4 +1,4 @@
-// The hostile writer of ManagedTokens: everything that the editor role and a namespace's own Secrets and service accounts allow.
+// The hostile writer of ManagedTokens: all actions that the editor role and permission on Secrets and service accounts allow.
 
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../../src/api/names.ts';
 import { base64, paths } from '../api.ts';
@@ -19,7 +19,7 @@ function tokenName(draw: Draw): string {
 
 function specOf(draw: Draw): object {
   const bound = draw.chance(0.1) && { boundObjectRef: { kind: draw.pick(['Pod', 'Secret']), name: draw.pick(ACCOUNTS) } };
-  // Now and then exactly what the tenant may have, so that there are tokens to misuse.
+  // Sometimes exactly what the tenant is allowed, so that there are tokens to misuse.
   const isAllowed = draw.chance(0.3);
   return {
     clusterName: isAllowed ? 'one' : draw.pick(ALL_CLUSTERS),
@@ -53,13 +53,13 @@ function notes(draw: Draw, count: number, length: number): Readonly<Record<strin
   return Object.fromEntries(Array.from({ length: draw.between(1, count) }, (_, n) => [`attack.example.com/note-${n}`, 'x'.repeat(length)]));
 }
 
-/** Returns a forged list of anchors, as an annotation. */
+/** Returns a forged annotation with a list of anchors. */
 function forgedAnchors(draw: Draw, most = MAX_PLACES): string {
   const count = draw.pick([1, 5, 17, most]);
   return Array.from({ length: count }, (_, n) => `${draw.pick(['one', 'two', 'two-prod', 'missing'])}/ns-${n}`).join(' ');
 }
 
-/** Returns annotations that only Purser writes. */
+/** Returns forged annotations that only Purser writes. */
 function forgedRecord(draw: Draw): Readonly<Record<string, string>> {
   const forged: Readonly<Record<string, string>> = {
     [Annotation.expiresAt]: draw.pick(['2020-01-01T00:00:00Z', '2200-01-01T00:00:00Z', 'never']),
@@ -103,10 +103,10 @@ const create: Production = (draw) => {
   return [creation(`create ${name}`, namespace, token(namespace, name, { finalizers: finalizers(draw), annotations }, specOf(draw)))];
 };
 
-/** Written as text: a name that Purser no longer knows is still worth forging. */
+/** Former annotation of Purser; forging it must have no effect. */
 const anchorsAnnotation = 'tokens.purser.dev/anchors';
 
-/** Creates many objects of one kind within a second, to reach limits that count objects. */
+/** Creates many objects within a second, to reach limits on their number. */
 const burst: Production = (draw) => {
   const [namespace, spec, generation] = [draw.pick(HOSTILE_NAMESPACES), specOf(draw), draw.between(1, 3)];
   const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_PLACES) } };
@@ -116,7 +116,7 @@ const burst: Production = (draw) => {
   });
 };
 
-/** Creates objects near the size that the API server stores. */
+/** Creates objects near the size limit of the API server. */
 const huge: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), `huge-${draw.between(1, HUGE)}`];
   const labels = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`label-${n}`, 'v'.repeat(63)]));
@@ -233,7 +233,7 @@ const removeSecret: Production = (draw) => {
   return [{ what: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
 };
 
-/** Copies a field of another tenant's object into the request, as JSON patch does. */
+/** Copies a field repeatedly with a JSON patch. */
 const copyPatch: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
   const body = Array.from({ length: 6 }, (_, n) => ({ op: 'copy', from: '/spec/secret', path: `/spec/secret/copy${n}` }));
@@ -243,12 +243,12 @@ const copyPatch: Production = (draw) => {
 const requester: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), draw.pick([BUILDER, 'default', 'other'])];
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
-  const made: Action = { what: `account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
-  const gone: Action = { what: `delete account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
+  const made: Action = { what: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
+  const gone: Action = { what: `delete service account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
   return draw.pick([[made], [gone, made], [gone, made], [made]]);
 };
 
-/** Reads and writes where the tenant has no permission at all. */
+/** Reads and writes in namespaces where the tenant has no permission. */
 const trespass: Production = (draw) => {
   const namespace = draw.pick(['purser-system', 'polite-a', 'hostile-victims', 'kube-system']);
   const spec = specOf(draw);
