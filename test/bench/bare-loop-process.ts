@@ -40,7 +40,7 @@ async function send<T>(pool: Pool, method: 'GET' | 'POST' | 'PUT', path: string,
   return JSON.parse(text) as T;
 }
 
-async function make(token: ManagedToken, index: number): Promise<void> {
+async function issueToken(token: ManagedToken, index: number): Promise<void> {
   const { namespace = '', name = '', uid = '' } = token.metadata;
   const { spec } = token;
   await send(pools.hub, 'POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', reviewOf(namespace));
@@ -112,7 +112,7 @@ await Promise.all(
   Object.values(pools).map((pool) => inParallel(Array.from({ length: job.concurrency }), () => send(pool, 'GET', '/version'))),
 );
 const [startedAt, before] = [performance.now(), process.cpuUsage()];
-await inParallel(job.tokens, make, job.concurrency);
+await inParallel(job.tokens, issueToken, job.concurrency);
 const { user, system } = process.cpuUsage(before);
 process.send?.({ seconds: (performance.now() - startedAt) / 1_000, cpuSeconds: (user + system) / 1_000_000 });
 await Promise.all(Object.values(pools).map((pool) => pool.close()));

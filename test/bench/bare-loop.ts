@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
 import type { BareJob, BareServer } from './bare-loop-process.ts';
-import { startHelper } from './child-process.ts';
+import { startChild } from './child-process.ts';
 import { clientCertificate, createTokens, type TokenWorld } from './token-world.ts';
 
 const CONCURRENCIES = [4, 8, 16, 32];
@@ -23,34 +23,34 @@ export async function bestBareLoop(world: TokenWorld, count: number, eventShare:
   const trialSize = Math.min(TRIAL, count);
   const total = trialSize * (CONCURRENCIES.length + 1) + count;
   const tokens = await createTokens(world.client, { prefix: 'bare', count: total, expirationSeconds: 3_600, renewBefore: '20%' });
-  const play = (concurrency: number, size: number) => loop(world, { tokens: tokens.splice(0, size), concurrency, eventShare });
+  const runTrial = (concurrency: number, size: number) => runLoop(world, { tokens: tokens.splice(0, size), concurrency, eventShare });
   // Warms up the API servers.
-  await play(8, trialSize);
+  await runTrial(8, trialSize);
   const trials: Record<number, number> = {};
-  for (const concurrency of CONCURRENCIES) trials[concurrency] = trialSize / (await play(concurrency, trialSize)).seconds;
+  for (const concurrency of CONCURRENCIES) trials[concurrency] = trialSize / (await runTrial(concurrency, trialSize)).seconds;
   const concurrency = CONCURRENCIES.reduce((best, each) => ((trials[each] ?? 0) > (trials[best] ?? 0) ? each : best));
-  const { seconds, cpuSeconds } = await play(concurrency, count);
+  const { seconds, cpuSeconds } = await runTrial(concurrency, count);
   return { concurrency, tokensPerSecond: count / seconds, cpuMsPerToken: (cpuSeconds * 1_000) / count, trials };
 }
 
-interface Played {
+interface LoopResult {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
-interface Loop {
+interface LoopJob {
   readonly tokens: readonly ManagedToken[];
   readonly concurrency: number;
   readonly eventShare: number;
 }
 
-async function loop({ hub, target }: TokenWorld, work: Loop): Promise<Played> {
+async function runLoop({ hub, target }: TokenWorld, work: LoopJob): Promise<LoopResult> {
   const job: BareJob = { ...work, hub: await serverOf(hub), target: await serverOf(target) };
   const path = join(hub.folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
-  const { said: played, ended } = await startHelper<Played>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
+  const { message: result, ended } = await startChild<LoopResult>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
   await ended;
-  return played;
+  return result;
 }
 
 /** Authenticates with a client certificate, as Purser does, because authentication is part of the cost of API servers. */

@@ -1,7 +1,7 @@
 // Cost of the cluster list, compared with kube-apiserver's list: `node test/bench/clusters-list.ts [CLUSTERS] [WATCHERS]`. Runs a real
 // kube-apiserver, Purser and a bare server as separate processes; CPU times come from the kernel. Prints JSON.
 
-import { startHelper } from './child-process.ts';
+import { startChild } from './child-process.ts';
 import { compareLists, listBytes } from './list-cost.ts';
 import { measureUsage } from './process-usage.ts';
 import { startRegistryWorld } from './registry-world.ts';
@@ -12,8 +12,8 @@ async function bench(clusters: number, watchers: number): Promise<object> {
   try {
     const bytes = { hub: await listBytes(world.hub), facade: await listBytes(world.facade) };
     // Sends a static body of the same length.
-    const floor = await startHelper<{ readonly url: string }>('test/support/static-response-process.ts', [String(bytes.facade)]);
-    const lists = await compareLists(world, { url: floor.said.url, path: '/', pid: floor.pid });
+    const floor = await startChild<{ readonly url: string }>('test/support/static-response-process.ts', [String(bytes.facade)]);
+    const lists = await compareLists(world, { url: floor.message.url, path: '/', pid: floor.pid });
     await floor.stop();
     console.error(JSON.stringify(lists));
     const watches = await compareWatches(world, watchers);

@@ -6,7 +6,7 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { inParallel } from './in-parallel.ts';
-import { memoryOf, rounded } from './process-usage.ts';
+import { memoryOf, round } from './process-usage.ts';
 import { type RegistryWorld, startRegistryWorld } from './registry-world.ts';
 
 const CALLERS = 50;
@@ -53,17 +53,17 @@ class Client {
 }
 
 /** Measures the time until new clients with new tokens receive a page of the list. */
-async function newcomersMs(world: RegistryWorld, what: string): Promise<object> {
+async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<object> {
   const times: number[] = [];
   const codes: number[] = [];
-  for (const name of names(what, NEWCOMERS)) {
+  for (const name of names(prefix, NEWCOMERS)) {
     const startedAt = performance.now();
     const client = new Client(world, { token: `${name}-token`, target: `${world.facade.path}?limit=1`, localAddress: NEWCOMERS_ADDRESS });
     codes.push(await client.status);
     times.push(performance.now() - startedAt);
     client.close();
   }
-  return { slowestMs: rounded(Math.max(...times)), served: codes.filter((code) => code === 200).length };
+  return { slowestMs: round(Math.max(...times)), served: codes.filter((code) => code === 200).length };
 }
 
 /** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */
@@ -77,7 +77,7 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
     const code = await client.status;
     codes.set(code, (codes.get(code) ?? 0) + 1);
   });
-  const newcomers = await newcomersMs(world, 'watches');
+  const newcomers = await measureNewcomers(world, 'watches');
   const isComplete = () => clients.every(({ bytes }) => bytes > (codes.size > 1 ? 0 : world.clusters * 1_000));
   for (let waited = 0; waited < PATIENCE_MS && !isComplete(); waited += 500) await delay(500);
   await delay(2_000);
@@ -104,14 +104,14 @@ async function silentCrowd(world: RegistryWorld): Promise<object> {
   };
   for (let count = 0; count < 4_000; count++) open();
   await delay(2_000);
-  const newcomers = await newcomersMs(world, 'silent');
+  const newcomers = await measureNewcomers(world, 'silent');
   isOver = true;
   for (const socket of sockets) socket.destroy();
   return newcomers;
 }
 
 /** Sends requests continuously over `atOnce` connections. */
-async function flood(world: RegistryWorld, what: string, atOnce: number, token: () => string): Promise<object> {
+async function flood(world: RegistryWorld, prefix: string, atOnce: number, token: () => string): Promise<object> {
   const over = new AbortController();
   const codes = new Map<number, number>();
   const work = Array.from({ length: atOnce }, async () => {
@@ -123,7 +123,7 @@ async function flood(world: RegistryWorld, what: string, atOnce: number, token: 
     }
   });
   await delay(2_000);
-  const newcomers = await newcomersMs(world, what);
+  const newcomers = await measureNewcomers(world, prefix);
   over.abort();
   await Promise.all(work);
   return { ...newcomers, codes: Object.fromEntries(codes) };
@@ -138,7 +138,7 @@ async function slowReaders(world: RegistryWorld): Promise<object> {
   const startedAt = performance.now();
   const full = new Client(world, { token: 'lists0-token', target: world.facade.path, localAddress: NEWCOMERS_ADDRESS });
   const code = await full.status;
-  const fullListMs = rounded(performance.now() - startedAt);
+  const fullListMs = round(performance.now() - startedAt);
   for (const client of [full, ...clients]) client.close();
   return { slowestMs: fullListMs, served: code === 200 ? 1 : 0 };
 }
@@ -147,7 +147,7 @@ async function bench(clusters: number, watchers: number): Promise<object> {
   const world = await startRegistryWorld(clusters, { callers, options: ['--facade-rate', '100'] });
   try {
     const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
-    const rest = await newcomersMs(world, 'rest');
+    const rest = await measureNewcomers(world, 'rest');
     const watches = await watchCrowd(world, watchers);
     console.error(JSON.stringify({ restMegabytes, rest, watches }));
     const silent = await silentCrowd(world);

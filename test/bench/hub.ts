@@ -26,7 +26,7 @@ export async function adminOf(cluster: RealCluster): Promise<KubeClient> {
 }
 
 /** Installs Purser's CRDs and namespace. */
-export async function furnishHub(client: KubeClient): Promise<void> {
+export async function seedHub(client: KubeClient): Promise<void> {
   await applyAll(client, await readManifests('crds'));
   await client.create(Namespaces, { metadata: { name: NAMESPACE } });
   await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });

@@ -1,8 +1,8 @@
 // Issuance of the first tokens of many ManagedTokens: time and cost.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Audited, AuditTail, countRequests } from './audit-tail.ts';
-import { Occurrences } from './occurrences.ts';
+import { type AuditedRequest, AuditTail, countRequests } from './audit-tail.ts';
+import { TextCounter } from './file-tail.ts';
 import { cpuSeconds, memoryOf } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';
 import { PURSER_USER, type TokenWorld } from './token-world.ts';
@@ -38,16 +38,16 @@ export async function idleStartSeconds({ kubeconfig }: TokenWorld): Promise<numb
 
 /** Starts Purser on a hub with new ManagedTokens, and waits until all have a status. Leaves Purser running. */
 export async function issueAll(world: TokenWorld, tokens: number, idleSeconds: number): Promise<Issuance & { readonly purser: Purser }> {
-  const [tails, taken] = [tailsOf(world), new Occurrences(world.hub.auditLog, STATUS_TAKEN)];
-  await Promise.all([tails.next(), taken.next()]);
+  const [logs, statusWrites] = [followLogs(world), new TextCounter(world.hub.auditLog, STATUS_WRITTEN)];
+  await Promise.all([logs.next(), statusWrites.next()]);
   const purser = await startPurser(world.kubeconfig);
-  const audited = [...(await untilWritten(purser, { tails, taken }, tokens)), ...(await untilQuiet(tails))];
+  const audited = [...(await waitForStatuses(purser, { logs, statusWrites }, tokens)), ...(await waitForEvents(logs))];
   const cpu = (await cpuSeconds(purser.pid)) - idleSeconds;
   // Verification of tokens, with a read of the Secret each, is not part of issuance.
   const checks = audited.filter(({ request }) => request === 'create tokenreviews' || request === 'get secrets').length;
   const of = (request: string) => audited.filter((each) => each.request === request);
   const requestedAt = of('create subjectaccessreviews').map(({ receivedAt }) => receivedAt);
-  const writtenAt = of(STATUS).map(({ answeredAt }) => answeredAt);
+  const writtenAt = of(STATUS).map(({ respondedAt }) => respondedAt);
   return {
     tokens,
     seconds: (writtenAt.reduce((a, b) => Math.max(a, b), 0) - requestedAt.reduce((a, b) => Math.min(a, b), Infinity)) / 1_000,
@@ -61,23 +61,23 @@ export async function issueAll(world: TokenWorld, tokens: number, idleSeconds: n
 }
 
 /** Audit logs of hub and target as one. */
-export interface Tails {
-  readonly next: () => Promise<readonly Audited[]>;
+export interface AuditLogs {
+  readonly next: () => Promise<readonly AuditedRequest[]>;
 }
 
-interface Logs {
-  readonly tails: Tails;
+interface IssuanceLogs {
+  readonly logs: AuditLogs;
   /** Status writes in the hub's log. */
-  readonly taken: Occurrences;
+  readonly statusWrites: TextCounter;
 }
 
-export function tailsOf({ hub, target }: TokenWorld): Tails {
-  const tails = [hub, target].map(({ auditLog }) => new AuditTail(auditLog, PURSER_USER));
-  return { next: async () => (await Promise.all(tails.map((tail) => tail.next()))).flat() };
+export function followLogs({ hub, target }: TokenWorld): AuditLogs {
+  const logs = [hub, target].map(({ auditLog }) => new AuditTail(auditLog, PURSER_USER));
+  return { next: async () => (await Promise.all(logs.map((tail) => tail.next()))).flat() };
 }
 
 /** Returns true if a request serves a token, rather than lists, the Lease, or probes of clusters. */
-export function isForToken({ request, object }: Audited): boolean {
+export function isForToken({ request, object }: AuditedRequest): boolean {
   return TOKEN_REQUESTS.test(request) && !object.startsWith('purser-system/');
 }
 
@@ -85,16 +85,16 @@ const TOKEN_REQUESTS =
   /^(create|update|patch|get|delete) (subjectaccessreviews|tokenreviews|serviceaccounts(\/token)?|secrets|managedtokens(\/status)?|events)$/;
 
 /** Audit-log text of every successful status write, including those of Clusters. */
-const STATUS_TAKEN = '"subresource":"status"},"responseStatus":{"metadata":{},"code":200}';
+const STATUS_WRITTEN = '"subresource":"status"},"responseStatus":{"metadata":{},"code":200}';
 
 /** Waits for all status writes. Counts text first and parses the logs only at the end, to save CPU time for the measured processes. */
-async function untilWritten(purser: Purser, { tails, taken }: Logs, tokens: number): Promise<readonly Audited[]> {
-  const audited: (readonly Audited[])[] = [];
+async function waitForStatuses(purser: Purser, { logs, statusWrites }: IssuanceLogs, tokens: number): Promise<readonly AuditedRequest[]> {
+  const audited: (readonly AuditedRequest[])[] = [];
   const written = new Set<string>();
   let lastAt = performance.now();
   while (written.size < tokens) {
-    await untilTaken(purser, taken, tokens - written.size);
-    const next = await tails.next();
+    await waitForStatusWrites(purser, statusWrites, tokens - written.size);
+    const next = await logs.next();
     audited.push(next);
     const before = written.size;
     for (const { request, object, code } of next) if (request === STATUS && code === 200) written.add(object);
@@ -105,13 +105,13 @@ async function untilWritten(purser: Purser, { tails, taken }: Logs, tokens: numb
   return audited.flat();
 }
 
-async function untilTaken(purser: Purser, taken: Occurrences, count: number): Promise<void> {
+async function waitForStatusWrites(purser: Purser, statusWrites: TextCounter, count: number): Promise<void> {
   let lastAt = performance.now();
-  for (let seen = await taken.next(); seen < count; ) {
+  for (let seen = await statusWrites.next(); seen < count; ) {
     await purser.assertRunning();
     await throwIfStalled(purser, lastAt, count - seen);
     await delay(500);
-    const more = await taken.next();
+    const more = await statusWrites.next();
     if (more > 0) lastAt = performance.now();
     seen += more;
   }
@@ -122,11 +122,11 @@ async function throwIfStalled(purser: Purser, lastAt: number, missing: number): 
 }
 
 /** Waits until no more Events are written; ignores the verification of tokens. */
-async function untilQuiet(tails: Tails): Promise<readonly Audited[]> {
-  const audited: (readonly Audited[])[] = [];
+async function waitForEvents(logs: AuditLogs): Promise<readonly AuditedRequest[]> {
+  const audited: (readonly AuditedRequest[])[] = [];
   for (;;) {
     await delay(QUIET_MS);
-    const next = await tails.next();
+    const next = await logs.next();
     audited.push(next);
     if (!next.some(({ request }) => request === 'create events')) return audited.flat();
   }

@@ -2,8 +2,8 @@
 
 import { Agent, get } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuSeconds, rounded } from './process-usage.ts';
-import { ADMIN, ALICE, ALICES, type RegistryWorld, type Served } from './registry-world.ts';
+import { cpuSeconds, round } from './process-usage.ts';
+import { ADMIN, ALICE, ALICE_SELECTOR, type ListServer, type RegistryWorld } from './registry-world.ts';
 
 /** Number of clusters in all lists together, so that the kernel's resolution of 10 ms is not significant. */
 const LISTED = 200_000;
@@ -13,7 +13,7 @@ const SMALL_LISTS = 300;
 const HUB_SHARE = 1 / 4;
 
 /** Compares lists of all clusters with those of the hub and of a static body, and lists of the clusters that Alice sees. */
-export async function compareLists({ hub, facade, clusters }: RegistryWorld, floor: Served): Promise<object> {
+export async function compareLists({ hub, facade, clusters }: RegistryWorld, floor: ListServer): Promise<object> {
   const lists = Math.max(MIN_LISTS, Math.ceil(LISTED / clusters));
   const fullMs = {
     facade: await cpuPerList(facade, { token: ADMIN, lists }),
@@ -21,15 +21,15 @@ export async function compareLists({ hub, facade, clusters }: RegistryWorld, flo
     hub: await cpuPerList(hub, { token: ADMIN, lists: Math.ceil(lists * HUB_SHARE) }),
   };
   const smallMs = {
-    hubBySelector: await cpuPerList(hub, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICES}` }),
-    facadeByRights: await cpuPerList(facade, { token: ALICE, lists: SMALL_LISTS }),
-    facadeBySelector: await cpuPerList(facade, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICES}` }),
+    hubBySelector: await cpuPerList(hub, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
+    facadeByPermissions: await cpuPerList(facade, { token: ALICE, lists: SMALL_LISTS }),
+    facadeBySelector: await cpuPerList(facade, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
   };
   return { fullMs, smallMs };
 }
 
 /** Returns the length of the list of all clusters, in bytes. */
-export async function listBytes(server: Served): Promise<number> {
+export async function listBytes(server: ListServer): Promise<number> {
   const agent = new Agent({ rejectUnauthorized: false });
   const bytes = await read(server, ADMIN, agent);
   agent.destroy();
@@ -43,7 +43,7 @@ interface Lists {
 }
 
 /** Measures the CPU time per list in milliseconds; lists are sequential on one connection. */
-async function cpuPerList({ url, path, pid }: Served, { token, lists, query = '' }: Lists): Promise<number> {
+async function cpuPerList({ url, path, pid }: ListServer, { token, lists, query = '' }: Lists): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   const readAll = async () => {
     for (let count = 0; count < lists; count++) await read({ url, path: path + query }, token, agent);
@@ -54,11 +54,11 @@ async function cpuPerList({ url, path, pid }: Served, { token, lists, query = ''
   await readAll();
   const used = (await cpuSeconds(pid)) - before;
   agent.destroy();
-  return rounded((used * 1_000) / lists);
+  return round((used * 1_000) / lists);
 }
 
 /** Reads a complete response, and returns its length. Retries 503, because a busy hub may not respond to the façade at first. */
-async function read(server: Pick<Served, 'url' | 'path'>, token: string, agent: Agent): Promise<number> {
+async function read(server: Pick<ListServer, 'url' | 'path'>, token: string, agent: Agent): Promise<number> {
   for (;;) {
     const { status, bytes } = await readOnce(server, token, agent);
     if (status === 200) return bytes;
@@ -67,7 +67,7 @@ async function read(server: Pick<Served, 'url' | 'path'>, token: string, agent: 
   }
 }
 
-async function readOnce({ url, path }: Pick<Served, 'url' | 'path'>, token: string, agent: Agent) {
+async function readOnce({ url, path }: Pick<ListServer, 'url' | 'path'>, token: string, agent: Agent) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; bytes: number }>();
   get(url + path, { agent, headers: { authorization: `Bearer ${token}`, accept: 'application/json' } }, (response) => {
     let bytes = 0;

@@ -29,13 +29,13 @@ Measures Purser with real etcd and kube-apiserver processes; build these once wi
   --help               print this text
 
 Scenarios:
-${scenarios.map(({ name, title, what, sizes }) => `  ${name.padEnd(width)}${title} (${sizesText(what, sizes)})`).join('\n')}
+${scenarios.map(({ name, title, sizeUnit, sizes }) => `  ${name.padEnd(width)}${title} (${formatSizes(sizeUnit, sizes)})`).join('\n')}
 `;
 }
 
-function sizesText(what: string, { small, full }: Scenario['sizes']): string {
+function formatSizes(sizeUnit: string, { small, full }: Scenario['sizes']): string {
   const number = (size: number) => size.toLocaleString('en-US');
-  return `${number(small)} ${what}${small === full ? '' : `, full: ${number(full)}`}`;
+  return `${number(small)} ${sizeUnit}${small === full ? '' : `, full: ${number(full)}`}`;
 }
 
 /** Parses the options; returns undefined for --help. Throws on unknown options and values. */

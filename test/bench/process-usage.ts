@@ -20,7 +20,7 @@ export async function measureUsage(pid: number): Promise<() => Promise<Usage>> {
   const [startedAt, before] = [performance.now(), await cpuSeconds(pid)];
   return async () => {
     const seconds = (performance.now() - startedAt) / 1_000;
-    return { cpuPercent: rounded(((await cpuSeconds(pid)) - before) * (100 / seconds)), ...(await memoryOf(pid)) };
+    return { cpuPercent: round(((await cpuSeconds(pid)) - before) * (100 / seconds)), ...(await memoryOf(pid)) };
   };
 }
 
@@ -31,7 +31,7 @@ export async function memoryOf(pid: number): Promise<Memory> {
 }
 
 /** Rounds to two decimals. */
-export function rounded(value: number): number {
+export function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
@@ -56,5 +56,5 @@ export async function pidOf(argument: string): Promise<number> {
 }
 
 function megabytes(status: string, field: string): number {
-  return rounded((Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) * 1_024) / 1_000_000);
+  return round((Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) * 1_024) / 1_000_000);
 }

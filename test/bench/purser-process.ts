@@ -36,16 +36,22 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
   const startedAt = performance.now();
   const program = await startProgram(process.execPath, args, logFile, { env });
   const assertRunning = async () => {
-    if (!program.isRunning()) throw new Error(`Purser exited:\n${await endOfLog(program)}`);
+    if (!program.isRunning()) throw new Error(`Purser exited:\n${await readLogEnd(program)}`);
   };
-  const ready = untilReady(program, readyFile, startedAt);
+  const ready = waitUntilReady(program, readyFile, startedAt);
   ready.catch(() => {});
   const stop = async () => {
     await assertRunning();
     await program.stop(STOP_MS);
     await rm(folder, { recursive: true, force: true });
   };
-  return { pid: program.pid, ready, stop, assertRunning, state: async () => `${await progress(readyFile)}\n${await endOfLog(program)}` };
+  return {
+    pid: program.pid,
+    ready,
+    stop,
+    assertRunning,
+    state: async () => `${await readProgress(readyFile)}\n${await readLogEnd(program)}`,
+  };
 }
 
 /** Returns the Node.js options of the start script, with those of BENCH_NODE_OPTIONS. */
@@ -55,30 +61,30 @@ async function nodeOptions(): Promise<readonly string[]> {
   return [...(scripts.start.match(/--\S+/g) ?? []), ...more];
 }
 
-async function untilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {
+async function waitUntilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {
   const giveUpAt = startedAt + READY_MS;
   while (performance.now() < giveUpAt && program.isRunning()) {
-    const served = await readServed(readyFile);
+    const served = await readAddresses(readyFile);
     if (served !== undefined) return { afterMs: performance.now() - startedAt, facade: served.facade };
     await delay(20);
   }
-  throw new Error(`Purser is not ready:\n${await endOfLog(program)}`);
+  throw new Error(`Purser is not ready:\n${await readLogEnd(program)}`);
 }
 
-interface Served {
+interface Addresses {
   readonly facade?: string;
   readonly metrics?: string;
 }
 
 /** Returns the addresses in the ready file, or undefined before Purser is ready. */
-async function readServed(readyFile: string): Promise<Served | undefined> {
+async function readAddresses(readyFile: string): Promise<Addresses | undefined> {
   const text = await readFile(readyFile, 'utf8').catch(() => '');
-  return text === '' ? undefined : (JSON.parse(text) as Served);
+  return text === '' ? undefined : (JSON.parse(text) as Addresses);
 }
 
 /** Reads the progress from metrics, which cost nothing until they are scraped. */
-async function progress(readyFile: string): Promise<string> {
-  const served = await readServed(readyFile);
+async function readProgress(readyFile: string): Promise<string> {
+  const served = await readAddresses(readyFile);
   if (served === undefined) return 'Purser is not ready';
   const response = await fetch(`${served.metrics}/metrics`).catch(() => undefined);
   const lines = (await response?.text())?.split('\n') ?? ['Purser is ready but does not serve metrics'];
@@ -87,6 +93,6 @@ async function progress(readyFile: string): Promise<string> {
 
 const PROGRESS = /^(Purser is|purser_leader|purser_workqueue_depth|purser_reconcile_total)/;
 
-async function endOfLog(program: Program): Promise<string> {
+async function readLogEnd(program: Program): Promise<string> {
   return (await program.output()).slice(-4_000);
 }

@@ -6,7 +6,7 @@ import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { TEST_USERS } from '../support/users.ts';
-import { adminOf, allow, base64, furnishHub, ROLE } from './hub.ts';
+import { adminOf, allow, base64, ROLE, seedHub } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 import { pidOf } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
@@ -15,12 +15,12 @@ import { startPurser } from './purser-process.ts';
 export const ADMIN = 'admintoken';
 export const ALICE = 'alicetoken';
 /** Query that selects the clusters that Alice sees. */
-export const ALICES = 'labelSelector=slice%3Dsmall';
+export const ALICE_SELECTOR = 'labelSelector=slice%3Dsmall';
 /** Number of clusters that Alice sees, if there are enough. */
 const VISIBLE = 100;
 
 /** Server of lists, and its process. */
-export interface Served {
+export interface ListServer {
   readonly url: string;
   readonly path: string;
   readonly pid: number;
@@ -31,8 +31,8 @@ export interface RegistryWorld {
   readonly clusters: number;
   /** Number of clusters that Alice sees. */
   readonly visible: number;
-  readonly hub: Served;
-  readonly facade: Served;
+  readonly hub: ListServer;
+  readonly facade: ListServer;
   readonly stop: () => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function startRegistryWorld(clusters: number, { callers, options = 
   const hub = await startRealCluster({ tokens: new Map([...TEST_USERS, ...(callers ?? [])]) });
   const client = await adminOf(hub);
   const visible = Math.min(VISIBLE, Math.floor(clusters / 2));
-  await furnishHub(client);
+  await seedHub(client);
   await register(client, { clusters, visible });
   // Without controllers, which are not measured.
   const purser = await startPurser(await hub.kubeconfig('admin'), ['--components', 'facade', ...options]);
@@ -63,7 +63,7 @@ export async function startRegistryWorld(clusters: number, { callers, options = 
 }
 
 /** Grants Alice permission for one more cluster. */
-export async function showNext(client: KubeClient, { visible }: Pick<RegistryWorld, 'visible'>): Promise<void> {
+export async function grantNext(client: KubeClient, { visible }: Pick<RegistryWorld, 'visible'>): Promise<void> {
   await client.patch(ClusterRoles, { name: ROLE }, [{ op: 'add', path: '/rules/-', value: rule([nameOf(visible)]) }]);
 }
 

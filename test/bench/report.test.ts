@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { barChart } from './chart.ts';
 import { helpText, parseOptions } from './options.ts';
-import { pageOf, type Run } from './page.ts';
+import { type Run, renderPage } from './page.ts';
 import { atLeast, atMost, type Figure, isMet } from './scenario.ts';
-import { markdownTable, textTable, valueText } from './table.ts';
+import { formatValue, markdownTable, textTable } from './table.ts';
 
 const FIGURES: readonly Figure[] = [
   { name: 'CPU of kube-apiserver', value: 0.025, unit: '×', goal: atMost(0.1) },
@@ -69,7 +69,7 @@ describe('tables of figures', () => {
     [0.0333, '×', '0.033 ×'],
     [0, '', '0'],
   ])('formats %d %s as %s', (value, unit, text) => {
-    expect(valueText(value, unit)).toBe(text);
+    expect(formatValue(value, unit)).toBe(text);
   });
 });
 
@@ -97,7 +97,7 @@ describe('barChart', () => {
 
 describe('pageOf', () => {
   it('lists goals that were not met, and scenarios that did not run', () => {
-    const page = pageOf([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
+    const page = renderPage([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
     expect(page).toContain('- Tokens: throughput');
     expect(page).toContain('Not run: Growth.');
     expect(page).toContain('\n\nTokens are signed with RSA.\n\n![CPU]');
@@ -106,7 +106,7 @@ describe('pageOf', () => {
   });
 
   it('reports that all goals were met', () => {
-    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
+    expect(renderPage([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
   });
 });
 
@@ -139,7 +139,7 @@ describe('parseOptions', () => {
 
   it('returns undefined for --help, and lists scenarios with their sizes', () => {
     expect(parseOptions(['--help'], ['a'])).toBeUndefined();
-    const growth = { name: 'growth', title: 'Growth', what: 'clusters', sizes: { small: 250, full: 1_000 } };
+    const growth = { name: 'growth', title: 'Growth', sizeUnit: 'clusters', sizes: { small: 250, full: 1_000 } };
     expect(helpText([growth])).toContain('growth  Growth (250 clusters, full: 1,000)');
   });
 });

@@ -1,7 +1,7 @@
 // Restart of Purser with nothing due: time until it serves, writes, and memory.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { tailsOf } from './issuance.ts';
+import { followLogs } from './issuance.ts';
 import { type Memory, memoryOf } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';
 import type { TokenWorld } from './token-world.ts';
@@ -21,12 +21,12 @@ const REVIEWS = /^create (selfsubject|subjectaccess|token)\w*reviews$/;
 
 /** Starts Purser after another process has stopped cleanly. Leaves it running. */
 export async function restart(world: TokenWorld): Promise<Restart & { readonly purser: Purser }> {
-  const tails = tailsOf(world);
-  await tails.next();
+  const logs = followLogs(world);
+  await logs.next();
   const purser = await startPurser(world.kubeconfig);
   const { afterMs } = await purser.ready;
   await delay(SETTLE_MS);
-  const requests = (await tails.next()).map(({ request }) => request);
+  const requests = (await logs.next()).map(({ request }) => request);
   const writes = requests.filter((request) => !READS.test(request) && !REVIEWS.test(request) && !request.endsWith(' leases'));
   return { seconds: afterMs / 1_000, writes, ...(await memoryOf(purser.pid)), purser };
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { readOptions } from '../support/command-line.ts';
 import { barChart } from './chart.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
-import { pageOf, type Run } from './page.ts';
-import { type Extent, isMet, type Scenario, type Tell } from './scenario.ts';
+import { type Run, renderPage } from './page.ts';
+import { type Extent, isMet, type PrintProgress, type Scenario } from './scenario.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeCrowd } from './scenarios/facade-crowd.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
@@ -33,7 +33,7 @@ async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promis
   const runs: Run[] = [];
   for (const [index, scenario] of chosen.entries()) {
     const extent = { scale, size: size ?? scenario.sizes[scale] };
-    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.what})`);
+    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.sizeUnit})`);
     runs.push(await runScenario(scenario, extent));
     console.log(textTable(runs.at(-1)?.figures ?? []));
     // Saves the results after each scenario, in case a later one fails.
@@ -55,7 +55,7 @@ async function runScenario({ name, title, run }: Scenario, extent: Extent): Prom
   return { name, title, scale: extent.scale, date, machine, minutes, load, ...outcome };
 }
 
-function progress(): Tell {
+function progress(): PrintProgress {
   const startedAt = performance.now();
   return (text) => console.log(`  ${String(Math.round((performance.now() - startedAt) / 1_000)).padStart(4)} s  ${text}`);
 }
@@ -73,7 +73,7 @@ async function refreshDocs(runs: readonly Run[]): Promise<void> {
   const known = JSON.parse(text) as readonly Run[];
   const newest = SCENARIOS.flatMap(({ name }) => [...runs, ...known].find((run) => run.name === name) ?? []);
   await writeRuns(folder, folder, newest);
-  await writeFile('docs/benchmarks.md', pageOf(newest, SCENARIOS));
+  await writeFile('docs/benchmarks.md', renderPage(newest, SCENARIOS));
 }
 
 const names = SCENARIOS.map(({ name }) => name);

@@ -4,17 +4,17 @@
 export type Scale = 'small' | 'full';
 
 /** Prints the current step. */
-export type Tell = (text: string) => void;
+export type PrintProgress = (text: string) => void;
 
 export interface Scenario {
   readonly name: string;
   readonly title: string;
   /** Unit of the size, such as `clusters`. */
-  readonly what: string;
+  readonly sizeUnit: string;
   readonly sizes: Readonly<Record<Scale, number>>;
   /** Explanation of the figures. */
   readonly note?: string;
-  readonly run: (extent: Extent, tell: Tell) => Promise<Outcome>;
+  readonly run: (extent: Extent, progress: PrintProgress) => Promise<Outcome>;
 }
 
 /** Scale and size of a run. */

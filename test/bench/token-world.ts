@@ -6,7 +6,7 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
-import { adminOf, allow, base64, furnishHub, NAMESPACE } from './hub.ts';
+import { adminOf, allow, base64, NAMESPACE, seedHub } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 
 /** User name of Purser on the hub and on the target. */
@@ -23,7 +23,7 @@ export interface TokenWorld {
 }
 
 /** ManagedTokens to create. */
-export interface Wanted {
+export interface TokenBatch {
   /** Prefix of namespaces. */
   readonly prefix: string;
   readonly count: number;
@@ -42,8 +42,8 @@ export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld
     await Promise.all([hub.stop(), target.stop()]);
   };
   try {
-    await furnishTarget(target);
-    await furnishHub(client);
+    await seedTarget(target);
+    await seedHub(client);
     await register(client, target);
     return { hub, target, client, kubeconfig: await hub.kubeconfig(PURSER_USER, ['system:masters']), stop };
   } catch (error) {
@@ -53,7 +53,10 @@ export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld
 }
 
 /** Creates ManagedTokens, and returns them as stored. */
-export async function createTokens(client: KubeClient, { prefix, count, expirationSeconds, renewBefore }: Wanted): Promise<ManagedToken[]> {
+export async function createTokens(
+  client: KubeClient,
+  { prefix, count, expirationSeconds, renewBefore }: TokenBatch,
+): Promise<ManagedToken[]> {
   const namespaces = Array.from({ length: Math.ceil(count / PER_NAMESPACE) }, (_, index) => `${prefix}-${index}`);
   await inParallel(namespaces, async (name) => {
     await client.create(Namespaces, { metadata: { name } });
@@ -75,7 +78,7 @@ export async function createTokens(client: KubeClient, { prefix, count, expirati
   return made;
 }
 
-async function furnishTarget(target: RealCluster): Promise<void> {
+async function seedTarget(target: RealCluster): Promise<void> {
   const client = await adminOf(target);
   await client.create(Namespaces, { metadata: { name: 'deploy' } });
   await client.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });

@@ -6,8 +6,8 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import type { RealCluster } from '../support/real-cluster.ts';
-import { type Helper, startHelper } from './child-process.ts';
-import { cpuSeconds, pidOf, rounded } from './process-usage.ts';
+import { type ChildProcess, startChild } from './child-process.ts';
+import { cpuSeconds, pidOf, round } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';
 
@@ -23,7 +23,7 @@ interface Load {
 }
 
 /** Server that issues tokens. */
-interface Way {
+interface TokenServer {
   readonly pool: Pool;
   readonly path: string;
   /** Process whose CPU time is measured. */
@@ -49,19 +49,19 @@ async function bench(load: Load, rounds: number): Promise<object> {
   const pool = new Pool(world.target.url, { connections, connect: { ca: world.target.ca } });
   const kube = { pool, path: ACCOUNT_PATH, pid: await pidOf(`--secure-port=${world.target.port}`), warmTokens: WARM_TOKENS.go };
   const orchestrator = `/orchestrator/target${ACCOUNT_PATH}`;
-  const ways: readonly Way[] = [
+  const servers: readonly TokenServer[] = [
     kube,
     { pool: new Pool(facade, untrusted), path: orchestrator, pid: purser.pid, warmTokens: WARM_TOKENS.node },
-    { pool: new Pool(proxy.said, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
+    { pool: new Pool(proxy.message, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
   ];
   try {
-    for (const way of ways) await warmUp(way, load);
-    const played: Round[][] = ways.map(() => []);
-    for (let round = 0; round < rounds; round++) for (const [index, way] of ways.entries()) played[index]?.push(await play(way, load));
-    const [direct, through, floor] = played.map(median) as [Round, Round, Round];
+    for (const server of servers) await warmUp(server, load);
+    const results: Round[][] = servers.map(() => []);
+    for (let n = 0; n < rounds; n++) for (const [index, server] of servers.entries()) results[index]?.push(await runRound(server, load));
+    const [direct, through, floor] = results.map(median) as [Round, Round, Round];
     return figures(load, { direct, through, floor });
   } finally {
-    await Promise.all(ways.map((way) => way.pool.close()));
+    await Promise.all(servers.map((server) => server.pool.close()));
     await proxy.stop();
     await purser.stop();
     await world.stop();
@@ -69,17 +69,17 @@ async function bench(load: Load, rounds: number): Promise<object> {
 }
 
 /** Starts the bare proxy; its message is its URL. */
-async function startProxy(target: RealCluster): Promise<Helper<string>> {
+async function startProxy(target: RealCluster): Promise<ChildProcess<string>> {
   const caPath = join(target.folder, 'proxy-ca.crt');
   await writeFile(caPath, target.ca);
-  return await startHelper(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
+  return await startChild(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
 }
 
-async function warmUp(way: Way, load: Load): Promise<void> {
-  for (let tokens = 0; tokens < way.warmTokens; ) tokens += (await play(way, load)).tokens;
+async function warmUp(server: TokenServer, load: Load): Promise<void> {
+  for (let tokens = 0; tokens < server.warmTokens; ) tokens += (await runRound(server, load)).tokens;
 }
 
-async function play({ pool, path, pid }: Way, { connections, seconds }: Load): Promise<Round> {
+async function runRound({ pool, path, pid }: TokenServer, { connections, seconds }: Load): Promise<Round> {
   const before = await cpuSeconds(pid);
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
@@ -107,15 +107,15 @@ function median(rounds: readonly Round[]): Round {
 }
 
 function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct' | 'through' | 'floor', Round>>): object {
-  const shown = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: rounded(tokensPerSecond), cpuMsPerToken: rounded(cpuMs) });
-  const percentOf = (part: number, whole: number) => rounded((part / whole) * 100);
+  const toFigures = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: round(tokensPerSecond), cpuMsPerToken: round(cpuMs) });
+  const percentOf = (part: number, whole: number) => round((part / whole) * 100);
   return {
     ...load,
     // Other processes on the machine raise the cost of every token, because they share its caches.
-    loadAverage: loadavg().map(rounded),
-    direct: shown(direct),
-    facade: shown(through),
-    bareProxy: shown(floor),
+    loadAverage: loadavg().map(round),
+    direct: toFigures(direct),
+    facade: toFigures(through),
+    bareProxy: toFigures(floor),
     cpuPercentOfKube: percentOf(through.cpuMs, direct.cpuMs),
     bareProxyPercentOfKube: percentOf(floor.cpuMs, direct.cpuMs),
     throughputPercentOfDirect: percentOf(through.tokensPerSecond, direct.tokensPerSecond),

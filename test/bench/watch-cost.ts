@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Clusters } from '../../src/api/resources.ts';
 import { inParallel } from './in-parallel.ts';
-import { cpuSeconds, measureUsage, rounded } from './process-usage.ts';
-import { ADMIN, ALICE, nameOf, type RegistryWorld, type Served, showNext } from './registry-world.ts';
+import { cpuSeconds, measureUsage, round } from './process-usage.ts';
+import { ADMIN, ALICE, grantNext, type ListServer, nameOf, type RegistryWorld } from './registry-world.ts';
 import { PATIENCE_MS, WatchCrowd } from './watch-crowd.ts';
 
 const SINGLE_EVENTS = 100;
@@ -17,11 +17,11 @@ export async function compareWatches(world: RegistryWorld, watchers: number): Pr
   return {
     microseconds: { hub: hub.microseconds, facade: facade.microseconds },
     withWatchers: facade.usage,
-    rightsMs: await rightsLatency(world),
+    permissionMs: await permissionLatency(world),
   };
 }
 
-async function cpuPerDelivery(world: RegistryWorld, server: Served, watchers: number) {
+async function cpuPerDelivery(world: RegistryWorld, server: ListServer, watchers: number) {
   const crowd = new WatchCrowd();
   const { resourceVersion } = await world.client.list(Clusters, { limit: 1 });
   await crowd.open(server, { watchers, token: ADMIN, resourceVersion });
@@ -31,12 +31,12 @@ async function cpuPerDelivery(world: RegistryWorld, server: Served, watchers: nu
   const single = await measured(server, SINGLE_EVENTS * watchers, async () => {
     for (let count = 1; count <= SINGLE_EVENTS; count++) {
       await touch(world, count);
-      await crowd.received(count * watchers);
+      await crowd.waitForEvents(count * watchers);
     }
   });
   const burst = await measured(server, BURST_EVENTS * watchers, async () => {
     await inParallel(Array.from({ length: BURST_EVENTS }), (_, index) => touch(world, SINGLE_EVENTS + index + 1));
-    await crowd.received((SINGLE_EVENTS + BURST_EVENTS) * watchers);
+    await crowd.waitForEvents((SINGLE_EVENTS + BURST_EVENTS) * watchers);
   });
   const used = await usage();
   crowd.close();
@@ -44,10 +44,10 @@ async function cpuPerDelivery(world: RegistryWorld, server: Served, watchers: nu
 }
 
 /** Measures the CPU time per delivery, in microseconds. */
-async function measured({ pid }: Served, deliveries: number, act: () => Promise<void>): Promise<number> {
+async function measured({ pid }: ListServer, deliveries: number, act: () => Promise<void>): Promise<number> {
   const before = await cpuSeconds(pid);
   await act();
-  return rounded((((await cpuSeconds(pid)) - before) * 1_000_000) / deliveries);
+  return round((((await cpuSeconds(pid)) - before) * 1_000_000) / deliveries);
 }
 
 async function touch({ client, clusters }: RegistryWorld, count: number): Promise<void> {
@@ -56,13 +56,13 @@ async function touch({ client, clusters }: RegistryWorld, count: number): Promis
 }
 
 /** Measures the time until a watch shows a cluster after permission for it was granted. */
-async function rightsLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
+async function permissionLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
   const crowd = new WatchCrowd();
   await crowd.open(facade, { watchers: 1, token: ALICE });
-  await crowd.received(visible);
+  await crowd.waitForEvents(visible);
   const startedAt = performance.now();
-  await showNext(client, { visible });
-  await crowd.received(visible + 1);
+  await grantNext(client, { visible });
+  await crowd.waitForEvents(visible + 1);
   crowd.close();
-  return rounded(performance.now() - startedAt);
+  return round(performance.now() - startedAt);
 }

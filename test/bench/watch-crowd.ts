@@ -3,13 +3,13 @@
 import { Agent, get } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from './in-parallel.ts';
-import type { Served } from './registry-world.ts';
+import type { ListServer } from './registry-world.ts';
 
 /** Maximum waiting time, in milliseconds. */
 export const PATIENCE_MS = 300_000;
 
 /** Number, user and start of watches. */
-export interface Watching {
+export interface WatchOptions {
   readonly watchers: number;
   readonly token: string;
   /** Start of the watches; default: all present objects. */
@@ -19,10 +19,10 @@ export interface Watching {
 export class WatchCrowd {
   readonly #agent = new Agent({ keepAlive: false, rejectUnauthorized: false });
   #lines = 0;
-  #look = () => {};
+  #check = () => {};
 
   /** Opens watches, and waits until all have started. */
-  async open({ url, path }: Served, { watchers, token, resourceVersion }: Watching): Promise<void> {
+  async open({ url, path }: ListServer, { watchers, token, resourceVersion }: WatchOptions): Promise<void> {
     const from = resourceVersion === undefined ? '' : `&resourceVersion=${resourceVersion}`;
     await inParallel(Array.from({ length: watchers }), async () => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -38,10 +38,10 @@ export class WatchCrowd {
   }
 
   /** Waits until all watches together have received `lines` events since their start. */
-  async received(lines: number): Promise<void> {
+  async waitForEvents(lines: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#look = () => this.#lines >= lines && resolve();
-    this.#look();
+    this.#check = () => this.#lines >= lines && resolve();
+    this.#check();
     await Promise.race([promise, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`received ${this.#lines} of ${lines} events`)))]);
   }
 
@@ -51,6 +51,6 @@ export class WatchCrowd {
 
   #count(chunk: Buffer): void {
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) this.#lines += 1;
-    this.#look();
+    this.#check();
   }
 }

@@ -14,7 +14,7 @@ beforeAll(() => createTokenWorld(server), 60_000);
 const facade = contractFacade(server);
 
 const PATH = '/api/v1/namespaces/team-a/serviceaccounts/builder/token';
-const bearing = (token: string, more: ApiRequest = {}) =>
+const requestToken = (token: string, more: ApiRequest = {}) =>
   facade.request('POST', `/orchestrator/${CLUSTER}${PATH}`, {
     body: '{"spec":{"audiences":["x"]}}',
     ...more,
@@ -31,7 +31,7 @@ async function hubToken(audiences: readonly string[] = []): Promise<string> {
 }
 
 /** Replaces the parts that differ between two responses. */
-function comparable(body: string): string {
+function normalize(body: string): string {
   return (
     withoutManagedFields(body)
       .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'TOKEN')
@@ -143,7 +143,7 @@ describe('token endpoint of the façade', () => {
       status: response.status,
       type: response.headers['content-type'],
       warning: response.headers['warning'],
-      body: comparable(response.body),
+      body: normalize(response.body),
     });
     expect(shown(ours)).toEqual(shown(direct));
   });
@@ -166,20 +166,20 @@ describe('authentication of callers of the façade', () => {
   });
 
   it('accepts a token that was issued for the hub', async () => {
-    expect((await bearing(await hubToken())).status).toBe(201);
+    expect((await requestToken(await hubToken())).status).toBe(201);
   });
 
   it('rejects a token for other audiences', async () => {
-    expect((await bearing(await hubToken(['https://elsewhere.test']))).status).toBe(401);
+    expect((await requestToken(await hubToken(['https://elsewhere.test']))).status).toBe(401);
   });
 
   it.each<readonly [string, (token: string) => string]>([
-    ['without an algorithm', (token) => `${encoded({ alg: 'none' })}.${token.split('.')[1]}.`],
-    ['of another issuer', (token) => changed(token, { iss: 'https://evil.test' })],
-    ['of another service account', (token) => changed(token, { sub: 'system:serviceaccount:kube-system:admin' })],
+    ['without an algorithm', (token) => `${encode({ alg: 'none' })}.${token.split('.')[1]}.`],
+    ['of another issuer', (token) => withClaims(token, { iss: 'https://evil.test' })],
+    ['of another service account', (token) => withClaims(token, { sub: 'system:serviceaccount:kube-system:admin' })],
     ['with a flipped bit', (token) => token.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))],
   ])('rejects a forged token %s', async (_case, forge) => {
-    expect((await bearing(forge(await hubToken()))).status).toBe(401);
+    expect((await requestToken(forge(await hubToken()))).status).toBe(401);
   });
 
   it('accepts the static token of a caller with the official JavaScript client', async () => {
@@ -240,12 +240,12 @@ describe('dry run of a token request to the façade', () => {
   });
 });
 
-function encoded(object: object): string {
+function encode(object: object): string {
   return Buffer.from(JSON.stringify(object)).toString('base64url');
 }
 
-function changed(token: string, claims: object): string {
+function withClaims(token: string, claims: object): string {
   const [header, payload = '', signature] = token.split('.');
   const original = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-  return [header, encoded({ ...original, ...claims }), signature].join('.');
+  return [header, encode({ ...original, ...claims }), signature].join('.');
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { aCredential, base64, registered, settings } from '../targets/registration.ts';
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
@@ -23,7 +23,7 @@ export interface ContractFacade {
   readonly url: string;
   /** CA certificate of the façade, as PEM. */
   readonly ca: string;
-  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiResponse>;
 }
 
 /** Starts a façade for the tests of one file. Alice may issue all tokens of the target. */

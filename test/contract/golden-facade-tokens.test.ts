@@ -11,23 +11,23 @@ type Response = Recording['response'];
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-function refused(code: number, message: string, reason: string, more: object = {}): Response {
+function failure(code: number, message: string, reason: string, more: object = {}): Response {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...more, code };
   return { status: code, headers: JSON_TYPE, body: `${JSON.stringify(status)}\n` };
 }
 
 const unauthorized: Response = {
-  ...refused(401, 'Unauthorized', 'Unauthorized'),
+  ...failure(401, 'Unauthorized', 'Unauthorized'),
   headers: { ...JSON_TYPE, 'www-authenticate': 'Bearer' },
 };
-const required = refused(422, 'TokenRequest.authentication.k8s.io "" is invalid: spec.audiences: Required value', 'Invalid', {
+const required = failure(422, 'TokenRequest.authentication.k8s.io "" is invalid: spec.audiences: Required value', 'Invalid', {
   details: {
     group: 'authentication.k8s.io',
     kind: 'TokenRequest',
     causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec.audiences' }],
   },
 });
-const noRoute = refused(404, 'the server could not find the requested resource', 'NotFound', { details: {} });
+const noRoute = failure(404, 'the server could not find the requested resource', 'NotFound', { details: {} });
 const missing = `: issue clusters/token \\"${CLUSTER}/team-a/builder\\" in registry.purser.dev`;
 const forbidden = ({ body = '', ...rest }: Response): Response => ({
   ...rest,
@@ -43,12 +43,12 @@ const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = 
   'null-audiences': () => required,
   'no-spec': () => required,
   'null-body': () => required,
-  'bound-node': () => refused(400, 'cannot bind token to object of type /v1, Kind=Node', 'BadRequest'),
+  'bound-node': () => failure(400, 'cannot bind token to object of type /v1, Kind=Node', 'BadRequest'),
   'dryrun-all': ({ body = '', ...rest }) => ({
     ...rest,
     body: body.replace(/"status":\{.*\}(?=\}\n$)/, '"status":{"token":"","expirationTimestamp":null}'),
   }),
-  'impersonate-not-allowed': () => refused(400, 'the header impersonate-user is not supported', 'BadRequest'),
+  'impersonate-not-allowed': () => failure(400, 'the header impersonate-user is not supported', 'BadRequest'),
   forbidden,
   'forbidden-beats-bad-body': forbidden,
   'sa-bad-name': () => noRoute,

@@ -6,17 +6,17 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
-import { lookFor, scanForLeaks } from '../support/leaks.ts';
+import { type ApiResponse, sendRequest } from '../support/api-request.ts';
+import { addStaticTokens, scanForLeaks } from '../support/leaks.ts';
 
 /** Content of the ready file of a local run. */
-export interface Ready extends Place {
+export interface Ready extends LocalCluster {
   readonly facade: string;
   readonly metrics: string;
-  readonly clusters: Readonly<Record<string, Place>>;
+  readonly clusters: Readonly<Record<string, LocalCluster>>;
 }
 
-export interface Place {
+export interface LocalCluster {
   readonly kubeconfig: string;
   readonly ca: string;
   readonly api: string;
@@ -42,7 +42,7 @@ export interface Ended {
 export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
   const readyFile = join(folder, 'ready.json');
   const child = launch({}, '--data-dir', join(folder, 'kept'), '--api-port', '0', '--ready-file', readyFile, ...args);
-  const ended = endOf(child);
+  const ended = waitForEnd(child);
   const serves = new Promise<void>((resolve) => {
     // This line is printed when everything serves.
     child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C') && resolve());
@@ -50,11 +50,11 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
   const early = await Promise.race([serves, ended]);
   if (early !== undefined) throw new Error(`the local run exited with ${early.code}: ${early.stderr}`);
   const ready = JSON.parse(await readFile(readyFile, 'utf8')) as Ready;
-  for (const { tokens } of [ready, ...Object.values(ready.clusters)]) lookFor(Object.values(tokens));
+  for (const { tokens } of [ready, ...Object.values(ready.clusters)]) addStaticTokens(Object.values(tokens));
   return {
     ready,
     pid: child.pid as number,
-    end: (signal) => endBy(child, ended, signal),
+    end: (signal) => endWith(child, ended, signal),
   };
 }
 
@@ -70,7 +70,7 @@ export interface ClusterRun {
 /** Starts Purser on the cluster of a kubeconfig. */
 export function startOnCluster(kubeconfig: string, ...args: readonly string[]): ClusterRun {
   const child = launch({ KUBECONFIG: kubeconfig }, ...args);
-  const ended = endOf(child);
+  const ended = waitForEnd(child);
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
   return {
@@ -81,23 +81,23 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
       }
     },
     signal: (signal) => void child.kill(signal),
-    end: (signal) => endBy(child, ended, signal),
+    end: (signal) => endWith(child, ended, signal),
   };
 }
 
 /** Runs `npm start`, and waits for its exit. */
 export async function runToEnd(args: readonly string[], env: Env = {}): Promise<Ended> {
-  return await endOf(launch(env, ...args));
+  return await waitForEnd(launch(env, ...args));
 }
 
 /** Sends a request, such as `GET /readyz`, as a user of a cluster. */
-export async function ask(place: Place, user: string, line: string, body?: unknown): Promise<ApiAnswer> {
+export async function send(cluster: LocalCluster, user: string, line: string, body?: unknown): Promise<ApiResponse> {
   const [method = '', path = ''] = line.split(' ');
-  const agent = new Agent({ ca: await readFile(place.ca) });
+  const agent = new Agent({ ca: await readFile(cluster.ca) });
   try {
-    const headers = { authorization: `Bearer ${place.tokens[user]}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const headers = { authorization: `Bearer ${cluster.tokens[user]}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
     const request = { headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    return await sendRequest({ url: place.api, agent }, method, path, request);
+    return await sendRequest({ url: cluster.api, agent }, method, path, request);
   } finally {
     agent.destroy();
   }
@@ -115,13 +115,13 @@ function launch(env: Env, ...args: readonly string[]): ChildProcessWithoutNullSt
   return spawn(process.execPath, [START, ...args], { env: { ...inherited, ...ANY_PORTS, ...env } });
 }
 
-async function endBy(child: ChildProcessWithoutNullStreams, ended: Promise<Ended>, signal: NodeJS.Signals): Promise<Ended> {
+async function endWith(child: ChildProcessWithoutNullStreams, ended: Promise<Ended>, signal: NodeJS.Signals): Promise<Ended> {
   const sentAt = performance.now();
   child.kill(signal);
   return { ...(await ended), tookMs: performance.now() - sentAt };
 }
 
-async function endOf(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+async function waitForEnd(child: ChildProcessWithoutNullStreams): Promise<Ended> {
   const startedAt = performance.now();
   const [[code], stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
   scanForLeaks(`${stdout}${stderr}`, `output of ${child.spawnargs.join(' ')}`);

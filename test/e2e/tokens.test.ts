@@ -4,7 +4,7 @@ import { parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { eventually } from '../contract/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { newFolder } from '../support/folders.ts';
-import { ask, type Ready, startLocalRun } from './local-run.ts';
+import { type Ready, send, startLocalRun } from './local-run.ts';
 
 /** Time for the processes that each test starts, also on a busy machine. */
 jest.setTimeout(60_000);
@@ -18,11 +18,11 @@ interface Listed {
   }[];
 }
 
-const json = async <T>(response: ReturnType<typeof ask>) => JSON.parse((await response).body) as T;
+const json = async <T>(response: ReturnType<typeof send>) => JSON.parse((await response).body) as T;
 
 /** Returns the names of the sample ManagedTokens that are Ready. */
 async function readyNames(ready: Ready): Promise<readonly string[]> {
-  const { items } = await json<Listed>(ask(ready, 'admin', `GET ${TOKENS}`));
+  const { items } = await json<Listed>(send(ready, 'admin', `GET ${TOKENS}`));
   const isReady = ({ status }: Listed['items'][number]) =>
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
   return items.filter(isReady).map(({ metadata }) => metadata.name);
@@ -30,7 +30,7 @@ async function readyNames(ready: Ready): Promise<readonly string[]> {
 
 async function versions(ready: Ready): Promise<readonly string[]> {
   const owned = '/api/v1/secrets?labelSelector=tokens.purser.dev%2Fmanaged-by%3Dpurser';
-  const lists = await Promise.all([TOKENS, owned].map((path) => json<Listed>(ask(ready, 'admin', `GET ${path}`))));
+  const lists = await Promise.all([TOKENS, owned].map((path) => json<Listed>(send(ready, 'admin', `GET ${path}`))));
   return lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`));
 }
 
@@ -47,7 +47,7 @@ describe('npm start with sample ManagedTokens', () => {
     const second = await startLocalRun(folder);
     try {
       const lease = '/apis/coordination.k8s.io/v1/namespaces/purser-system/leases/purser';
-      const holder = async () => (await json<{ spec: { leaseTransitions: number } }>(ask(second.ready, 'admin', `GET ${lease}`))).spec;
+      const holder = async () => (await json<{ spec: { leaseTransitions: number } }>(send(second.ready, 'admin', `GET ${lease}`))).spec;
       await eventually(async () => expect((await holder()).leaseTransitions).toBeGreaterThan(0));
       expect(await versions(second.ready)).toEqual(before);
     } finally {
@@ -59,8 +59,8 @@ describe('npm start with sample ManagedTokens', () => {
     const run = await startLocalRun(await newFolder());
     try {
       const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';
-      await eventually(async () => expect((await ask(run.ready, 'admin', path)).status).toBe(200));
-      const { data } = await json<{ data: Record<string, string> }>(ask(run.ready, 'admin', path));
+      await eventually(async () => expect((await send(run.ready, 'admin', path)).status).toBe(200));
+      const { data } = await json<{ data: Record<string, string> }>(send(run.ready, 'admin', path));
       const config = parseKubeConfig(Buffer.from(data['value'] ?? '', 'base64').toString(), '/');
       const cluster = config.getCurrentCluster();
       const agent = new Agent({ ca: Buffer.from(cluster?.caData ?? '', 'base64') });

@@ -66,7 +66,7 @@ export class Api {
     this.#port = port;
     this.#ca = ca;
     this.#bearer = bearer;
-    this.#agent = this.#newAgent();
+    this.#agent = this.#createAgent();
   }
 
   /** Returns a client of the same server that authenticates with another token. */
@@ -84,7 +84,7 @@ export class Api {
 
   /** Returns the object, or undefined if it does not exist. */
   find(path: string): Promise<KubeObject | undefined> {
-    return this.get(path).catch((error: unknown) => absent(error));
+    return this.get(path).catch((error: unknown) => ignoreNotFound(error));
   }
 
   create(path: string, body: object): Promise<KubeObject> {
@@ -104,7 +104,7 @@ export class Api {
   }
 
   async delete(path: string, body: object = {}): Promise<void> {
-    await this.#json('DELETE', path, body).catch(absent);
+    await this.#json('DELETE', path, body).catch(ignoreNotFound);
   }
 
   /** Sends any request; returns the response status, or 0 without a response. */
@@ -118,14 +118,14 @@ export class Api {
   /** Drops all connections; call it after a restart of the server. */
   reconnect(): void {
     this.#agent.destroy();
-    this.#agent = this.#newAgent();
+    this.#agent = this.#createAgent();
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  #newAgent(): Agent {
+  #createAgent(): Agent {
     return new Agent({ keepAlive: true, ca: this.#ca() });
   }
 
@@ -145,7 +145,7 @@ export class Api {
   }
 }
 
-function absent(error: unknown): undefined {
+function ignoreNotFound(error: unknown): undefined {
   if (!(error instanceof ApiError && error.code === 404)) throw error as Error;
 }
 

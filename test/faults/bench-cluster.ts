@@ -5,7 +5,7 @@ import { Api } from './api.ts';
 import type { History } from './history.ts';
 import { FaultProxy } from './proxy/fault-proxy.ts';
 
-export interface Place {
+export interface BenchCluster {
   readonly name: string;
   readonly cluster: RealCluster;
   /** Client that bypasses the proxy. */
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** Starts a cluster behind a proxy; records every request through the proxy. */
-export async function startPlace(name: string, history: History, options: RealClusterOptions = {}): Promise<Place> {
+export async function startCluster(name: string, history: History, options: RealClusterOptions = {}): Promise<BenchCluster> {
   const cluster = await startRealCluster(options);
   const upstream = { port: cluster.port, ca: () => cluster.ca };
   const proxy = await FaultProxy.start({
@@ -28,13 +28,13 @@ export async function startPlace(name: string, history: History, options: RealCl
 }
 
 /** Restarts the API server, also after it was killed. */
-export async function restartPlace({ cluster, api, proxy }: Place, how: 'stop' | 'kill' = 'kill'): Promise<void> {
+export async function restartCluster({ cluster, api, proxy }: BenchCluster, how: 'stop' | 'kill' = 'kill'): Promise<void> {
   await cluster.restart(how);
   api.reconnect();
   proxy.upstreamRestarted();
 }
 
-export async function stopPlace({ cluster, api, proxy }: Place): Promise<void> {
+export async function stopCluster({ cluster, api, proxy }: BenchCluster): Promise<void> {
   await proxy.close();
   api.close();
   await cluster.stop();

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
 import type { Entry, Recorded, Sample } from './history.ts';
-import { holds, windowsOf } from './leak-scan.ts';
+import { containsAny, toWindows } from './leak-scan.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_000, ...entry });
@@ -26,7 +26,7 @@ function memory(megabytesAt: (minute: number) => number): readonly Recorded[] {
   return minutes.map((minute) => at(minute * 60, { type: 'usage', pid: 1, rssMegabytes: megabytesAt(minute), handles: 10 }));
 }
 
-const created = at(0, { type: 'cause', token: 'a', why: 'created' });
+const created = at(0, { type: 'cause', token: 'a', reason: 'created' });
 const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 
 describe('checkHistory', () => {
@@ -103,7 +103,7 @@ describe('checkHistory', () => {
   });
 
   it('accepts a crash, a lost response or a manual change as a cause', () => {
-    const crash = at(2, { type: 'process', what: 'crash', pid: 1 });
+    const crash = at(2, { type: 'process', event: 'crash', pid: 1 });
     const lost = at(8, {
       type: 'request',
       server: 'one',
@@ -115,7 +115,7 @@ describe('checkHistory', () => {
       tookMs: 5,
     });
     expect(
-      found(created, issued(0), sample(1, 'x'), crash, issued(5), at(7, { type: 'cause', token: 'a', why: 'rotate' }), lost, issued(9)),
+      found(created, issued(0), sample(1, 'x'), crash, issued(5), at(7, { type: 'cause', token: 'a', reason: 'rotate' }), lost, issued(9)),
     ).toEqual([]);
   });
 });
@@ -129,6 +129,6 @@ describe('holds', () => {
     ['ignores 23 characters of a signature', signature.slice(0, 23), false],
     ['ignores other text of the same length', signature.toUpperCase(), false],
   ])('%s', (_, text, isFound) => {
-    expect(holds(text, windowsOf([signature]))).toBe(isFound);
+    expect(containsAny(text, toWindows([signature]))).toBe(isFound);
   });
 });

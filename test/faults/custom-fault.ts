@@ -1,21 +1,21 @@
-// Custom faults in words: `one lose tokens`, `hub answer 503 writes`, `two slow 1500`.
+// Custom faults in words: `one lose tokens`, `hub respond 503 writes`, `two slow 1500`.
 
 import type { Bench } from './bench.ts';
 import type { FaultProxy } from './proxy/fault-proxy.ts';
 import { type Action, MATCHERS } from './proxy/rules.ts';
-import type { TcpMode, TcpQuality } from './proxy/tcp-relay.ts';
-import { during, type Scenario } from './scenario.ts';
+import type { TcpMode, TrafficShape } from './proxy/tcp-relay.ts';
+import { rotateAndWait, type Scenario } from './scenario.ts';
 
-export interface OwnFault {
+export interface CustomFault {
   readonly text: string;
-  readonly place: Suffering;
+  readonly cluster: ClusterName;
   readonly begin: (proxy: FaultProxy) => unknown;
 }
 
-type Suffering = 'hub' | 'one' | 'two';
+type ClusterName = 'hub' | 'one' | 'two';
 
 const MODES: readonly TcpMode[] = ['refuse', 'reset', 'freeze', 'silent'];
-const LINES: Readonly<Record<string, (amount: number) => TcpQuality>> = {
+const SHAPES: Readonly<Record<string, (amount: number) => TrafficShape>> = {
   slow: (delayMs) => ({ delayMs }),
   throttle: (bytesPerSecond) => ({ bytesPerSecond }),
   cut: (cutAfterBytes) => ({ cutAfterBytes }),
@@ -29,61 +29,61 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 const MEASURED_ACTIONS: Readonly<Record<string, (amount: number, retryAfter?: string) => Action>> = {
   delay: (ms) => ({ type: 'delay', ms }),
   truncate: (bytes) => ({ type: 'truncate', bytes }),
-  answer: (status, retryAfter) => ({ type: 'answer', status, ...(retryAfter && { headers: { 'retry-after': retryAfter } }) }),
+  respond: (status, retryAfter) => ({ type: 'respond', status, ...(retryAfter && { headers: { 'retry-after': retryAfter } }) }),
 };
 
 export const GRAMMAR = `Custom faults are written as WHERE WHAT [WHICH]:
   WHERE   hub, one or two
   WHAT    connections: ${MODES.join(', ')}
           traffic: slow MS, throttle BYTES_PER_SECOND, cut BYTES
-          requests: ${Object.keys(ACTIONS).join(', ')}, delay MS, truncate BYTES, answer STATUS[:RETRY_AFTER]
+          requests: ${Object.keys(ACTIONS).join(', ')}, delay MS, truncate BYTES, respond STATUS[:RETRY_AFTER]
   WHICH   requests: ${Object.keys(MATCHERS).join(', ')} (default: everything), or a part of the path that starts with /
 `;
 
 /** Parses a fault. Throws an error that contains the grammar. */
-export function parseFault(text: string): OwnFault {
-  const [place = '', what = '', ...rest] = text.trim().split(/\s+/);
-  const begin = isSuffering(place) ? beginningOf(what, rest) : undefined;
-  if (begin === undefined) throw new Error(`"${text}" is not understood: ${GRAMMAR}`);
-  return { text, place: place as Suffering, begin };
+export function parseFault(text: string): CustomFault {
+  const [cluster = '', what = '', ...rest] = text.trim().split(/\s+/);
+  const begin = isClusterName(cluster) ? parseAction(what, rest) : undefined;
+  if (begin === undefined) throw new Error(`Invalid fault "${text}". ${GRAMMAR}`);
+  return { text, cluster: cluster as ClusterName, begin };
 }
 
 /** Returns a scenario of all faults at once, with a requested rotation of every token; recovery may take two minutes. */
-export function ownFaults(faults: readonly OwnFault[], seconds: number): Scenario {
-  const places = new Set(faults.map(({ place }) => place));
+export function customFaults(faults: readonly CustomFault[], seconds: number): Scenario {
+  const clusters = new Set(faults.map(({ cluster }) => cluster));
   return {
-    id: 'own',
+    id: 'custom',
     title: faults.map(({ text }) => text).join(', '),
-    on: places.size === 1 ? (faults[0]?.place ?? '') : 'purser',
+    on: clusters.size === 1 ? (faults[0]?.cluster ?? '') : 'purser',
     recoveryMs: 120_000,
     run: async (bench) => {
-      for (const { place, begin } of faults) await begin(proxyOf(bench, place));
-      await during(bench, seconds * 1_000, await bench.tokens());
+      for (const { cluster, begin } of faults) await begin(proxyOf(bench, cluster));
+      await rotateAndWait(bench, seconds * 1_000, await bench.listTokenNames());
     },
   };
 }
 
-function proxyOf(bench: Bench, place: Suffering): FaultProxy {
-  return bench[place].proxy;
+function proxyOf(bench: Bench, cluster: ClusterName): FaultProxy {
+  return bench[cluster].proxy;
 }
 
-function isSuffering(place: string): place is Suffering {
-  return place === 'hub' || place === 'one' || place === 'two';
+function isClusterName(cluster: string): cluster is ClusterName {
+  return cluster === 'hub' || cluster === 'one' || cluster === 'two';
 }
 
-function beginningOf(what: string, rest: readonly string[]): OwnFault['begin'] | undefined {
+function parseAction(what: string, rest: readonly string[]): CustomFault['begin'] | undefined {
   const mode = MODES.find((each) => each === what);
-  if (mode !== undefined) return rest.length === 0 ? (proxy) => proxy.tcp(mode) : undefined;
+  if (mode !== undefined) return rest.length === 0 ? (proxy) => proxy.setTcpMode(mode) : undefined;
   const action = ACTIONS[what];
-  if (action !== undefined) return ruleOf(action, rest);
+  if (action !== undefined) return parseRule(action, rest);
   const [, amount, retryAfter] = /^(\d+)(?::(\S+))?$/.exec(rest[0] ?? '') ?? [];
   if (amount === undefined) return undefined;
-  const [quality, measured] = [LINES[what]?.(Number(amount)), MEASURED_ACTIONS[what]?.(Number(amount), retryAfter)];
-  if (quality !== undefined) return rest.length === 1 ? (proxy) => proxy.line(quality) : undefined;
-  return measured && ruleOf(measured, rest.slice(1));
+  const [shape, measured] = [SHAPES[what]?.(Number(amount)), MEASURED_ACTIONS[what]?.(Number(amount), retryAfter)];
+  if (shape !== undefined) return rest.length === 1 ? (proxy) => proxy.shapeTraffic(shape) : undefined;
+  return measured && parseRule(measured, rest.slice(1));
 }
 
-function ruleOf(action: Action, [which = 'everything', ...more]: readonly string[]): OwnFault['begin'] | undefined {
+function parseRule(action: Action, [which = 'everything', ...more]: readonly string[]): CustomFault['begin'] | undefined {
   const match = which.startsWith('/') ? ({ path }: { readonly path: string }) => path.includes(which) : MATCHERS[which];
-  return match === undefined || more.length > 0 ? undefined : (proxy) => proxy.rule(match, action);
+  return match === undefined || more.length > 0 ? undefined : (proxy) => proxy.addRule(match, action);
 }

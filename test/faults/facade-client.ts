@@ -17,7 +17,7 @@ export interface Exchange {
 }
 
 /** Requests a token for a service account of the hub. */
-export async function hubToken(bench: Bench, namespace: string, account: string): Promise<string> {
+export async function requestHubToken(bench: Bench, namespace: string, account: string): Promise<string> {
   const { status } = await bench.hub.api.create(`${paths.accounts(namespace, account)}/token`, { spec: { expirationSeconds: 7_200 } });
   return status?.token ?? '';
 }
@@ -36,8 +36,8 @@ export class FacadeClient {
 
   /** Returns a client of a process of Purser, by default as a service account that is allowed to issue tokens. */
   static async of(bench: Bench, purser: Purser, namespace = TEAM, account = 'default'): Promise<FacadeClient> {
-    const { facade } = await purser.served();
-    return new FacadeClient(facade, bench.facadeAuthority, await hubToken(bench, namespace, account));
+    const { facade } = await purser.waitForAddresses();
+    return new FacadeClient(facade, bench.facadeAuthority, await requestHubToken(bench, namespace, account));
   }
 
   /** Sends any request; returns status 0 without a response. */

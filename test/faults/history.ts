@@ -57,7 +57,7 @@ export type Invariant =
 
 /** Service accounts for which a tenant may hold tokens: one, or all of a namespace, on one cluster of the bench. */
 export interface Reach {
-  readonly place: string;
+  readonly cluster: string;
   readonly namespace: string;
   /** Name of one service account; absent: all of the namespace. */
   readonly account?: string;
@@ -65,7 +65,7 @@ export interface Reach {
 
 /** Cluster of the bench that accepts a token, and the user name in its TokenReview. */
 export interface Acceptance {
-  readonly place: string;
+  readonly cluster: string;
   readonly username: string;
 }
 
@@ -83,25 +83,25 @@ export type Entry =
   | { readonly type: 'recovered'; readonly fault: string }
   | { readonly type: 'end'; readonly fault: string }
   /** Action of the random schedule or of a hostile tenant. */
-  | { readonly type: 'step'; readonly what: string }
+  | { readonly type: 'step'; readonly description: string }
   /** Change of the fault mode of a proxy. */
   | { readonly type: 'wire'; readonly server: string; readonly isFaulty: boolean }
   /** Event that allows one new token; `*` stands for all tokens. */
-  | { readonly type: 'cause'; readonly token: string; readonly why: string }
+  | { readonly type: 'cause'; readonly token: string; readonly reason: string }
   /** Effect of a fault that the checks of these invariants ignore until `untilAt`. */
   | {
       readonly type: 'excuse';
       readonly token: string;
       readonly invariants: readonly Invariant[];
       readonly untilAt: number;
-      readonly why: string;
+      readonly reason: string;
     }
   /** Permission of a token from now on. */
   | { readonly type: 'grant'; readonly token: string; readonly allowed: boolean }
   /** Start or end of a period in which Purser has nothing to write. */
   | { readonly type: 'quiet'; readonly begins: boolean }
   /** Start or end of a process of Purser; a crash allows one more issuance of each token. */
-  | { readonly type: 'process'; readonly what: 'start' | 'crash' | 'stop' | 'pause' | 'resume'; readonly pid: number }
+  | { readonly type: 'process'; readonly event: 'start' | 'crash' | 'stop' | 'pause' | 'resume'; readonly pid: number }
   /** Start of a phase of the hostile-tenant bench. */
   | { readonly type: 'phase'; readonly phase: Phase }
   /** Permissions of a tenant from now on. */
@@ -131,7 +131,7 @@ export type Entry =
       readonly isIssued: boolean;
     }
   /** Credential of Purser, and the cluster that it belongs to. */
-  | { readonly type: 'credential'; readonly place: string; readonly digest: string }
+  | { readonly type: 'credential'; readonly cluster: string; readonly digest: string }
   /** Addresses and CAs that the administrator pinned for a Cluster. */
   | { readonly type: 'pins'; readonly cluster: string; readonly servers: readonly string[]; readonly cas: readonly string[] }
   /** Addresses and CAs next to the token in a well-behaved tenant's Secret. */

@@ -1,7 +1,7 @@
 // Options of `npm run faults`.
 
 import { parseArgs } from 'node:util';
-import { GRAMMAR, type OwnFault, parseFault } from './custom-fault.ts';
+import { type CustomFault, GRAMMAR, parseFault } from './custom-fault.ts';
 
 export interface FaultOptions {
   readonly seed: number;
@@ -10,7 +10,7 @@ export interface FaultOptions {
   /** IDs of faults; empty: all. */
   readonly only: readonly string[];
   /** Custom faults; they replace the others. */
-  readonly own: readonly OwnFault[];
+  readonly custom: readonly CustomFault[];
   /** Duration of custom faults, in seconds. */
   readonly seconds: number;
   readonly runs: number;
@@ -33,6 +33,7 @@ export const HELP = `npm run faults -- [options]
   --runs N        runs of each fault (default: 1)
   --check FILE,…  history files of earlier runs to check again, as one table
   --out DIR       folder for the table, the history and Purser's logs (default: .faults)
+  --help          print this text
 
 ${GRAMMAR}`;
 
@@ -59,19 +60,19 @@ export function parseOptions(args: readonly string[], ids: readonly string[]): F
   const unknown = only.find((id) => !ids.includes(id));
   if (unknown !== undefined) throw new Error(`Unknown fault ${unknown}. Choose from ${ids.join(', ')}.`);
   return {
-    seed: numberOf('seed', values.seed),
-    minutes: numberOf('minutes', values.minutes),
-    seconds: numberOf('seconds', values.seconds),
-    runs: numberOf('runs', values.runs),
+    seed: parseNumber('seed', values.seed),
+    minutes: parseNumber('minutes', values.minutes),
+    seconds: parseNumber('seconds', values.seconds),
+    runs: parseNumber('runs', values.runs),
     only,
     check,
-    own: values.fault.map(parseFault),
+    custom: values.fault.map(parseFault),
     out: values.out,
     writesStatus: values['write-status'],
   };
 }
 
-function numberOf(name: string, text: string): number {
+function parseNumber(name: string, text: string): number {
   if (!/^\d+(\.\d+)?$/.test(text)) throw new Error(`Option --${name} must be a number.`);
   return Number(text);
 }

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Annotation, Label } from '../../src/api/names.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
-import type { Place } from './bench-cluster.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 import { digestOf } from './digest.ts';
 import type { History, Sample, SecretSample, Verdict } from './history.ts';
 import type { Purser } from './purser.ts';
@@ -14,9 +14,9 @@ import { decodeClaims } from './tenants/token-text.ts';
 
 export interface ProberOptions {
   readonly history: History;
-  readonly hub: Place;
+  readonly hub: BenchCluster;
   /** Returns the cluster that a Cluster name refers to. */
-  readonly targetOf: (clusterName: string) => Place;
+  readonly targetOf: (clusterName: string) => BenchCluster;
   readonly pursers: () => readonly Purser[];
 }
 
@@ -26,7 +26,7 @@ const USAGE_EVERY_MS = 5_000;
 /** Samples all tokens until it is stopped. */
 export class Prober {
   /** All tokens that were seen; they stay in memory. */
-  readonly seen = new Set<string>();
+  readonly seenTokens = new Set<string>();
   readonly #options: ProberOptions;
   #known: readonly Pair[] = [];
   #isStopped = false;
@@ -81,7 +81,7 @@ export class Prober {
 
   async #verdict(token: KubeObject, text: string): Promise<Verdict> {
     if (text === '') return 'none';
-    this.seen.add(text);
+    this.seenTokens.add(text);
     const { clusterName, serviceAccount, audiences } = token.spec as unknown as TokenSpec;
     try {
       const { status } = await this.#options.targetOf(clusterName).api.create(paths.reviews, { spec: { token: text, audiences } });

@@ -16,7 +16,7 @@ export interface PurserOptions {
   /** Offset of the process's clock, in milliseconds. */
   readonly skewMs?: number;
   /** Command that starts Purser, such as a shell that sets limits first. */
-  readonly through?: readonly string[];
+  readonly wrapper?: readonly string[];
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -28,12 +28,12 @@ let started = 0;
 
 interface Files {
   readonly log: string;
-  readonly orders: string;
+  readonly faults: string;
   readonly ready: string;
 }
 
 /** Addresses in the ready file. */
-interface Served {
+interface Addresses {
   readonly facade: string;
   readonly metrics: string;
 }
@@ -42,29 +42,29 @@ interface Served {
 export class Purser {
   readonly log: string;
   readonly #program: Program;
-  readonly #orders: string;
+  readonly #faultsFile: string;
   readonly #readyFile: string;
   readonly #history: History;
 
   private constructor(program: Program, files: Files, history: History) {
     this.#program = program;
     this.log = files.log;
-    this.#orders = files.orders;
+    this.#faultsFile = files.faults;
     this.#readyFile = files.ready;
     this.#history = history;
-    history.add({ type: 'process', what: 'start', pid: program.pid });
+    history.add({ type: 'process', event: 'start', pid: program.pid });
   }
 
   static async start(options: PurserOptions): Promise<Purser> {
-    const { folder, history, kubeconfig, args = [], through = [], skewMs = 0 } = options;
+    const { folder, history, kubeconfig, args = [], wrapper = [], skewMs = 0 } = options;
     started += 1;
     const file = (name: string) => join(folder, `purser-${started}.${name}`);
-    const files: Files = { log: file('log'), orders: file('orders'), ready: file('ready') };
-    await writeFile(files.orders, JSON.stringify({ skewMs }));
+    const files: Files = { log: file('log'), faults: file('faults'), ready: file('ready') };
+    await writeFile(files.faults, JSON.stringify({ skewMs }));
     const { NODE_OPTIONS: _, ...inherited } = process.env;
-    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', TEST_ORDERS: files.orders, ...options.env };
+    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', TEST_FAULTS: files.faults, ...options.env };
     const command = [
-      ...through,
+      ...wrapper,
       process.execPath,
       '--import',
       PRELOAD,
@@ -90,7 +90,7 @@ export class Purser {
   /** Ends the process with SIGKILL. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
-    this.#history.add({ type: 'process', what: 'crash', pid: this.pid });
+    this.#history.add({ type: 'process', event: 'crash', pid: this.pid });
     this.#program.signal('SIGKILL');
     await this.#program.ended;
   }
@@ -98,39 +98,39 @@ export class Purser {
   /** Ends the process with SIGTERM; returns the time that it took, in milliseconds. */
   async stop(): Promise<number> {
     const askedAt = performance.now();
-    if (this.isRunning) this.#history.add({ type: 'process', what: 'stop', pid: this.pid });
+    if (this.isRunning) this.#history.add({ type: 'process', event: 'stop', pid: this.pid });
     await this.#program.stop(STOP_MS);
     return performance.now() - askedAt;
   }
 
   pause(): void {
-    this.#history.add({ type: 'process', what: 'pause', pid: this.pid });
+    this.#history.add({ type: 'process', event: 'pause', pid: this.pid });
     this.#program.signal('SIGSTOP');
   }
 
   resume(): void {
-    this.#history.add({ type: 'process', what: 'resume', pid: this.pid });
+    this.#history.add({ type: 'process', event: 'resume', pid: this.pid });
     this.#program.signal('SIGCONT');
   }
 
   /** Shifts the clock of the process, or blocks its event loop. */
-  async order(order: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
-    await writeFile(this.#orders, JSON.stringify(order));
+  async inject(faults: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
+    await writeFile(this.#faultsFile, JSON.stringify(faults));
     this.#program.signal('SIGUSR2');
   }
 
   /** Waits until the process serves; returns its addresses. */
-  async served(): Promise<Served> {
+  async waitForAddresses(): Promise<Addresses> {
     for (;;) {
       const text = await readFile(this.#readyFile, 'utf8').catch(() => '');
-      if (text !== '') return JSON.parse(text) as Served;
+      if (text !== '') return JSON.parse(text) as Addresses;
       if (!this.isRunning) throw new Error('Purser exited before it was ready.');
       await delay(100);
     }
   }
 
   /** Returns the log of the process. */
-  output(): Promise<string> {
+  readLog(): Promise<string> {
     return this.#program.output();
   }
 }

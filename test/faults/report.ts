@@ -20,17 +20,17 @@ export interface Row {
   /** Time from the end of the fault until all tokens were healthy, in milliseconds. */
   readonly recoveryMs: number;
   /** Reason why the fault was not run; absent if it was. */
-  readonly why?: string;
+  readonly reason?: string;
 }
 
 /** Returns one row for each fault that was run, in order. */
-export function rowsOf(history: readonly Recorded[], titles: ReadonlyMap<string, string>): readonly Row[] {
+export function buildRows(history: readonly Recorded[], titles: ReadonlyMap<string, string>): readonly Row[] {
   const violations = checkHistory(history);
   const late = renewals(history);
   const issued = issuances(history);
   const runs = Map.groupBy(ofType(history, 'begin'), ({ fault }) => fault);
   return [...runs].map(([id, begins]) => {
-    const spans = begins.map(({ at }) => spanOf(history, id, at));
+    const spans = begins.map(({ at }) => findSpan(history, id, at));
     const within = <T extends { readonly at: number }>(entries: readonly T[]) =>
       entries.filter(({ at }) => spans.some((span) => at >= span.beginAt && at <= span.endAt));
     return {
@@ -53,7 +53,7 @@ interface Span {
   readonly endAt: number;
 }
 
-function spanOf(history: readonly Recorded[], id: string, beginAt: number): Span {
+function findSpan(history: readonly Recorded[], id: string, beginAt: number): Span {
   const next = (type: 'heal' | 'recovered' | 'end') =>
     ofType(history, type).find(({ fault, at }) => fault === id && at >= beginAt)?.at ?? Infinity;
   return { beginAt, healAt: next('heal'), recoveredAt: next('recovered'), endAt: next('end') };
@@ -62,25 +62,25 @@ function spanOf(history: readonly Recorded[], id: string, beginAt: number): Span
 const COLUMNS = ['fault', 'description', 'runs', 'samples', 'issued', 'violations', 'worst lateness', 'recovery'];
 
 /** Formats a row for a terminal. */
-export function lineOf(row: Row): string {
-  const [id = '', title = '', ...figures] = cellsOf(row);
+export function formatRow(row: Row): string {
+  const [id = '', title = '', ...figures] = formatCells(row);
   return `${id.padEnd(9)} ${title.padEnd(62).slice(0, 62)} ${figures.map((figure) => figure.padStart(10)).join('')}`;
 }
 
 /** Formats the column headings for a terminal. */
-export function headingLine(): string {
+export function formatHeading(): string {
   const figures = ['runs', 'samples', 'issued', 'violated', 'lateness', 'recovery'];
   return `${'fault'.padEnd(9)} ${'description'.padEnd(62)} ${figures.map((figure) => figure.padStart(10)).join('')}`;
 }
 
 /** Formats the rows as a Markdown table. */
-export function markdownOf(rows: readonly Row[]): string {
-  const lines = [COLUMNS, COLUMNS.map((_, index) => (index < 2 ? '---' : '---:')), ...rows.map(cellsOf)];
+export function formatMarkdown(rows: readonly Row[]): string {
+  const lines = [COLUMNS, COLUMNS.map((_, index) => (index < 2 ? '---' : '---:')), ...rows.map(formatCells)];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function cellsOf({ id, title, why, ...row }: Row): readonly string[] {
-  if (why !== undefined) return [id, `${title}: ${why}`, '–', '–', '–', '–', '–', '–'];
+function formatCells({ id, title, reason, ...row }: Row): readonly string[] {
+  if (reason !== undefined) return [id, `${title}: ${reason}`, '–', '–', '–', '–', '–', '–'];
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   return [
     id,
@@ -92,26 +92,26 @@ function cellsOf({ id, title, why, ...row }: Row): readonly string[] {
 }
 
 /** Formats violations; equal ones appear once, with their number. */
-export function violationLines(violations: readonly Violation[]): readonly string[] {
+export function formatViolations(violations: readonly Violation[]): readonly string[] {
   const alike = Map.groupBy(violations, ({ invariant, token, message }) => `${invariant} ${token ?? ''} ${message.slice(0, 400)}`);
   return [...alike].map(([text, each]) => `${text}${each.length > 1 ? ` (${each.length} times)` : ''}`);
 }
 
 /** Formats the figures of the hostile-tenant bench as sentences; none if it was not run. */
-export function tenantLines(history: readonly Recorded[]): readonly string[] {
+export function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
   const figures = tenantFigures(history);
   if (figures === undefined) return [];
   const { actions, held, rotations, calls, control, memory } = figures;
   return [
     `The hostile tenants sent ${actions} requests and obtained ${held} tokens.`,
-    `Requested rotations of other tenants took ${timesText(rotations.calm)} without attackers and ${timesText(rotations.attack)} with them.`,
-    `The same requests without Purser took ${timesText(control.calm)} and ${timesText(control.attack)}.`,
-    `Token requests of a well-behaved caller of the façade took ${timesText(calls.calm)} without attackers and ${timesText(calls.attack)} with them.`,
+    `Requested rotations of other tenants took ${formatTimes(rotations.calm)} without attackers and ${formatTimes(rotations.attack)} with them.`,
+    `The same requests without Purser took ${formatTimes(control.calm)} and ${formatTimes(control.attack)}.`,
+    `Token requests of a well-behaved caller of the façade took ${formatTimes(calls.calm)} without attackers and ${formatTimes(calls.attack)} with them.`,
     `Purser's memory was at most ${memory.calm} MB before, ${memory.attack} MB during and ${memory.after} MB after the attack.`,
   ];
 }
 
-function timesText({ count, median, p95, worst }: Times): string {
+function formatTimes({ count, median, p95, worst }: Times): string {
   const seconds = (ms: number) => (ms / 1_000).toFixed(2);
   return `${seconds(median)} s (median), ${seconds(p95)} s (95%), ${seconds(worst)} s (worst of ${count})`;
 }

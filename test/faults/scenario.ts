@@ -14,14 +14,35 @@ export interface Scenario {
 }
 
 /** Fault that the bench does not run. */
-export interface NotTried {
+export interface SkippedFault {
   readonly id: string;
   readonly title: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Requests rotations at the start of a fault, and waits while the fault lasts. */
-export async function during(bench: Bench, ms: number, rotating: readonly string[] = []): Promise<void> {
+export async function rotateAndWait(bench: Bench, ms: number, rotating: readonly string[] = []): Promise<void> {
   await bench.rotate(...rotating);
-  await bench.pass(ms);
+  await bench.wait(ms);
+}
+
+const RECOVERY_MS = 60_000;
+/** Observation time after recovery, in milliseconds. */
+const WATCH_MS = 3_000;
+
+/** Runs a scenario, and records errors as violations. Returns after recovery, or at its limit. */
+export async function runScenario(bench: Bench, scenario: Scenario, watchMs = WATCH_MS): Promise<void> {
+  const { id, on, run, recoveryMs = RECOVERY_MS } = scenario;
+  const { history } = bench;
+  history.add({ type: 'begin', fault: id, on });
+  await run(bench).catch((error: unknown) =>
+    bench.recordViolation('I10', `the scenario failed: ${(error as Error).stack ?? String(error)}`),
+  );
+  await bench.heal();
+  history.add({ type: 'heal', fault: id });
+  if (!bench.purser.isRunning) await bench.startPurser();
+  await bench.waitUntilHealthy(recoveryMs);
+  history.add({ type: 'recovered', fault: id });
+  await bench.wait(watchMs);
+  history.add({ type: 'end', fault: id });
 }

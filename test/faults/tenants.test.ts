@@ -6,7 +6,7 @@ import { isMemoryBack, tenantFigures } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
 import { seeded } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
-import { disclosedIn } from './tenants/disclosure.ts';
+import { disclosedIn } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
 import { boundSecretOf, decodeClaims, tokensIn } from './tenants/token-text.ts';
@@ -17,11 +17,11 @@ const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_
 const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 const user = (namespace: string, account: string) => `system:serviceaccount:${namespace}:${account}`;
 
-const reach = [{ place: 'one', namespace: 'deploy', account: 'deployer' }] as const;
+const reach = [{ cluster: 'one', namespace: 'deploy', account: 'deployer' }] as const;
 const allowed = at(0, { type: 'authority', holder: 'caller', reach });
 
-function held(seconds: number, place: string, username: string, more: Partial<Extract<Entry, { type: 'held' }>> = {}): Recorded {
-  const acceptedBy = [{ place, username }];
+function held(seconds: number, cluster: string, username: string, more: Partial<Extract<Entry, { type: 'held' }>> = {}): Recorded {
+  const acceptedBy = [{ cluster, username }];
   const issuedAt = T0 + seconds * 1_000;
   return at(seconds, {
     type: 'held',
@@ -65,7 +65,7 @@ describe('heldTokens', () => {
   });
 
   it('accepts tokens of all service accounts of a permitted namespace', () => {
-    const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ place: 'two', namespace: 'sandbox' }] });
+    const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ cluster: 'two', namespace: 'sandbox' }] });
     expect(found(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
   });
 
@@ -79,13 +79,13 @@ describe('heldTokens', () => {
 });
 
 describe('receivedTokens', () => {
-  const received = (isIssued: boolean, place?: string): Recorded =>
+  const received = (isIssued: boolean, cluster?: string): Recorded =>
     at(1, {
       type: 'received',
       path: '/version',
       digest: 'd',
       isIssued,
-      acceptedBy: place === undefined ? [] : [{ place, username: user('purser-system', 'purser') }],
+      acceptedBy: cluster === undefined ? [] : [{ cluster, username: user('purser-system', 'purser') }],
     });
 
   it.each([
@@ -98,7 +98,7 @@ describe('receivedTokens', () => {
 });
 
 describe('strayCredentials', () => {
-  const credential = at(0, { type: 'credential', place: 'one', digest: 'c1' });
+  const credential = at(0, { type: 'credential', cluster: 'one', digest: 'c1' });
   const request = (server: string, bearer: string): Recorded =>
     at(1, { type: 'request', server, method: 'GET', path: '/readyz', status: 200, forwarded: true, tookMs: 1, bearer });
 
@@ -181,7 +181,7 @@ describe('revokedTokens', () => {
 describe('boundedFootprint and boundedWork', () => {
   const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
   const footprint = (seconds: number, series: number, errorLines: number) => at(seconds, { type: 'footprint', series, errorLines });
-  const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, why: '' });
+  const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, reason: '' });
   const anchors = (count: number) =>
     Array.from({ length: count }, (_, n) =>
       at(30 + n, {

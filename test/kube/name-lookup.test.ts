@@ -43,7 +43,7 @@ describe('the addresses of a name', () => {
   it('are those of the hosts file, where it knows the name', async () => {
     const lookup = await lookupIn(() => ['192.0.2.1'], '# names\n10.0.0.1 api.test API # ours\nfd00::1\tApi.Test\nnonsense api.test\n');
     expect(await lookup('api.TEST')).toEqual([four('10.0.0.1'), six('fd00::1')]);
-    expect(server.asked).toEqual([]);
+    expect(server.queries).toEqual([]);
   });
 
   it('are asked of the system where name servers know nothing', async () => {
@@ -67,7 +67,7 @@ describe('the addresses of a name', () => {
       const names = Array.from({ length: 50 }, (_, index) => `dead-${dead.length + index}.test`);
       dead.push(...names.map((name) => lookup(name).catch(() => (settled += 1))));
       // A name server that is flooded loses questions.
-      await eventually(async () => expect(new Set(server.asked).size).toBe(dead.length));
+      await eventually(async () => expect(new Set(server.queries).size).toBe(dead.length));
     }
     expect(await lookup('healthy.test')).toEqual([four('192.0.2.1')]);
     expect(settled).toBeLessThan(1_000);

@@ -6,7 +6,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
-import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
@@ -194,7 +194,7 @@ export class DeployWorld {
   }
 
   /** Asks a Deployment's process, by the authority that is published for that, as the Service that it is behind. */
-  async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiAnswer> {
+  async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiResponse> {
     const [name, part] = place;
     const [method = '', path = ''] = line.split(' ');
     const places = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildByHand, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { buildStages, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { startProgram } from '../support/processes.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
@@ -35,7 +35,7 @@ const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(fina
 
 beforeAll(async () => {
   const folder = await newFolder();
-  root = hasDocker ? await built(folder) : await buildByHand(file, REPOSITORY, folder);
+  root = hasDocker ? await built(folder) : await buildStages(file, REPOSITORY, folder);
   paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
   bytes = paths.map((path) => statSync(join(root, path))).reduce((sum, { size }) => sum + size, 0);
   const [node = '', ...words] = wordsOf(final, 'ENTRYPOINT');

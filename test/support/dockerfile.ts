@@ -38,16 +38,16 @@ export function readDockerfile(text: string): Dockerfile {
 }
 
 /** Executes all stages below `folder`, and returns the root of the last one. */
-export async function buildByHand({ stages }: Dockerfile, context: string, folder: string): Promise<string> {
+export async function buildStages({ stages }: Dockerfile, context: string, folder: string): Promise<string> {
   const rootOf = (name: string) => join(folder, name);
   for (const { name, steps } of stages) {
     let workdir = '/';
     for (const { instruction, text } of steps) {
       if (instruction === 'WORKDIR') workdir = text;
-      const place = join(rootOf(name), workdir);
-      await mkdir(place, { recursive: true });
-      if (instruction === 'COPY') await copy(text, { place, root: rootOf(name), rootOf, context });
-      if (instruction === 'RUN') await command(text, place);
+      const cwd = join(rootOf(name), workdir);
+      await mkdir(cwd, { recursive: true });
+      if (instruction === 'COPY') await copy(text, { cwd, root: rootOf(name), rootOf, context });
+      if (instruction === 'RUN') await command(text, cwd);
     }
   }
   return rootOf(stages.at(-1)?.name ?? '');
@@ -77,19 +77,19 @@ function stageOf(text: string, index: number) {
   return { name, from, steps: [] };
 }
 
-interface CopyPlace {
-  readonly place: string;
+interface CopyContext {
+  readonly cwd: string;
   readonly root: string;
   readonly rootOf: (stage: string) => string;
   readonly context: string;
 }
 
 /** Copies files. A destination with a trailing slash keeps their names; folders are copied by content. */
-async function copy(text: string, { place, root, rootOf, context }: CopyPlace): Promise<void> {
+async function copy(text: string, { cwd, root, rootOf, context }: CopyContext): Promise<void> {
   const words = text.split(' ');
   const stage = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined;
   const to = words.pop() ?? '';
-  const target = to.startsWith('/') ? join(root, to) : join(place, to);
+  const target = to.startsWith('/') ? join(root, to) : join(cwd, to);
   for (const word of words) {
     const path = to.endsWith('./') ? join(target, basename(word)) : target;
     await mkdir(dirname(path), { recursive: true });

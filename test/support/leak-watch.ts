@@ -9,16 +9,16 @@ const LINES = 'tracing:pino_asJson:end';
 
 let lines = 0;
 
-function look(message: unknown): void {
+function scanLine(message: unknown): void {
   const { result } = message as { readonly result?: unknown };
   if (typeof result !== 'string') return;
   lines += 1;
   scanForLeaks(result, `a log line in ${expect.getState().testPath}, ${expect.getState().currentTestName}`);
 }
 
-subscribe(LINES, look);
+subscribe(LINES, scanLine);
 Object.assign(globalThis, { loggedLines: () => lines });
 
 afterAll(() => {
-  unsubscribe(LINES, look);
+  unsubscribe(LINES, scanLine);
 });

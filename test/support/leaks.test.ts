@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { leaksIn, lookFor } from './leaks.ts';
+import { addStaticTokens, leaksIn } from './leaks.ts';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -21,7 +21,7 @@ describe('leaksIn', () => {
 
   it('finds known static tokens', () => {
     const [opaque, another] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64url')) as [string, string];
-    lookFor([opaque]);
+    addStaticTokens([opaque]);
 
     expect(leaksIn(`"authorization":"Bearer ${opaque}" admintoken ${another}`)).toEqual(['admintoken', opaque]);
   });

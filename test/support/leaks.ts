@@ -1,7 +1,7 @@
 // Detection of tokens in the output of tests, which must never contain one.
 //
 // Every token that servers of the tests issue is a JWT: three long runs of base64url, the first of which starts with `eyJ`. So tokens
-// are recognized by their form, also partially. Static tokens have no such form; `lookFor` adds them. The search covers:
+// are recognized by their form, also partially. Static tokens have no such form; `addStaticTokens` adds them. The search covers:
 //   - every line of every logger in a test process, before the logger's own redaction (leak-watch.ts);
 //   - the output of processes of Purser and of API servers (e2e/local-run.ts, processes.ts).
 // Leaks are recorded in a folder, and fail the test run (leak-reporter.ts).
@@ -20,7 +20,7 @@ export function leaksIn(text: string): readonly string[] {
 }
 
 /** Adds static tokens to search for in this process. */
-export function lookFor(tokens: Iterable<string>): void {
+export function addStaticTokens(tokens: Iterable<string>): void {
   for (const token of tokens) known.add(token);
 }
 

@@ -21,15 +21,15 @@ export interface Program {
 }
 
 /** Optional settings of a program. */
-export interface ProgramSetting {
+export interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
 }
 
 /** Starts a program with its output in `logFile`. */
-export async function startProgram(path: string, args: readonly string[], logFile: string, setting: ProgramSetting = {}): Promise<Program> {
+export async function startProgram(path: string, args: readonly string[], logFile: string, options: ProgramOptions = {}): Promise<Program> {
   const log = await open(logFile, 'a');
-  const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, log.fd] });
+  const child = spawn(path, args, { ...options, stdio: ['ignore', log.fd, log.fd] });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   child.once('exit', () => {
     if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `output of ${path}`);
@@ -41,7 +41,7 @@ export async function startProgram(path: string, args: readonly string[], logFil
     await log.close();
   }
   const pid = child.pid as number;
-  const dismiss = atOurEnd('kill -9 "$1"', String(pid));
+  const dismiss = runOnExit('kill -9 "$1"', String(pid));
   void ended.then(dismiss);
   return {
     pid,
@@ -54,13 +54,13 @@ export async function startProgram(path: string, args: readonly string[], logFil
 }
 
 /** Removes a folder if the test process ends before it does so itself. Returns a function that cancels the removal. */
-export function removeAtOurEnd(folder: string): () => void {
+export function removeOnExit(folder: string): () => void {
   // Programs that write to the folder are killed at the same time.
-  return atOurEnd('sleep 1; rm -rf "$1"', folder);
+  return runOnExit('sleep 1; rm -rf "$1"', folder);
 }
 
-function atOurEnd(command: string, argument: string): () => void {
-  endWithRunner();
+function runOnExit(command: string, argument: string): () => void {
+  endWithJest();
   // Ctrl-C reaches the whole process group; the guardian must survive it to see the pipe close.
   const script = `trap '' INT TERM HUP; read -r nothing; ${command}`;
   const guardian = spawn('/bin/sh', ['-c', script, 'guardian', argument], { stdio: ['pipe', 'ignore', 'ignore'] });
@@ -74,7 +74,7 @@ function atOurEnd(command: string, argument: string): () => void {
 let isWatched = false;
 
 /** Ends this Jest worker with Jest itself: a worker otherwise survives until its test file is done. */
-function endWithRunner(): void {
+function endWithJest(): void {
   if (isWatched || !process.connected) return;
   isWatched = true;
   const script = 'while kill -0 "$1" && kill -0 "$2"; do sleep 1; done; kill -9 "$2"';
@@ -90,7 +90,7 @@ async function stop(child: ChildProcess, ended: Promise<void>, patienceMs: numbe
   child.kill('SIGTERM');
   // A paused process handles SIGTERM only after SIGCONT.
   child.kill('SIGCONT');
-  const insist = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
   await ended;
-  clearTimeout(insist);
+  clearTimeout(killTimer);
 }

@@ -18,7 +18,7 @@ import {
 import { type ApiAddress, sendRequest } from './api-request.ts';
 import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts';
 import { freePorts } from './ports.ts';
-import { type Program, removeAtOurEnd, startProgram } from './processes.ts';
+import { type Program, removeOnExit, startProgram } from './processes.ts';
 import { TEST_USERS, tokenOf } from './users.ts';
 
 export interface RealClusterOptions {
@@ -73,7 +73,7 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), 'purser-cluster-'));
   const authority = createAuthority(Date.now());
   await writeSecrets(folder, authority, options);
-  const keepFolder = removeAtOurEnd(folder);
+  const keepFolder = removeOnExit(folder);
   const remove = async () => {
     await rm(folder, { recursive: true, force: true });
     keepFolder();
@@ -186,7 +186,7 @@ async function start(plan: Plan, ports: Ports): Promise<Running> {
   const apiserver = await startProgram(binaries.kubeApiserver, apiserverFlags(folder, ports, options), join(folder, 'kube-apiserver.log'));
   const running = { ports, etcd, apiserver, controllers: undefined };
   try {
-    await ready(plan, running);
+    await waitUntilReady(plan, running);
     return { ...running, controllers: options.controllers ? await startControllers(plan, ports) : undefined };
   } catch (error) {
     await endAll(running, 0);
@@ -194,10 +194,10 @@ async function start(plan: Plan, ports: Ports): Promise<Running> {
   }
 }
 
-async function ready(plan: Plan, { ports, etcd, apiserver }: Running): Promise<void> {
+async function waitUntilReady(plan: Plan, { ports, etcd, apiserver }: Running): Promise<void> {
   const server = { url: `https://127.0.0.1:${ports.api}`, agent: new Agent({ ca: plan.authority.certificate }) };
   const end = performance.now() + START_MS;
-  while (!(await serves(server, plan))) {
+  while (!(await isServing(server, plan))) {
     const failed = [etcd, apiserver].find((program) => !program.isRunning());
     if (failed) throw new Error(`a program of the cluster exited:\n${lastLines(await failed.output())}`);
     if (performance.now() > end) throw new Error(`the cluster is not ready:\n${lastLines(await apiserver.output())}`);
@@ -205,7 +205,7 @@ async function ready(plan: Plan, { ports, etcd, apiserver }: Running): Promise<v
   }
 }
 
-async function serves(server: ApiAddress, { options }: Plan): Promise<boolean> {
+async function isServing(server: ApiAddress, { options }: Plan): Promise<boolean> {
   const tokens = options.tokens ?? TEST_USERS;
   const admin = tokenOf(tokens, 'admin');
   const headers = { authorization: `Bearer ${admin}` };

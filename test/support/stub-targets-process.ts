@@ -9,7 +9,7 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 const [count = '1'] = process.argv.slice(2);
 const authority = createAuthority(Date.now());
 
-const ANSWERS: Readonly<Record<string, object>> = {
+const RESPONSES: Readonly<Record<string, object>> = {
   '/version': { gitVersion: 'v1.36.4' },
   '/apis/authentication.k8s.io/v1/selfsubjectreviews': {
     apiVersion: 'authentication.k8s.io/v1',
@@ -26,8 +26,8 @@ const ANSWERS: Readonly<Record<string, object>> = {
   },
 };
 
-const answer: RequestListener = (request, response) => {
-  const body = ANSWERS[request.url?.split('?')[0] ?? ''];
+const respond: RequestListener = (request, response) => {
+  const body = RESPONSES[request.url?.split('?')[0] ?? ''];
   request.resume();
   if (request.url === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
   else if (body === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"kind":"Status","code":404}');
@@ -35,7 +35,7 @@ const answer: RequestListener = (request, response) => {
 };
 
 const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
-const targets = createTlsServer({ cert, key }, answer);
+const targets = createTlsServer({ cert, key }, respond);
 // Idle timeout of kube-apiserver.
 targets.keepAliveTimeout = 90_000;
 

@@ -98,7 +98,7 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   const sockets = new Map<Socket, number>();
   let current = handler;
   const respond = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const request = await received(message, sockets.get(message.socket) ?? 0);
+    const request = await readRequest(message, sockets.get(message.socket) ?? 0);
     requests.push(request);
     await current(request, new WireReply(response));
   };
@@ -136,7 +136,7 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   };
 }
 
-async function received(message: IncomingMessage, connection: number): Promise<WireRequest> {
+async function readRequest(message: IncomingMessage, connection: number): Promise<WireRequest> {
   const url = new URL(message.url ?? '/', 'http://wire');
   const body = (await buffer(message)).toString('utf8');
   const clientName = message.socket instanceof TLSSocket ? message.socket.getPeerCertificate().subject?.CN : undefined;

@@ -1,7 +1,7 @@
 // Many clients of the façade: their memory, and the waiting time of a new client.
 
+import { runScript } from '../child-process.ts';
 import { atLeast, atMost, type Scenario } from '../scenario.ts';
-import { runScript } from '../script.ts';
 
 interface Newcomers {
   readonly slowestMs: number;
@@ -29,12 +29,12 @@ const NEWCOMER_MS = 1_000;
 export const facadeCrowd: Scenario = {
   name: 'facade-crowd',
   title: 'Many clients of the façade',
-  what: 'watchers',
+  sizeUnit: 'watchers',
   sizes: { small: 2_000, full: 10_000 },
   note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom receives all clusters as initial events. A new client has a token that
   the façade has not seen, and its own address. Without a memory limit, the façade allows 10,000 watches.`,
-  run: async ({ size: watchers }, tell) => {
-    tell(`${CLUSTERS} clusters, ${watchers} watchers`);
+  run: async ({ size: watchers }, progress) => {
+    progress(`${CLUSTERS} clusters, ${watchers} watchers`);
     const measured = await runScript<CrowdFigures>('facade-crowd.ts', [CLUSTERS, watchers]);
     const { watches, silent, tokens, lists, oneCaller } = measured;
     const all = watchers.toLocaleString('en-US');

@@ -1,7 +1,7 @@
 // Cost of idle healthy clusters.
 
+import { runScript } from '../child-process.ts';
 import { atMost, type Scenario } from '../scenario.ts';
-import { runScript } from '../script.ts';
 
 /** Figures that `clusters-idle.ts` prints and the scenario uses. */
 export interface IdleFigures {
@@ -19,11 +19,11 @@ const MEGABYTES = 300;
 export const idleClusters: Scenario = {
   name: 'idle-clusters',
   title: 'Healthy clusters at rest',
-  what: 'clusters',
+  sizeUnit: 'clusters',
   sizes: { small: 250, full: 1_000 },
-  run: async ({ scale, size: clusters }, tell) => {
+  run: async ({ scale, size: clusters }, progress) => {
     const seconds = scale === 'full' ? 300 : 40;
-    tell(`${clusters} clusters, ${seconds} s`);
+    progress(`${clusters} clusters, ${seconds} s`);
     const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
     const { statusWrites, cpuPercent, rssMegabytes } = measured;
     const writes = (statusWrites * 300) / seconds / clusters;

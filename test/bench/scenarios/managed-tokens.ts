@@ -6,10 +6,10 @@ import { type BareLoop, bestBareLoop } from '../bare-loop.ts';
 import { type Issuance, idleStartSeconds, issueAll } from '../issuance.ts';
 import { type Restart, restart } from '../restart.ts';
 import { type Rotation, rotateAll } from '../rotation.ts';
-import { atMost, type Chart, type Figure, type Outcome, type Scenario, type Tell } from '../scenario.ts';
+import { atMost, type Chart, type Figure, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld, type TokenWorld } from '../token-world.ts';
 
-interface Life {
+interface Lifecycle {
   readonly count: number;
   readonly issued: Issuance;
   readonly restarted: Restart;
@@ -25,50 +25,50 @@ const NOTE = 'The bare loop sends the same requests with the same HTTP client, w
 export const someTokens: Scenario = {
   name: 'some-tokens',
   title: 'Few ManagedTokens: issuance, restart and rotation',
-  what: 'ManagedTokens',
+  sizeUnit: 'ManagedTokens',
   sizes: { small: 500, full: 2_000 },
   note: NOTE,
-  run: ({ size }, tell) => lived(size, tell),
+  run: ({ size }, progress) => runLifecycle(size, progress),
 };
 
 export const manyTokens: Scenario = {
   name: 'many-tokens',
   title: 'Many ManagedTokens: issuance, restart and rotation',
-  what: 'ManagedTokens',
+  sizeUnit: 'ManagedTokens',
   sizes: { small: 1_000, full: MANY },
   note: NOTE,
-  run: ({ size }, tell) => lived(size, tell),
+  run: ({ size }, progress) => runLifecycle(size, progress),
 };
 
-async function lived(count: number, tell: Tell): Promise<Outcome> {
-  const life = await live(count, tell);
-  return { measured: life, figures: figuresOf(life), charts: chartsOf(life) };
+async function runLifecycle(count: number, progress: PrintProgress): Promise<Outcome> {
+  const lifecycle = await measureLifecycle(count, progress);
+  return { measured: lifecycle, figures: toFigures(lifecycle), charts: toCharts(lifecycle) };
 }
 
-async function live(count: number, tell: Tell): Promise<Life> {
+async function measureLifecycle(count: number, progress: PrintProgress): Promise<Lifecycle> {
   const world = await startTokenWorld();
   try {
-    return await liveIn(world, count, tell);
+    return await measureIn(world, count, progress);
   } finally {
     await world.stop();
   }
 }
 
-async function liveIn(world: TokenWorld, count: number, tell: Tell): Promise<Life> {
+async function measureIn(world: TokenWorld, count: number, progress: PrintProgress): Promise<Lifecycle> {
   const idleSeconds = await idleStartSeconds(world);
-  tell(`creating ${count} ManagedTokens`);
+  progress(`creating ${count} ManagedTokens`);
   const dueSeconds = await secondsUntilDue(world, count);
   const expirationSeconds = Math.ceil(Math.max(SHORTEST_SECONDS, dueSeconds * 4));
   await createTokens(world.client, { prefix: 'team', count, expirationSeconds, renewBefore: '75%' });
-  tell('starting Purser');
+  progress('starting Purser');
   const { purser: first, ...issued } = await issueAll(world, count, idleSeconds);
   await first.stop();
-  tell(`ready after ${issued.seconds.toFixed(1)} s; restarting Purser`);
+  progress(`ready after ${issued.seconds.toFixed(1)} s; restarting Purser`);
   const { purser, ...restarted } = await restart(world);
-  tell(`served after ${restarted.seconds.toFixed(1)} s; waiting for rotations`);
+  progress(`served after ${restarted.seconds.toFixed(1)} s; waiting for rotations`);
   const rotated = await rotateAll(world, purser);
   await purser.stop();
-  tell(`${rotated.rotations} rotations; running the bare loop`);
+  progress(`${rotated.rotations} rotations; running the bare loop`);
   const bare = await bestBareLoop(world, count, issued.eventShare);
   return { count, issued, restarted, rotated, bare };
 }
@@ -76,20 +76,20 @@ async function liveIn(world: TokenWorld, count: number, tell: Tell): Promise<Lif
 const SHORTEST_SECONDS = 600;
 const TRIAL = 100;
 /** Estimated time of an issuance relative to that of a creation: five requests instead of one, with a margin. */
-const ISSUED_TO_MADE = 8;
+const ISSUANCE_TO_CREATION = 8;
 const RESTART_SECONDS = 90;
 
 /** Estimates the time until issuance and restart are complete, before which no token may be due. */
 async function secondsUntilDue({ client }: TokenWorld, count: number): Promise<number> {
   const startedAt = performance.now();
   const trial = { prefix: 'trial', count: TRIAL, expirationSeconds: SHORTEST_SECONDS, renewBefore: '20%' };
-  const made = await createTokens(client, trial);
+  const created = await createTokens(client, trial);
   const secondsEach = (performance.now() - startedAt) / 1_000 / TRIAL;
-  for (const token of made) await client.delete(ManagedTokens, nameOf(token));
-  return RESTART_SECONDS + ISSUED_TO_MADE * count * secondsEach;
+  for (const token of created) await client.delete(ManagedTokens, nameOf(token));
+  return RESTART_SECONDS + ISSUANCE_TO_CREATION * count * secondsEach;
 }
 
-function figuresOf({ count, issued, restarted, rotated, bare }: Life): readonly Figure[] {
+function toFigures({ count, issued, restarted, rotated, bare }: Lifecycle): readonly Figure[] {
   const name = count.toLocaleString('en-US');
   const loopSeconds = count / bare.tokensPerSecond;
   return [
@@ -111,7 +111,7 @@ function figuresOf({ count, issued, restarted, rotated, bare }: Life): readonly 
 /** Maximum delay of a rotation, caused by the queue of its window. */
 const LATE_SECONDS = 10;
 
-function chartsOf({ count, issued, bare }: Life): readonly Chart[] {
+function toCharts({ count, issued, bare }: Lifecycle): readonly Chart[] {
   return [
     {
       name: `managed-tokens-${count}`,

@@ -3,7 +3,7 @@
 import { type Of, ofType, type Recorded } from '../history.ts';
 import { isLease, isSecretWrite, isTokenRequest } from '../proxy/rules.ts';
 import { withdrawals } from './samples.ts';
-import { byToken, type Check, excuses, type Violation } from './violation.ts';
+import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
 type Request = Of<'request'>;
 
@@ -18,12 +18,12 @@ export function issuances(history: readonly Recorded[]): readonly (Request & { r
 }
 
 /** Finds issuances without a cause; a crash or a failed request allows one more. */
-export const oneForEachCause: Check = (history) => {
-  const excused = excuses(history, 'I2');
-  const credits = creditsOf(history);
-  return [...byToken(issuances(history))].flatMap(([token, made]) => {
+export const issuancesPerCause: Check = (history) => {
+  const excused = findExcuses(history, 'I2');
+  const credits = findCredits(history);
+  return [...groupByToken(issuances(history))].flatMap(([token, issued]) => {
     const open = credits(token);
-    return made.flatMap(({ at }): readonly Violation[] => {
+    return issued.flatMap(({ at }): readonly Violation[] => {
       const index = open.findIndex((creditAt) => creditAt <= at + SLACK_MS);
       if (index >= 0) open.splice(index, 1);
       return index >= 0 || excused(token, at) ? [] : [{ invariant: 'I2', at, token, message: 'token issued without a cause' }];
@@ -32,10 +32,10 @@ export const oneForEachCause: Check = (history) => {
 };
 
 /** Returns a function that lists the times from which a token may be issued once more, in order. */
-function creditsOf(history: readonly Recorded[]): (token: string) => number[] {
+function findCredits(history: readonly Recorded[]): (token: string) => number[] {
   const causes = ofType(history, 'cause');
-  const crashes = ofType(history, 'process').filter(({ what }) => what === 'crash' || what === 'pause');
-  const samples = byToken(ofType(history, 'sample'));
+  const crashes = ofType(history, 'process').filter(({ event }) => event === 'crash' || event === 'pause');
+  const samples = groupByToken(ofType(history, 'sample'));
   const failed = failedRequests(history);
   return (token) => {
     const due = new Map((samples.get(token) ?? []).map(({ secret }) => [secret?.digest, secret?.renewAt ?? 0]));
@@ -44,7 +44,7 @@ function creditsOf(history: readonly Recorded[]): (token: string) => number[] {
       ...causes.filter((cause) => cause.token === token || cause.token === '*').map(({ at }) => at),
       ...crashes.map(({ at }) => at),
       ...due.values(),
-      ...failed.filter(({ path }) => names(path, token)).map(({ at }) => at),
+      ...failed.filter(({ path }) => belongsTo(path, token)).map(({ at }) => at),
     ].sort((a, b) => a - b);
   };
 }
@@ -61,14 +61,14 @@ function failedRequests(history: readonly Recorded[]): readonly Request[] {
 }
 
 /** Returns true if a path belongs to a token. The path of a new Secret has no name and may belong to any token. */
-function names(path: string, token: string): boolean {
+function belongsTo(path: string, token: string): boolean {
   return path.includes(`/${token}/`) || path.includes(`/${token}?`) || path.endsWith(`/${token}`) || /\/secrets(\?|$)/.test(path);
 }
 
 /** Finds writes other than the Lease while nothing is due. */
-export const quiet: Check = (history) => {
+export const idleWrites: Check = (history) => {
   const marks = ofType(history, 'quiet');
-  const samples = byToken(ofType(history, 'sample'));
+  const samples = groupByToken(ofType(history, 'sample'));
   return marks.flatMap((begin, index) => {
     const end = marks[index + 1];
     if (!begin.begins || end === undefined) return [];
@@ -81,7 +81,7 @@ export const quiet: Check = (history) => {
       .filter(({ at, tookMs }) => at - tookMs > begin.at && at < end.at)
       .filter(isWrite);
     return writes
-      .filter(({ path }) => !due.some((token) => names(path, token)))
+      .filter(({ path }) => !due.some((token) => belongsTo(path, token)))
       .map(({ at, method, path }): Violation => ({ invariant: 'I3', at, message: `${method} ${path} while nothing was due` }));
   });
 };
@@ -92,7 +92,7 @@ function isWrite(request: Request): boolean {
 }
 
 /** Finds issuances without permission. */
-export const authority: Check = (history) => {
+export const permissions: Check = (history) => {
   const withdrawn = withdrawals(history);
   return issuances(history)
     .filter(({ token, at, tookMs }) => withdrawn(token, at - tookMs - 1_000) && withdrawn(token, at))

@@ -1,18 +1,18 @@
 // Checks of samples: valid tokens (I1), increasing expiry (I4), correct status (I9), retention of valid tokens (I12).
 
 import { type Invariant, type Of, ofType, type Recorded } from '../history.ts';
-import { byToken, type Check, excuses, type Violation } from './violation.ts';
+import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
 type Sampled = Of<'sample'>;
-type Look = (now: Sampled, before: Sampled | undefined) => string | undefined;
+type SampleCheck = (now: Sampled, before: Sampled | undefined) => string | undefined;
 
 /** Time for the repair of a Secret, during which its ManagedToken may be Ready. */
 const REPAIR_MS = 12_000;
 
 /** Finds Ready ManagedTokens whose target rejects the token, or that have no token. */
 export const validity: Check = (history) => {
-  const excused = excuses(history, 'I1');
-  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) => {
+  const excused = findExcuses(history, 'I1');
+  return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) => {
     let withoutSince = Infinity;
     return samples.flatMap((now): readonly Violation[] => {
       const isReady = now.ready === 'True';
@@ -29,8 +29,8 @@ function fault({ verdict }: Sampled, isReady: boolean, withoutMs: number): strin
 }
 
 /** Finds tokens whose expiry decreases. */
-export const monotony: Check = (history) =>
-  looks(history, 'I4', ({ secret, uid }, before) =>
+export const expiryOrder: Check = (history) =>
+  compareSamples(history, 'I4', ({ secret, uid }, before) =>
     secret?.digest !== undefined && before?.uid === uid && (before.secret?.expiresAt ?? 0) > secret.expiresAt + 1_000
       ? `expiry decreased by ${((before.secret?.expiresAt ?? 0) - secret.expiresAt) / 1_000} s`
       : undefined,
@@ -42,8 +42,8 @@ function isExpired({ at, secret }: Sampled): boolean {
 }
 
 /** Finds statuses that contradict the Secret, and transition times that change without a transition. */
-export const honesty: Check = (history) =>
-  looks(history, 'I9', (now, before) => {
+export const statusAccuracy: Check = (history) =>
+  compareSamples(history, 'I9', (now, before) => {
     if (now.observedGeneration > now.generation) return 'observed a generation that does not exist';
     if (now.ready === 'True' && isExpired(now)) return 'Ready with an expired token';
     const isSame = before?.uid === now.uid && before.ready === now.ready && now.ready !== '' && before.readySince !== now.readySince;
@@ -51,9 +51,9 @@ export const honesty: Check = (history) =>
   });
 
 /** Finds valid tokens that were removed although their permission was not withdrawn. */
-export const keeping: Check = (history) => {
+export const tokenRetention: Check = (history) => {
   const withdrawn = withdrawals(history);
-  return looks(history, 'I12', (now, before) =>
+  return compareSamples(history, 'I12', (now, before) =>
     before !== undefined && isLost(now, before) && !withdrawn(now.token, now.at) ? 'a valid token was removed' : undefined,
   );
 };
@@ -69,11 +69,11 @@ function isLost(now: Sampled, before: Sampled): boolean {
   );
 }
 
-function looks(history: readonly Recorded[], invariant: Invariant, look: Look): readonly Violation[] {
-  const excused = excuses(history, invariant);
-  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) =>
+function compareSamples(history: readonly Recorded[], invariant: Invariant, check: SampleCheck): readonly Violation[] {
+  const excused = findExcuses(history, invariant);
+  return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) =>
     samples.flatMap((now, index): readonly Violation[] => {
-      const message = look(now, samples[index - 1]);
+      const message = check(now, samples[index - 1]);
       return message === undefined || excused(now.token, now.at) ? [] : [{ invariant, at: now.at, token: now.token, message }];
     }),
   );
@@ -81,6 +81,6 @@ function looks(history: readonly Recorded[], invariant: Invariant, look: Look): 
 
 /** Returns a predicate for tokens whose permission is withdrawn at a given time. */
 export function withdrawals(history: readonly Recorded[]): (token: string, at: number) => boolean {
-  const grants = byToken(ofType(history, 'grant'));
+  const grants = groupByToken(ofType(history, 'grant'));
   return (token, at) => grants.get(token)?.findLast((grant) => grant.at <= at)?.allowed === false;
 }

@@ -1,7 +1,7 @@
 // Checks of the hostile-tenant bench: permissions (I13), pinned addresses (I14, I17), isolation (I15), limits (I16), revocation (I11).
 
 import { type Of, ofType, type Phase, type Reach, type Recorded } from '../history.ts';
-import { byToken, type Check, type Violation } from './violation.ts';
+import { type Check, groupByToken, type Violation } from './violation.ts';
 
 /** Maximum age of a cached RBAC decision, with rounding of `iat` to seconds. */
 const AUTHORITY_LAG_MS = 12_000;
@@ -12,24 +12,24 @@ const MAX_LIFETIME_MS = 86_460_000;
 const LATE_FACTOR = 2;
 /** Minimum delay that counts as late, because the bench shares its machine. */
 const LATE_FLOOR_MS = 5_000;
-const MEMORY_LIMIT = 512;
+const MAX_MEGABYTES = 512;
 /** Growth over the calm phase that is tolerated after the attack, in megabytes. */
-const MEMORY_REST = 120;
+const MAX_LASTING_MEGABYTES = 120;
 /** Each Cluster that a tenant creates has about 40 series, as has each reason that occurs for the first time. */
 const MAX_SERIES_GROWTH = 700;
 const MAX_ERROR_LINES_PER_MINUTE = 600;
 /** Namespaces with anchors of one object: 16 at a time, and as many again for anchors that were dropped. */
-const MAX_ANCHOR_PLACES = 32;
+const MAX_ANCHOR_NAMESPACES = 32;
 
 /** Finds tokens of tenants that clusters accept although RBAC did not permit them at issuance. */
 export const heldTokens: Check = (history) => {
   const authorities = Map.groupBy(ofType(history, 'authority'), ({ holder }) => holder);
   return ofType(history, 'held').flatMap((held): readonly Violation[] => {
     const reach = reachAt(authorities.get(held.holder) ?? [], held.issuedAt);
-    const beyond = held.acceptedBy.filter(({ place, username }) => !reach.some((each) => covers(each, place, username)));
+    const beyond = held.acceptedBy.filter(({ cluster, username }) => !reach.some((each) => covers(each, cluster, username)));
     const wider = held.audiences.filter((audience) => held.requested?.includes(audience) === false);
     const found = [
-      ...beyond.map(({ place, username }) => `${held.holder} holds a token of ${username} on ${place} (${held.source})`),
+      ...beyond.map(({ cluster, username }) => `${held.holder} holds a token of ${username} on ${cluster} (${held.source})`),
       ...(held.acceptedBy.length > 0 && held.expiresAt - held.issuedAt > MAX_LIFETIME_MS
         ? [`${held.holder} holds a token with a lifetime of more than a day`]
         : []),
@@ -46,9 +46,9 @@ function reachAt(authorities: readonly Of<'authority'>[], at: number): readonly 
     .flatMap(({ reach }) => reach);
 }
 
-function covers({ place, namespace, account }: Reach, where: string, username: string): boolean {
+function covers({ cluster, namespace, account }: Reach, where: string, username: string): boolean {
   const prefix = `system:serviceaccount:${namespace}:`;
-  return place === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
+  return cluster === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
 }
 
 /** Finds texts that disclose addresses, credentials or identities to tenants. */
@@ -61,7 +61,7 @@ export const disclosures: Check = (history) =>
 export const receivedTokens: Check = (history) =>
   ofType(history, 'received').flatMap(({ at, path, acceptedBy, isIssued }): readonly Violation[] => {
     if (!isIssued && acceptedBy.length === 0) return [];
-    const users = acceptedBy.map(({ place, username }) => `${username} on ${place}`).join(', ');
+    const users = acceptedBy.map(({ cluster, username }) => `${username} on ${cluster}`).join(', ');
     const shown = path.split('?')[0];
     return [
       { invariant: 'I14', at, message: `a token reached the attacker's server at ${shown}: ${users || 'issued, no longer accepted'}` },
@@ -70,11 +70,11 @@ export const receivedTokens: Check = (history) =>
 
 /** Finds credentials of Purser that were sent to a cluster other than their own. */
 export const strayCredentials: Check = (history) => {
-  const placeOf = new Map(ofType(history, 'credential').map(({ digest, place }) => [digest, place]));
+  const clusterOfCredential = new Map(ofType(history, 'credential').map(({ digest, cluster }) => [digest, cluster]));
   return ofType(history, 'request').flatMap(({ at, server, bearer = '', method, path }): readonly Violation[] => {
-    const place = placeOf.get(bearer);
-    if (place === undefined || place === server) return [];
-    return [{ invariant: 'I14', at, message: `the credential for ${place} reached ${server}: ${method} ${path.split('?')[0]}` }];
+    const cluster = clusterOfCredential.get(bearer);
+    if (cluster === undefined || cluster === server) return [];
+    return [{ invariant: 'I14', at, message: `the credential for ${cluster} reached ${server}: ${method} ${path.split('?')[0]}` }];
   });
 };
 
@@ -122,7 +122,7 @@ export function tenantFigures(history: readonly Recorded[]): TenantFigures | und
   if (phases.length === 0) return undefined;
   const within = <T extends { readonly at: number }>(entries: readonly T[], phase: Phase) => inPhase(phases, entries, phase);
   const times = (type: 'rotation' | 'call' | 'control') => {
-    const of = (phase: Phase) => timesOf(within<Of<typeof type>>(ofType(history, type), phase).map(({ tookMs }) => tookMs));
+    const of = (phase: Phase) => computeTimes(within<Of<typeof type>>(ofType(history, type), phase).map(({ tookMs }) => tookMs));
     return { calm: of('calm'), attack: of('attack') };
   };
   const memory = (phase: Phase) => Math.max(0, ...within(ofType(history, 'usage'), phase).map(({ rssMegabytes }) => rssMegabytes));
@@ -136,7 +136,7 @@ export function tenantFigures(history: readonly Recorded[]): TenantFigures | und
   };
 }
 
-function timesOf(times: readonly number[]): Times {
+function computeTimes(times: readonly number[]): Times {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { count: sorted.length, median: at(0.5), p95: at(0.95), worst: sorted.at(-1) ?? 0 };
@@ -170,8 +170,8 @@ export const promptRotations: Check = (history) => {
 
 /** Finds revocable tokens that clusters accept too long after withdrawal of their permission. */
 export const revokedTokens: Check = (history) => {
-  const reviews = byToken(ofType(history, 'review'));
-  return [...byToken(ofType(history, 'grant'))].flatMap(([token, grants]) =>
+  const reviews = groupByToken(ofType(history, 'review'));
+  return [...groupByToken(ofType(history, 'grant'))].flatMap(([token, grants]) =>
     grants.flatMap((grant, index): readonly Violation[] => {
       if (grant.allowed) return [];
       const untilAt = grants[index + 1]?.at ?? Infinity;
@@ -183,31 +183,35 @@ export const revokedTokens: Check = (history) => {
 };
 
 /** Finds memory, metrics and logs beyond their limits. */
-export const boundedFootprint: Check = (history) => {
+export const footprintLimits: Check = (history) => {
   const phases = ofType(history, 'phase');
   if (phases.length === 0) return [];
   const usage = (phase: Phase) => inPhase(phases, ofType(history, 'usage'), phase);
   const prints = (phase: Phase) => inPhase(phases, ofType(history, 'footprint'), phase);
   const above = [...usage('attack'), ...usage('after')]
-    .filter(({ rssMegabytes }) => rssMegabytes > MEMORY_LIMIT)
+    .filter(({ rssMegabytes }) => rssMegabytes > MAX_MEGABYTES)
     .map(({ at, rssMegabytes }): Violation => ({ invariant: 'I16', at, message: `${rssMegabytes} MB of memory` }));
-  return [...above, ...lasting(usage('calm'), usage('after')), ...published(prints('calm'), [...prints('attack'), ...prints('after')])];
+  return [
+    ...above,
+    ...findLastingMemory(usage('calm'), usage('after')),
+    ...findExcessOutput(prints('calm'), [...prints('attack'), ...prints('after')]),
+  ];
 };
 
 /** Returns true if memory is near its level before the attack. */
 export function isMemoryBack(history: readonly Recorded[]): boolean {
   const usage = (phase: Phase) => inPhase(ofType(history, 'phase'), ofType(history, 'usage'), phase);
-  return usage('after').length > 0 && lasting(usage('calm'), usage('after')).length === 0;
+  return usage('after').length > 0 && findLastingMemory(usage('calm'), usage('after')).length === 0;
 }
 
-function lasting(calm: readonly Of<'usage'>[], after: readonly Of<'usage'>[]): readonly Violation[] {
+function findLastingMemory(calm: readonly Of<'usage'>[], after: readonly Of<'usage'>[]): readonly Violation[] {
   const before = Math.max(0, ...calm.map(({ rssMegabytes }) => rssMegabytes));
   const least = after.toSorted((a, b) => a.rssMegabytes - b.rssMegabytes)[0];
-  if (least === undefined || least.rssMegabytes <= before + MEMORY_REST) return [];
+  if (least === undefined || least.rssMegabytes <= before + MAX_LASTING_MEGABYTES) return [];
   return [{ invariant: 'I16', at: least.at, message: `memory is ${least.rssMegabytes} MB after the attack, ${before} MB before` }];
 }
 
-function published(calm: readonly Of<'footprint'>[], later: readonly Of<'footprint'>[]): readonly Violation[] {
+function findExcessOutput(calm: readonly Of<'footprint'>[], later: readonly Of<'footprint'>[]): readonly Violation[] {
   const before = calm.at(-1);
   const last = later.at(-1);
   if (before === undefined || last === undefined) return [];
@@ -221,17 +225,17 @@ function published(calm: readonly Of<'footprint'>[], later: readonly Of<'footpri
 }
 
 /** Finds objects whose anchors Purser looks up in too many namespaces. */
-export const boundedWork: Check = (history) => {
-  const places = new Map<string, Set<string>>();
+export const anchorLookups: Check = (history) => {
+  const lookups = new Map<string, Set<string>>();
   return ofType(history, 'request').flatMap(({ at, server, path }): readonly Violation[] => {
     const [, namespace, uid] = /\/namespaces\/([^/]+)\/secrets\/purser-([\w-]+)/.exec(path) ?? [];
     if (namespace === undefined || uid === undefined || server === 'hub') return [];
-    const known = places.get(uid) ?? new Set();
-    places.set(uid, known);
+    const known = lookups.get(uid) ?? new Set();
+    lookups.set(uid, known);
     known.add(`${server}/${namespace}`);
     // One violation per object, at the first lookup beyond the limit.
-    if (known.size !== MAX_ANCHOR_PLACES + 1) return [];
+    if (known.size !== MAX_ANCHOR_NAMESPACES + 1) return [];
     known.add('reported');
-    return [{ invariant: 'I16', at, message: `anchors of one object were looked up in more than ${MAX_ANCHOR_PLACES} namespaces` }];
+    return [{ invariant: 'I16', at, message: `anchors of one object were looked up in more than ${MAX_ANCHOR_NAMESPACES} namespaces` }];
   });
 };

@@ -1,7 +1,7 @@
 // Checks of times and sizes: isolation (I5), limits (I8), withdrawal (I11); also the delay of renewals.
 
 import { type Of, ofType, type Recorded } from '../history.ts';
-import { byToken, type Check, excuses, type Violation } from './violation.ts';
+import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
 /** Time until a withdrawn permission removes the Secret on the hub, with the interval between two samples. */
 const WITHDRAWN_MS = 42_000;
@@ -22,13 +22,13 @@ export interface Renewal {
 
 /** Returns every renewal that was due, including those that have not happened. */
 export function renewals(history: readonly Recorded[]): readonly Renewal[] {
-  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) => {
+  return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) => {
     const seen = samples.filter(({ secret }) => secret?.digest !== undefined);
-    return seen.flatMap((now, index) => renewalOf(now, seen[index + 1]));
+    return seen.flatMap((now, index) => findRenewal(now, seen[index + 1]));
   });
 }
 
-function renewalOf(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly Renewal[] {
+function findRenewal(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly Renewal[] {
   const { digest, renewAt = 0 } = now.secret ?? {};
   if (next !== undefined && (next.secret?.digest === digest || next.uid !== now.uid)) return [];
   const lateMs = (next?.secret?.issuedAt ?? now.at) - renewAt;
@@ -38,7 +38,7 @@ function renewalOf(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly 
 
 /** Finds renewals that a fault of another target delayed. */
 export const isolation: Check = (history) => {
-  const excused = excuses(history, 'I5');
+  const excused = findExcuses(history, 'I5');
   const faults = ofType(history, 'begin').filter(({ on }) => on === 'one' || on === 'two');
   const ends = ofType(history, 'end');
   const late = renewals(history).filter(({ lateMs }) => lateMs > ELSEWHERE_LATE_MS);
@@ -55,8 +55,8 @@ export const isolation: Check = (history) => {
 
 /** Finds Secrets that remain too long after withdrawal of their permission. */
 export const withdrawal: Check = (history) => {
-  const samples = byToken(ofType(history, 'sample'));
-  const grants = byToken(ofType(history, 'grant'));
+  const samples = groupByToken(ofType(history, 'sample'));
+  const grants = groupByToken(ofType(history, 'grant'));
   return [...grants].flatMap(([token, given]) =>
     given.flatMap((grant, index): readonly Violation[] => {
       const untilAt = given[index + 1]?.at ?? Infinity;
@@ -72,9 +72,9 @@ export const withdrawal: Check = (history) => {
 };
 
 /** Finds memory and file descriptors beyond their limits, and memory that grows. */
-export const bounds: Check = (history) => {
+export const resourceLimits: Check = (history) => {
   const usage = ofType(history, 'usage');
-  const excused = excuses(history, 'I8');
+  const excused = findExcuses(history, 'I8');
   const above = usage
     .filter(({ at }) => !excused('*', at))
     .filter(({ rssMegabytes, handles }) => rssMegabytes > MAX_MEGABYTES || handles > MAX_HANDLES);

@@ -4,7 +4,7 @@ import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { HttpRelay, type Relayed, type RelayOptions } from './http-relay.ts';
 import { type Action, type Matcher, type Rule, Rules } from './rules.ts';
-import { TcpFront, type TcpMode, type TcpQuality } from './tcp-relay.ts';
+import { type TcpMode, TcpRelay, type TrafficShape } from './tcp-relay.ts';
 
 export interface ProxyOptions {
   readonly name: string;
@@ -20,13 +20,13 @@ const NAMES = [...LOOPBACK_NAMES, TARGET_NAME];
 
 /** Proxy whose faults change while it runs; clients must trust `ca`. */
 export class FaultProxy {
-  readonly #front: TcpFront;
+  readonly #front: TcpRelay;
   readonly #relay: HttpRelay;
   readonly #rules: Rules;
   readonly #options: RelayOptions & ProxyOptions;
   #authority: Certificate;
 
-  private constructor(parts: { front: TcpFront; relay: HttpRelay; options: RelayOptions & ProxyOptions; authority: Certificate }) {
+  private constructor(parts: { front: TcpRelay; relay: HttpRelay; options: RelayOptions & ProxyOptions; authority: Certificate }) {
     this.#front = parts.front;
     this.#relay = parts.relay;
     this.#options = parts.options;
@@ -38,7 +38,7 @@ export class FaultProxy {
     const authority = createAuthority(Date.now());
     const options = { ...proxy, rules: new Rules(), certificate: issueServerCertificate(authority, NAMES, Date.now()) };
     const relay = await HttpRelay.listen(options);
-    return new FaultProxy({ front: await TcpFront.listen(relay.port), relay, options, authority });
+    return new FaultProxy({ front: await TcpRelay.listen(relay.port), relay, options, authority });
   }
 
   get url(): string {
@@ -54,19 +54,19 @@ export class FaultProxy {
   }
 
   /** Sets the fault mode of connections. */
-  tcp(mode: TcpMode): Promise<void> {
+  setTcpMode(mode: TcpMode): Promise<void> {
     this.#options.onWire(mode !== 'pass');
-    return this.#front.mode(mode);
+    return this.#front.setMode(mode);
   }
 
   /** Sets delay, rate and length of connections. */
-  line(quality: TcpQuality): void {
-    this.#options.onWire(Object.keys(quality).length > 0);
-    this.#front.quality(quality);
+  shapeTraffic(shape: TrafficShape): void {
+    this.#options.onWire(Object.keys(shape).length > 0);
+    this.#front.shapeTraffic(shape);
   }
 
   /** Applies an action to requests that match, at most `times` times. */
-  rule(match: Matcher, action: Action, times?: number): Rule {
+  addRule(match: Matcher, action: Action, times?: number): Rule {
     return this.#rules.add(match, action, times);
   }
 
@@ -84,8 +84,8 @@ export class FaultProxy {
   /** Ends all faults. */
   async heal(): Promise<void> {
     this.#rules.clear();
-    this.line({});
-    await this.tcp('pass');
+    this.shapeTraffic({});
+    await this.setTcpMode('pass');
   }
 
   async close(): Promise<void> {

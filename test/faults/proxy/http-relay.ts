@@ -8,10 +8,10 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { digestOf } from '../digest.ts';
-import { type Action, isWatch, type Rules, type Seen } from './rules.ts';
+import { type Action, isWatch, type ProxiedRequest, type Rules } from './rules.ts';
 
 /** Completed request. */
-export interface Relayed extends Seen {
+export interface Relayed extends ProxiedRequest {
   /** Status of the response to the client; 0 without a response. */
   readonly status: number;
   /** True if the request reached the API server. */
@@ -72,13 +72,13 @@ export class HttpRelay {
   }
 
   async #relay(options: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const seen: Seen = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
-    const action = options.rules.actionFor(seen);
+    const proxied: ProxiedRequest = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
+    const action = options.rules.takeAction(proxied);
     const bearer = bearerOf(incoming);
     const startedAt = performance.now();
-    const done = (status: number, forwarded: boolean) =>
+    const report = (status: number, forwarded: boolean) =>
       options.onRelayed({
-        ...seen,
+        ...proxied,
         status,
         forwarded,
         ...(action !== undefined && { fault: action.type }),
@@ -87,14 +87,14 @@ export class HttpRelay {
       });
     outgoing.on('error', () => {});
     try {
-      if (await stopsHere(action, incoming, outgoing)) return done(action?.type === 'answer' ? action.status : 0, false);
+      if (await actBeforeForwarding(action, incoming, outgoing)) return report(action?.type === 'respond' ? action.status : 0, false);
       const response = await this.#forward(options, incoming, outgoing);
-      if (isWatch(seen)) done(response.statusCode ?? 0, true);
+      if (isWatch(proxied)) report(response.statusCode ?? 0, true);
       await deliver(action, response, outgoing);
-      if (!isWatch(seen)) done(response.statusCode ?? 0, true);
+      if (!isWatch(proxied)) report(response.statusCode ?? 0, true);
     } catch {
       outgoing.destroy();
-      if (!isWatch(seen)) done(0, true);
+      if (!isWatch(proxied)) report(0, true);
     }
   }
 
@@ -125,9 +125,9 @@ function agentFor({ upstream }: RelayOptions): Agent {
 }
 
 /** Applies the part of an action that precedes forwarding. Returns true if the request must not be forwarded. */
-async function stopsHere(action: Action | undefined, incoming: IncomingMessage, outgoing: ServerResponse): Promise<boolean> {
+async function actBeforeForwarding(action: Action | undefined, incoming: IncomingMessage, outgoing: ServerResponse): Promise<boolean> {
   if (action === undefined) return false;
-  if (action.type === 'answer') {
+  if (action.type === 'respond') {
     await buffer(incoming);
     outgoing
       .writeHead(action.status, { 'content-type': 'application/json', ...action.headers })

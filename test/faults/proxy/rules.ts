@@ -1,7 +1,7 @@
 // Rules of a fault proxy, which tests add and remove while it runs. The first rule that matches a request applies.
 
 /** Request as the proxy sees it. */
-export interface Seen {
+export interface ProxiedRequest {
   /** Name of the API server that the request is for. */
   readonly server: string;
   readonly method: string;
@@ -12,7 +12,7 @@ export interface Seen {
 /** Action on a request that matches a rule. */
 export type Action =
   /** Responds in place of the server. */
-  | { readonly type: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  | { readonly type: 'respond'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** Closes the connection before the server sees the request. */
   | { readonly type: 'drop' }
   /** Forwards the request, and drops the response. */
@@ -29,7 +29,7 @@ export type Action =
   /** Runs `act` before the request is forwarded, or before the response is delivered; then closes the connection. */
   | { readonly type: 'stop'; readonly when: 'before' | 'after'; readonly act: () => Promise<void> };
 
-export type Matcher = (request: Seen) => boolean;
+export type Matcher = (request: ProxiedRequest) => boolean;
 
 /** Active rule. */
 export interface Rule {
@@ -53,7 +53,7 @@ export class Rules {
   }
 
   /** Returns the action for a request, and counts the use of its rule. */
-  actionFor(request: Seen): Action | undefined {
+  takeAction(request: ProxiedRequest): Action | undefined {
     const rule = this.#rules.find(({ match, left }) => left > 0 && match(request));
     if (rule === undefined) return undefined;
     rule.left -= 1;

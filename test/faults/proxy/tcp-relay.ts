@@ -14,7 +14,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export type TcpMode = 'pass' | 'refuse' | 'reset' | 'freeze' | 'silent';
 
 /** Shape of the traffic that passes. */
-export interface TcpQuality {
+export interface TrafficShape {
   /** Delay of each chunk in each direction, in milliseconds. */
   readonly delayMs?: number;
   /** Rate of each connection in each direction. */
@@ -24,13 +24,13 @@ export interface TcpQuality {
 }
 
 /** Forwards connections from one port, which stays the same, to another. */
-export class TcpFront {
+export class TcpRelay {
   readonly port: number;
   readonly #to: number;
   readonly #connections = new Set<Connection>();
   #server: Server;
   #mode: TcpMode = 'pass';
-  #quality: TcpQuality = {};
+  #shape: TrafficShape = {};
 
   private constructor(server: Server, to: number) {
     this.#server = server;
@@ -39,24 +39,24 @@ export class TcpFront {
     server.on('connection', (client) => this.#accept(client));
   }
 
-  static async listen(to: number): Promise<TcpFront> {
-    return new TcpFront(await listening(0), to);
+  static async listen(to: number): Promise<TcpRelay> {
+    return new TcpRelay(await listenOn(0), to);
   }
 
   /** Sets the fault mode of new and open connections. */
-  async mode(mode: TcpMode): Promise<void> {
+  async setMode(mode: TcpMode): Promise<void> {
     const isBack = this.#mode === 'refuse' && mode !== 'refuse';
     this.#mode = mode;
-    for (const connection of this.#connections) meet(connection, mode);
+    for (const connection of this.#connections) applyMode(connection, mode);
     if (mode === 'refuse') this.#server.close();
     if (!isBack) return;
-    this.#server = await listening(this.port);
+    this.#server = await listenOn(this.port);
     this.#server.on('connection', (client) => this.#accept(client));
   }
 
   /** Sets the shape of traffic. */
-  quality(quality: TcpQuality): void {
-    this.#quality = quality;
+  shapeTraffic(shape: TrafficShape): void {
+    this.#shape = shape;
   }
 
   async close(): Promise<void> {
@@ -71,7 +71,12 @@ export class TcpFront {
       client.resetAndDestroy();
       return;
     }
-    const connection: Connection = { client, upstream: connect(this.#to, '127.0.0.1'), isFrozen: this.#mode === 'silent', answered: 0 };
+    const connection: Connection = {
+      client,
+      upstream: connect(this.#to, '127.0.0.1'),
+      isFrozen: this.#mode === 'silent',
+      responseBytes: 0,
+    };
     this.#connections.add(connection);
     const ended = () => {
       this.#connections.delete(connection);
@@ -89,9 +94,9 @@ export class TcpFront {
       last = ms > 0 ? Promise.all([last, pause(ms)]).then(act) : last.then(act);
     };
     from.on('data', (chunk: Buffer) => {
-      const { delayMs = 0, bytesPerSecond, cutAfterBytes = Infinity } = this.#quality;
-      if (source === 'upstream') connection.answered += chunk.length;
-      if (connection.answered > cutAfterBytes) return meet(connection, 'reset');
+      const { delayMs = 0, bytesPerSecond, cutAfterBytes = Infinity } = this.#shape;
+      if (source === 'upstream') connection.responseBytes += chunk.length;
+      if (connection.responseBytes > cutAfterBytes) return applyMode(connection, 'reset');
       if (bytesPerSecond !== undefined) {
         from.pause();
         later((chunk.length / bytesPerSecond) * 1_000, () => from.resume());
@@ -109,10 +114,10 @@ interface Connection {
   readonly client: Socket;
   readonly upstream: Socket;
   isFrozen: boolean;
-  answered: number;
+  responseBytes: number;
 }
 
-function meet(connection: Connection, mode: TcpMode): void {
+function applyMode(connection: Connection, mode: TcpMode): void {
   const { client, upstream } = connection;
   if (mode === 'freeze' || mode === 'silent') {
     connection.isFrozen = true;
@@ -125,7 +130,7 @@ function meet(connection: Connection, mode: TcpMode): void {
   upstream.destroy();
 }
 
-async function listening(port: number): Promise<Server> {
+async function listenOn(port: number): Promise<Server> {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
   return server;

@@ -2,9 +2,9 @@
 
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { restartPlace } from '../bench-cluster.ts';
+import { restartCluster } from '../bench-cluster.ts';
 import { isSecretWrite, isWatch, type Matcher, requests } from '../proxy/rules.ts';
-import { during, type Scenario } from '../scenario.ts';
+import { rotateAndWait, type Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 
 /** A failed renewal is retried within a fifth of the remaining lifetime. */
@@ -13,56 +13,56 @@ const isTokenWatch: Matcher = (request) => requests('GET', /\/managedtokens\?/)(
 
 /** Resets all connections, so that watches restart under the fault. */
 async function breakConnections({ hub }: Bench): Promise<void> {
-  await hub.proxy.tcp('reset');
-  await hub.proxy.tcp('pass');
+  await hub.proxy.setTcpMode('reset');
+  await hub.proxy.setTcpMode('pass');
 }
 
 async function killMidRotation(bench: Bench): Promise<void> {
   const { hub } = bench;
   const { promise: reached, resolve } = Promise.withResolvers<void>();
-  hub.proxy.rule(isSecretWrite, { type: 'stop', when: 'before', act: async () => resolve() }, 1);
+  hub.proxy.addRule(isSecretWrite, { type: 'stop', when: 'before', act: async () => resolve() }, 1);
   await bench.rotate('one-1', 'two-2');
   await reached;
   await hub.cluster.kill();
-  bench.cause('*', 'hub killed');
-  await bench.pass(30_000);
-  await restartPlace(hub);
+  bench.recordCause('*', 'hub killed');
+  await bench.wait(30_000);
+  await restartCluster(hub);
 }
 
 async function rollingRestarts(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
-    bench.cause('*', 'hub restarted');
-    await restartPlace(bench.hub, 'stop');
+    bench.recordCause('*', 'hub restarted');
+    await restartCluster(bench.hub, 'stop');
     await bench.rotate('one-2', 'two-2');
-    await bench.pass(3_000);
+    await bench.wait(3_000);
   }
 }
 
 async function stalledStorage(bench: Bench): Promise<void> {
   await bench.rotate('one-2');
   bench.hub.cluster.pauseStorage();
-  bench.cause('*', 'hub storage stalled');
-  await bench.pass(20_000);
+  bench.recordCause('*', 'hub storage stalled');
+  await bench.wait(20_000);
   bench.hub.cluster.resumeStorage();
 }
 
 async function compacted(bench: Bench): Promise<void> {
   const { hub } = bench;
-  await hub.proxy.tcp('refuse');
+  await hub.proxy.setTcpMode('refuse');
   for (let n = 0; n < 120; n += 1) await hub.api.patch(paths.namespaces(TEAM), { metadata: { annotations: { churn: String(n) } } });
   await bench.rotate('one-2');
   await hub.cluster.compact();
-  bench.cause('*', 'hub restarted');
-  await restartPlace(hub);
-  await hub.proxy.tcp('pass');
+  bench.recordCause('*', 'hub restarted');
+  await restartCluster(hub);
+  await hub.proxy.setTcpMode('pass');
 }
 
 /** Requests rotations while watches stall without being closed. */
 async function frozenWatches(bench: Bench): Promise<void> {
-  await bench.hub.proxy.tcp('freeze');
+  await bench.hub.proxy.setTcpMode('freeze');
   await bench.rotate('one-2', 'two-2');
-  const before = await bench.tokenText('one-2');
-  await bench.renewed('one-2', before, 150_000);
+  const before = await bench.readToken('one-2');
+  await bench.waitForRenewal('one-2', before, 150_000);
 }
 
 async function brokenLines(bench: Bench): Promise<void> {
@@ -72,15 +72,15 @@ async function brokenLines(bench: Bench): Promise<void> {
     isBroken = !isBroken;
     return [isBroken ? Buffer.from(chunk.toString().replace('"type"', '"ty\u0000pe')) : chunk];
   };
-  hub.proxy.rule(isTokenWatch, { type: 'stream', alter: corrupt }, 2);
+  hub.proxy.addRule(isTokenWatch, { type: 'stream', alter: corrupt }, 2);
   await breakConnections(bench);
-  await during(bench, 6_000, ['one-2', 'two-2']);
-  hub.proxy.rule(isWatch, { type: 'stream', alter: (chunk) => [...chunk].map((byte) => Buffer.from([byte])) }, 8);
+  await rotateAndWait(bench, 6_000, ['one-2', 'two-2']);
+  hub.proxy.addRule(isWatch, { type: 'stream', alter: (chunk) => [...chunk].map((byte) => Buffer.from([byte])) }, 8);
   await breakConnections(bench);
   await bench.rotate('one-3', 'two-3');
   const metadata = { name: 'large', namespace: TEAM, labels: { 'tokens.purser.dev/managed-by': 'purser' } };
   await hub.api.create(paths.secrets(TEAM), { metadata, data: { large: Buffer.alloc(700_000).toString('base64') } });
-  await bench.pass(5_000);
+  await bench.wait(5_000);
   await hub.api.delete(paths.secrets(TEAM, 'large'));
 }
 
@@ -88,9 +88,9 @@ async function errorEvents(bench: Bench): Promise<void> {
   for (const code of [500, 504, 410]) {
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'fault', reason: 'InternalError', code };
     const line = Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
-    bench.hub.proxy.rule(isWatch, { type: 'stream', alter: () => [line] }, 3);
+    bench.hub.proxy.addRule(isWatch, { type: 'stream', alter: () => [line] }, 3);
     await breakConnections(bench);
-    await during(bench, 5_000, ['one-2', 'two-2']);
+    await rotateAndWait(bench, 5_000, ['one-2', 'two-2']);
   }
 }
 
@@ -107,25 +107,24 @@ async function conflicts(bench: Bench): Promise<void> {
 
 async function refusedStatus(bench: Bench): Promise<void> {
   const isStatus = requests('PUT', /\/managedtokens\/[^/]+\/status/);
-  bench.hub.proxy.rule(isStatus, { type: 'answer', status: 403 });
-  const before = await bench.tokenText('one-2');
+  bench.hub.proxy.addRule(isStatus, { type: 'respond', status: 403 });
+  const before = await bench.readToken('one-2');
   await bench.rotate('one-2');
-  await bench.renewed('one-2', before, 20_000);
-  await bench.pass(75_000);
+  await bench.waitForRenewal('one-2', before, 20_000);
+  await bench.wait(75_000);
 }
 
 async function refusedSecrets(bench: Bench): Promise<void> {
-  const rule = bench.hub.proxy.rule(isSecretWrite, { type: 'answer', status: 403 });
-  await during(bench, 45_000, ['one-2', 'two-2']);
+  const rule = bench.hub.proxy.addRule(isSecretWrite, { type: 'respond', status: 403 });
+  await rotateAndWait(bench, 45_000, ['one-2', 'two-2']);
   // With backoff from half a second, each token is tried seven times in 45 s.
-  if (rule.hits() > 14 * 8) bench.violation('I10', `${rule.hits()} Secret writes in 45 s`);
+  if (rule.hits() > 14 * 8) bench.recordViolation('I10', `${rule.hits()} Secret writes in 45 s`);
 }
 
 async function fullStorage(bench: Bench): Promise<void> {
   await bench.hub.cluster.fillStorage(true);
-  const asked = Promise.all(['one-2'].map((name) => bench.rotate(name).catch(() => {})));
-  await asked;
-  await bench.pass(20_000);
+  await bench.rotate('one-2').catch(() => {});
+  await bench.wait(20_000);
   await bench.hub.cluster.fillStorage(false);
 }
 
@@ -135,14 +134,14 @@ function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench
     const { proxy } = bench.hub;
     const isKind: Matcher = ({ path }) => kinds.test(path);
     const isList: Matcher = (request) => isKind(request) && request.path.includes('sendInitialEvents=true');
-    const rule = proxy.rule(isList, { type: 'stream', alter: onlyBookmarks });
-    const expired = proxy.rule((request) => isKind(request) && isWatch(request) && !isList(request), { type: 'answer', status: 410 });
+    const rule = proxy.addRule(isList, { type: 'stream', alter: onlyBookmarks });
+    const expired = proxy.addRule((request) => isKind(request) && isWatch(request) && !isList(request), { type: 'respond', status: 410 });
     await breakConnections(bench);
     await bench.expect('I10', 'all kinds are listed again', 30_000, async () => rule.hits() >= informers);
     expired.remove();
-    await bench.pass(ms);
+    await bench.wait(ms);
     await proxy.heal();
-    const again = proxy.rule((request) => isKind(request) && isWatch(request), { type: 'answer', status: 410 }, informers);
+    const again = proxy.addRule((request) => isKind(request) && isWatch(request), { type: 'respond', status: 410 }, informers);
     await breakConnections(bench);
     await bench.expect('I10', 'all kinds are listed after the fault', 30_000, async () => again.hits() === informers);
   };
@@ -158,15 +157,15 @@ function onlyBookmarks(chunk: Buffer): readonly Buffer[] {
 const WITHDRAWAL_MS = 45_000;
 
 async function slowHub(bench: Bench): Promise<void> {
-  bench.hub.proxy.line({ delayMs: 800 });
-  await during(bench, 15_000, ['one-2', 'two-2']);
-  bench.hub.proxy.line({ bytesPerSecond: 20_000 });
-  await during(bench, 15_000, ['one-3', 'two-3']);
+  bench.hub.proxy.shapeTraffic({ delayMs: 800 });
+  await rotateAndWait(bench, 15_000, ['one-2', 'two-2']);
+  bench.hub.proxy.shapeTraffic({ bytesPerSecond: 20_000 });
+  await rotateAndWait(bench, 15_000, ['one-3', 'two-3']);
 }
 
 const unavailable = async (bench: Bench) => {
-  bench.hub.proxy.rule(() => true, { type: 'answer', status: 503, headers: { 'retry-after': '2' } });
-  await during(bench, 20_000, ['one-2', 'two-2']);
+  bench.hub.proxy.addRule(() => true, { type: 'respond', status: 503, headers: { 'retry-after': '2' } });
+  await rotateAndWait(bench, 20_000, ['one-2', 'two-2']);
 };
 
 export const hubFaults: readonly Scenario[] = [

@@ -2,7 +2,7 @@
 
 import type { Bench } from '../bench.ts';
 import { isMemoryBack } from '../checks/tenants.ts';
-import { FacadeClient, hubToken } from '../facade-client.ts';
+import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
 import { seeded } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
@@ -21,13 +21,13 @@ import {
   GUEST_TOKENS,
   measureControl,
   POLITE_TOKENS,
-  politeText,
+  readPoliteToken,
   rotatePolitely,
   VICTIM_TOKENS,
 } from '../tenants/polite.ts';
 import { tokensIn } from '../tenants/token-text.ts';
 import { TOKEN_WRITER } from '../tenants/token-writer.ts';
-import { clearTenants, furnishTenants, removeTenants, restoreClusters } from '../tenants/world.ts';
+import { clearTenants, removeTenants, restoreClusters, seedTenants } from '../tenants/world.ts';
 
 export interface TenantSettings {
   /** Length of the attack, in minutes. */
@@ -42,7 +42,7 @@ const MIN_CALM_MS = 12_000;
 const MAX_CALM_MS = 120_000;
 /** Maximum time for memory to decrease: the garbage collector runs only under load. */
 const AFTER_MS = 60_000;
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 const FIRST_TOKENS_MS = 60_000;
 const POLITE_ALL = [...POLITE_TOKENS, ...VICTIM_TOKENS, ...GUEST_TOKENS];
 
@@ -59,13 +59,14 @@ export function hostileTenants({ minutes, writesStatus = false }: TenantSettings
 async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean): Promise<void> {
   const calmMs = Math.min(MAX_CALM_MS, Math.max(MIN_CALM_MS, attackMs / 4));
   const totalMs = calmMs + attackMs + 300_000;
-  bench.excuse('*', ['I8'], totalMs, 'I16 has the limits with hostile tenants');
-  for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)]) bench.excuse(account, ['I2'], totalMs, 'hostile tenants');
+  bench.recordExcuse('*', ['I8'], totalMs, 'I16 has the limits with hostile tenants');
+  for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)])
+    bench.recordExcuse(account, ['I2'], totalMs, 'hostile tenants');
   const hostile = await HostileServer.listen(derived(bench));
-  await bench.endPursers();
+  await bench.stopPursers();
   await bench.startPurser({ args: ['--hub-cluster', 'hub'] });
   try {
-    await furnishTenants(bench, { writesStatus });
+    await seedTenants(bench, { writesStatus });
     for (const guest of GUEST_TOKENS) await grantGuest(bench, guest);
     for (const token of POLITE_ALL) await createPolite(bench, token);
     await bench.expect('I10', 'well-behaved tenants have tokens', FIRST_TOKENS_MS, async () => (await missing(bench)).length === 0);
@@ -74,10 +75,10 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
     await phase(bench, 'after', AFTER_MS, (signal) => calmDown(bench, signal));
     bench.history.add({ type: 'phase', phase: 'over' });
   } finally {
-    for (const { name } of POLITE_ALL) bench.excuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
+    for (const { name } of POLITE_ALL) bench.recordExcuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
     await removeTenants(bench);
     hostile.close();
-    await bench.endPursers();
+    await bench.stopPursers();
     await bench.startPurser();
   }
 }
@@ -86,7 +87,7 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
 async function calmDown(bench: Bench, signal: AbortSignal): Promise<void> {
   await clearTenants(bench);
   await restoreClusters(bench);
-  do await bench.pass(LOOK_EVERY_MS);
+  do await bench.wait(CHECK_EVERY_MS);
   while (!signal.aborted && !isMemoryBack(bench.history.entries));
   await recordFootprint(bench);
 }
@@ -97,7 +98,7 @@ function derived({ random }: Bench): () => number {
 }
 
 async function missing(bench: Bench): Promise<readonly string[]> {
-  const texts = await Promise.all(POLITE_ALL.map((token) => politeText(bench, token)));
+  const texts = await Promise.all(POLITE_ALL.map((token) => readPoliteToken(bench, token)));
   return POLITE_ALL.filter((_, index) => texts[index] === '').map(({ name }) => name);
 }
 
@@ -106,7 +107,7 @@ async function phase(bench: Bench, name: Phase, ms: number, act: (signal: AbortS
   bench.history.add({ type: 'phase', phase: name });
   const end = new AbortController();
   const acting = act(end.signal);
-  await Promise.race([bench.pass(ms), acting]);
+  await Promise.race([bench.wait(ms), acting]);
   end.abort();
   await acting;
 }
@@ -123,7 +124,10 @@ async function politeLoad(bench: Bench, signal: AbortSignal): Promise<void> {
 }
 
 async function attack(bench: Bench, hostile: HostileServer, ms: number): Promise<void> {
-  const [writer, registrar] = [await hubToken(bench, HOSTILE_NAMESPACES[0], 'writer'), await hubToken(bench, HOSTILE_CALLERS, 'registrar')];
+  const [writer, registrar] = [
+    await requestHubToken(bench, HOSTILE_NAMESPACES[0], 'writer'),
+    await requestHubToken(bench, HOSTILE_CALLERS, 'registrar'),
+  ];
   const caller = await FacadeClient.of(bench, bench.purser, HOSTILE_CALLERS, 'caller');
   const collector = new Collector(bench, hostile, [writer, registrar]);
   const scene = sceneOf(bench, hostile);

@@ -8,7 +8,7 @@ import type { Verdict } from '../history.ts';
 import { textOf } from '../prober.ts';
 import { accountOf, DEPLOY } from '../seed.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
-import { GUEST_TOKENS, type PoliteToken, politeText } from './polite.ts';
+import { GUEST_TOKENS, type PoliteToken, readPoliteToken } from './polite.ts';
 import { boundSecretOf, decodeClaims } from './token-text.ts';
 import { allowBuilder, allowIssue, ONE_ACCOUNT, restoreClusters, withdrawIssue } from './world.ts';
 
@@ -35,16 +35,16 @@ export async function withdrawAndRestore(bench: Bench, signal: AbortSignal): Pro
 
 async function withdrawGuest(bench: Bench, token: PoliteToken): Promise<void> {
   const { name } = token;
-  const text = await politeText(bench, token);
+  const text = await readPoliteToken(bench, token);
   if (text === '') return;
   await withdrawIssue(bench.hub.api, `issue-${name}`);
   bench.history.add({ type: 'grant', token: name, allowed: false });
   await watchDying(bench, [{ label: name, text, isKept: async () => true }]);
-  bench.cause(name, 'permission granted again');
+  bench.recordCause(name, 'permission granted again');
   bench.history.add({ type: 'grant', token: name, allowed: true });
   await grantGuest(bench, token);
   const restoredAt = Date.now() + RESTORED_MS;
-  while ((await politeText(bench, token)) === '' && Date.now() < restoredAt) await delay(500);
+  while ((await readPoliteToken(bench, token)) === '' && Date.now() < restoredAt) await delay(500);
 }
 
 /** Withdraws the only permission of the hostile writer of ManagedTokens; its revocable tokens must become invalid. */
@@ -124,12 +124,12 @@ export async function watchFootprint(bench: Bench, signal: AbortSignal): Promise
 
 /** Records the current number of metric series and error lines. */
 export async function recordFootprint(bench: Bench): Promise<void> {
-  const { metrics } = await bench.purser.served();
+  const { metrics } = await bench.purser.waitForAddresses();
   const text = await fetch(`${metrics}/metrics`).then(
     (response) => response.text(),
     () => '',
   );
   const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
-  const errorLines = (await bench.purser.output()).split('\n').filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)).length;
+  const errorLines = (await bench.purser.readLog()).split('\n').filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)).length;
   bench.history.add({ type: 'footprint', series, errorLines });
 }

@@ -56,15 +56,15 @@ function cluster(name: string, spec: object, labels: object = {}): object {
 
 function creation(name: string, draw: Draw, scene: Scene): Action {
   const spec = { orchestratorApiEndpoints: endpointsOf(draw, scene), authInfo: authInfoOf(draw) };
-  return { what: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) };
+  return { label: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) };
 }
 
 function deletion(name: string): Action {
-  return { what: `delete Cluster ${name}`, method: 'DELETE', path: paths.clusters(name), body: {} };
+  return { label: `delete Cluster ${name}`, method: 'DELETE', path: paths.clusters(name), body: {} };
 }
 
-function patch(name: string, what: string, body: object): Action {
-  return { what: `${what} of Cluster ${name}`, method: 'PATCH', path: paths.clusters(name), body, type: MERGE };
+function patch(name: string, label: string, body: object): Action {
+  return { label: `${label} of Cluster ${name}`, method: 'PATCH', path: paths.clusters(name), body, type: MERGE };
 }
 
 /** Registers another cluster's address and credential under a name for which a tenant has permission. */
@@ -79,7 +79,7 @@ const alias: Production = (draw, { one, two }) => {
     orchestratorApiEndpoints: { caBundle: base64(address.ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: address.url }] },
     authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: credential } },
   };
-  return [{ what: `alias ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) }, patch(name, 'alias', { spec })];
+  return [{ label: `alias ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) }, patch(name, 'alias', { spec })];
 };
 
 const create: Production = (draw, scene) => [creation(draw.pick(NAMES), draw, scene)];
@@ -109,10 +109,10 @@ const replace: Production = (draw, scene) => {
 const forgeStatus: Production = (draw) => {
   const name = draw.pick(NAMES);
   const status = { type: 'forged', version: 'v9', conditions: [] };
-  return [{ what: `status of Cluster ${name}`, method: 'PATCH', path: `${paths.clusters(name)}/status`, body: { status }, type: MERGE }];
+  return [{ label: `status of Cluster ${name}`, method: 'PATCH', path: `${paths.clusters(name)}/status`, body: { status }, type: MERGE }];
 };
 
-const readSecrets: Production = () => [{ what: 'read credentials', method: 'GET', path: paths.secrets('purser-system') }];
+const readSecrets: Production = () => [{ label: 'read credentials', method: 'GET', path: paths.secrets('purser-system') }];
 
 export const CLUSTER_WRITER: Grammar = [
   [3, create],

@@ -3,10 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KubeObject, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import type { Place } from '../bench-cluster.ts';
+import type { BenchCluster } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
 import type { Acceptance } from '../history.ts';
-import { disclosedIn, type Hidden } from './disclosure.ts';
 import type { HostileServer } from './hostile-server.ts';
 import { HOSTILE_NAMESPACES } from './names.ts';
 import { decodeClaims, tokensIn } from './token-text.ts';
@@ -82,7 +81,8 @@ export class Collector {
     this.#receivedSoFar += fresh.length;
     for (const { path, tokens } of fresh) {
       for (const token of tokens) {
-        const isIssued = this.#bench.prober.seen.has(token) || this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
+        const isIssued =
+          this.#bench.prober.seenTokens.has(token) || this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
         const acceptedBy = await this.#acceptedBy(token);
         this.#bench.history.add({ type: 'received', path, digest: digestOf(token), acceptedBy, isIssued });
       }
@@ -94,7 +94,7 @@ export class Collector {
     if (this.#known.has(key) || this.#own.has(token) || this.#known.size > MAX_KNOWN) return;
     this.#known.add(key);
     // The search for leaked tokens covers all of them.
-    this.#bench.prober.seen.add(token);
+    this.#bench.prober.seenTokens.add(token);
     const { aud = [], iat = 0, exp = 0 } = decodeClaims(token);
     const acceptedBy = await this.#acceptedBy(token);
     const digest = digestOf(token);
@@ -112,7 +112,7 @@ export class Collector {
   }
 
   async #acceptedBy(token: string): Promise<readonly Acceptance[]> {
-    const found = await Promise.all(this.#bench.places.map((place) => acceptance(place, token)));
+    const found = await Promise.all(this.#bench.clusters.map((cluster) => acceptance(cluster, token)));
     return found.flat();
   }
 }
@@ -121,8 +121,8 @@ export class Collector {
 const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
 
 /** Returns the texts that tenants must not see: cluster addresses, credential names, Purser's identity. */
-function hiddenTexts({ places }: Bench): Hidden {
-  const addresses = places.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
+function hiddenTexts({ clusters }: Bench): Hidden {
+  const addresses = clusters.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
   const credentials = ['one', 'two', 'two-prod', 'two-dev'].map(
     (name) => [`the credential ${name}-credential`, `${name}-credential`] as const,
   );
@@ -130,13 +130,21 @@ function hiddenTexts({ places }: Bench): Hidden {
 }
 
 /** Returns the user for which a cluster accepts a token, at any of the token's audiences. */
-async function acceptance({ name, api }: Place, token: string): Promise<readonly Acceptance[]> {
+async function acceptance({ name, api }: BenchCluster, token: string): Promise<readonly Acceptance[]> {
   const { aud = [] } = decodeClaims(token);
   const review = await api.create(paths.reviews, { spec: { token, ...(aud.length > 0 && { audiences: aud }) } }).catch(() => undefined);
-  return review?.status?.authenticated === true ? [{ place: name, username: review.status.user?.username ?? '' }] : [];
+  return review?.status?.authenticated === true ? [{ cluster: name, username: review.status.user?.username ?? '' }] : [];
 }
 
 function tokensOf({ data = {}, metadata }: KubeObject): readonly string[] {
   const texts = Object.values(data).map((value) => Buffer.from(value, 'base64').toString());
   return tokensIn([...texts, JSON.stringify(metadata)].join('\n'));
+}
+
+/** Texts that tenants must not see, by description. */
+export type Hidden = ReadonlyMap<string, string>;
+
+/** Returns the descriptions of hidden texts that a text contains and that the reader has not written in `known`. */
+export function disclosedIn(text: string, hidden: Hidden, known = ''): readonly string[] {
+  return [...hidden].filter(([, secret]) => text.includes(secret) && !known.includes(secret)).map(([what]) => what);
 }

@@ -44,8 +44,8 @@ function bodyOf(draw: Draw): object {
   return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec, ...metadata };
 }
 
-function request(what: string, path: string, body: object, headers: Action['headers'] = {}): Action {
-  return { what, method: 'POST', path, body, headers };
+function request(label: string, path: string, body: object, headers: Action['headers'] = {}): Action {
+  return { label, method: 'POST', path, body, headers };
 }
 
 const issue: Production = (draw) => {
@@ -102,14 +102,14 @@ const list: Production = (draw) => {
     '?timeoutSeconds=1',
   ]);
   const path = draw.pick([`/auth/v1/clusters${query}`, `/auth/v1/clusters/${draw.pick(CLUSTERS)}`]);
-  return [{ what: 'list', method: 'GET', path }];
+  return [{ label: 'list', method: 'GET', path }];
 };
 
 const watch: Production = (draw) => {
   const seconds = draw.between(1, 2);
   return [
     {
-      what: 'watch',
+      label: 'watch',
       method: 'GET',
       path: `/auth/v1/clusters?watch=true&timeoutSeconds=${seconds}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
     },

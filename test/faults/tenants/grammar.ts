@@ -5,7 +5,7 @@ import { pick } from '../random.ts';
 /** Request of a hostile tenant. */
 export interface Action {
   /** Production and object of the request; never a token. */
-  readonly what: string;
+  readonly label: string;
   readonly method: string;
   readonly path: string;
   readonly body?: object;

@@ -25,7 +25,7 @@ export async function actHostile({ name, grammar, scene, random, history, send }
   while (!signal.aborted) {
     for (const action of draw.actions(grammar, scene)) {
       if (signal.aborted) return;
-      history.add({ type: 'step', what: `${name}: ${action.what} ${await send(action)}` });
+      history.add({ type: 'step', description: `${name}: ${action.label} ${await send(action)}` });
     }
     await delay(PAUSE_MS * 2 * random());
   }

@@ -40,7 +40,7 @@ export const GUEST_TOKENS: readonly PoliteToken[] = [1, 2, 3].map((n) => {
 /** Creates a ManagedToken and its service account on the target. */
 export async function createPolite(bench: Bench, { namespace, name, cluster, spec = {} }: PoliteToken): Promise<void> {
   await bench.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
-  bench.cause(name, 'created');
+  bench.recordCause(name, 'created');
   bench.history.add({ type: 'grant', token: name, allowed: true });
   const short = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } };
   await bench.hub.api.create(paths.tokens(namespace), {
@@ -52,7 +52,7 @@ export async function createPolite(bench: Bench, { namespace, name, cluster, spe
 }
 
 /** Returns the token in a well-behaved tenant's Secret, or an empty string if there is none. */
-export async function politeText(bench: Bench, { namespace, name }: PoliteToken): Promise<string> {
+export async function readPoliteToken(bench: Bench, { namespace, name }: PoliteToken): Promise<string> {
   return textOf(await bench.hub.api.find(paths.secrets(namespace, name)).catch(() => undefined));
 }
 
@@ -75,14 +75,14 @@ export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[
 }
 
 async function rotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
-  const before = await politeText(bench, token);
+  const before = await readPoliteToken(bench, token);
   const startedAt = performance.now();
-  bench.cause(token.name, Annotation.rotate);
+  bench.recordCause(token.name, Annotation.rotate);
   const body = { metadata: { annotations: { [Annotation.rotate]: value } } };
   await bench.hub.api.status('PATCH', paths.tokens(token.namespace, token.name), body, 'application/merge-patch+json');
   for (;;) {
     await delay(POLL_MS);
-    const isDone = ![before, ''].includes(await politeText(bench, token));
+    const isDone = ![before, ''].includes(await readPoliteToken(bench, token));
     const tookMs = Math.round(performance.now() - startedAt);
     // A rotation that the end of a phase interrupts is not significant, unless it was already late.
     if (!isDone && signal.aborted && tookMs < ROTATION_LIMIT_MS / 4) return;
@@ -117,7 +117,7 @@ const CALL_EVERY_MS = 500;
 export async function callPolitely(bench: Bench, signal: AbortSignal): Promise<void> {
   const client = await FacadeClient.of(bench, bench.purser, POLITE);
   while (!signal.aborted) {
-    bench.cause('polite-1', 'a caller of the façade');
+    bench.recordCause('polite-1', 'a caller of the façade');
     const startedAt = performance.now();
     const status = await client.issue('one', 'polite-1');
     bench.history.add({ type: 'call', status, tookMs: Math.round(performance.now() - startedAt) });
@@ -148,7 +148,7 @@ async function consumeOne(bench: Bench, { namespace, name, cluster }: PoliteToke
   last.set(name, shape);
   const text = textOf(secret);
   if (text === '') return;
-  bench.prober.seen.add(text);
+  bench.prober.seenTokens.add(text);
   for (const connection of connections) await use(connection, text);
 }
 

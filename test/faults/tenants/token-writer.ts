@@ -8,8 +8,8 @@ import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYE
 const POOL = 9;
 const HUGE = 8;
 const BURST = 26;
-const MAX_PLACES = 400;
-const BURST_PLACES = 40;
+const MAX_ANCHORS = 400;
+const BURST_ANCHORS = 40;
 const FOREIGN_FINALIZER = 'attack.example.com/hold';
 const JSON_PATCH = 'application/json-patch+json';
 
@@ -54,7 +54,7 @@ function notes(draw: Draw, count: number, length: number): Readonly<Record<strin
 }
 
 /** Returns a forged annotation with a list of anchors. */
-function forgedAnchors(draw: Draw, most = MAX_PLACES): string {
+function forgedAnchors(draw: Draw, most = MAX_ANCHORS): string {
   const count = draw.pick([1, 5, 17, most]);
   return Array.from({ length: count }, (_, n) => `${draw.pick(['one', 'two', 'two-prod', 'missing'])}/ns-${n}`).join(' ');
 }
@@ -89,8 +89,8 @@ function token(namespace: string, name: string, metadata: object, spec: object):
   return { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata: { namespace, name, ...metadata }, spec };
 }
 
-function creation(what: string, namespace: string, object: object): Action {
-  return { what, method: 'POST', path: paths.tokens(namespace), body: object };
+function creation(label: string, namespace: string, object: object): Action {
+  return { label, method: 'POST', path: paths.tokens(namespace), body: object };
 }
 
 const create: Production = (draw) => {
@@ -109,7 +109,7 @@ const anchorsAnnotation = 'tokens.purser.dev/anchors';
 /** Creates many objects within a second, to reach limits on their number. */
 const burst: Production = (draw) => {
   const [namespace, spec, generation] = [draw.pick(HOSTILE_NAMESPACES), specOf(draw), draw.between(1, 3)];
-  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_PLACES) } };
+  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_ANCHORS) } };
   return Array.from({ length: BURST }, (_, n) => {
     const name = `burst-${generation}-${n}`;
     return creation(`burst ${name}`, namespace, token(namespace, name, metadata, { ...spec, secret: {} }));
@@ -124,8 +124,8 @@ const huge: Production = (draw) => {
   return [creation(`huge ${name}`, namespace, token(namespace, name, { labels, annotations }, specOf(draw)))];
 };
 
-function patch(what: string, path: string, body: object): Action {
-  return { what, method: 'PATCH', path, body, type: MERGE };
+function patch(label: string, path: string, body: object): Action {
+  return { label, method: 'PATCH', path, body, type: MERGE };
 }
 
 const patchSpec: Production = (draw) => {
@@ -179,7 +179,7 @@ const forgeStatus: Production = (draw) => {
 const remove: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
   const propagationPolicy = draw.pick(['Foreground', 'Background', 'Orphan']);
-  return [{ what: `delete ${name}`, method: 'DELETE', path: paths.tokens(namespace, name), body: { propagationPolicy } }];
+  return [{ label: `delete ${name}`, method: 'DELETE', path: paths.tokens(namespace, name), body: { propagationPolicy } }];
 };
 
 /** Deletes an object that a finalizer of the tenant keeps. */
@@ -188,7 +188,7 @@ const removeHeld: Production = (draw) => {
   const path = paths.tokens(namespace, name);
   return [
     patch(`hold ${name}`, path, { metadata: { finalizers: [FOREIGN_FINALIZER] } }),
-    { what: `delete held ${name}`, method: 'DELETE', path, body: {} },
+    { label: `delete held ${name}`, method: 'DELETE', path, body: {} },
   ];
 };
 
@@ -209,7 +209,7 @@ const createSecret: Production = (draw) => {
   };
   const data = { token: base64(`forged-${draw.between(1, 9)}`), server: base64('https://127.0.0.1:1') };
   return [
-    { what: `Secret ${name}`, method: 'POST', path: paths.secrets(namespace), body: { metadata, data, immutable: draw.chance(0.2) } },
+    { label: `Secret ${name}`, method: 'POST', path: paths.secrets(namespace), body: { metadata, data, immutable: draw.chance(0.2) } },
   ];
 };
 
@@ -230,21 +230,21 @@ const editSecret: Production = (draw) => {
 
 const removeSecret: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
-  return [{ what: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
+  return [{ label: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
 };
 
 /** Copies a field repeatedly with a JSON patch. */
 const copyPatch: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
   const body = Array.from({ length: 6 }, (_, n) => ({ op: 'copy', from: '/spec/secret', path: `/spec/secret/copy${n}` }));
-  return [{ what: `copy ${name}`, method: 'PATCH', path: paths.tokens(namespace, name), body, type: JSON_PATCH }];
+  return [{ label: `copy ${name}`, method: 'PATCH', path: paths.tokens(namespace, name), body, type: JSON_PATCH }];
 };
 
 const requester: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), draw.pick([BUILDER, 'default', 'other'])];
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
-  const made: Action = { what: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
-  const gone: Action = { what: `delete service account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
+  const made: Action = { label: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
+  const gone: Action = { label: `delete service account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
   return draw.pick([[made], [gone, made], [gone, made], [made]]);
 };
 
@@ -253,7 +253,7 @@ const trespass: Production = (draw) => {
   const namespace = draw.pick(['purser-system', 'polite-a', 'hostile-victims', 'kube-system']);
   const spec = specOf(draw);
   return [
-    { what: `read ${namespace}`, method: 'GET', path: paths.secrets(namespace) },
+    { label: `read ${namespace}`, method: 'GET', path: paths.secrets(namespace) },
     creation(`create in ${namespace}`, namespace, token(namespace, tokenName(draw), {}, spec)),
   ];
 };

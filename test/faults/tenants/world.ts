@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Api, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import type { Place } from '../bench-cluster.ts';
+import type { BenchCluster } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
 import type { Reach } from '../history.ts';
 import { textOf } from '../prober.ts';
-import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, PURSER_NAMESPACE, purserToken, register } from '../seed.ts';
+import { accountOf, applyFile, clusterOf, DEPLOY, PURSER_NAMESPACE, register, requestPurserToken, writeCredential } from '../seed.ts';
 import { MERGE } from './grammar.ts';
 import {
   BUILDER,
@@ -38,16 +38,16 @@ export interface WorldOptions {
 }
 
 /** Creates all objects on hub and targets; records the permissions of hostile tenants. */
-export async function furnishTenants(bench: Bench, { writesStatus }: WorldOptions): Promise<void> {
+export async function seedTenants(bench: Bench, { writesStatus }: WorldOptions): Promise<void> {
   const { api } = bench.hub;
   await applyFile(api, 'deploy/base/people.yaml');
   for (const name of NAMESPACES) await api.apply(paths.namespaces(name), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   for (const namespace of NAMESPACES) await addAccount(api, namespace, 'default');
-  await furnishTargets(bench);
-  await furnishClusters(bench);
-  await furnishTokenWriter(bench, writesStatus);
-  await furnishClusterWriter(api);
-  await furnishCallers(bench);
+  await seedTargets(bench);
+  await seedClusters(bench);
+  await seedTokenWriter(bench, writesStatus);
+  await seedClusterWriter(api);
+  await seedCallers(bench);
 }
 
 /** Registers the Clusters under attack as the administrator wants them; called repeatedly, as by a GitOps tool. */
@@ -88,7 +88,7 @@ async function clearNamespace(api: Api, namespace: string, kept: string): Promis
   }
 }
 
-async function furnishTargets({ one, two, hub }: Bench): Promise<void> {
+async function seedTargets({ one, two, hub }: Bench): Promise<void> {
   // The hub is also a target.
   await applyFile(hub.api, 'deploy/target/access.yaml');
   await hub.api.apply(paths.namespaces(DEPLOY), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: DEPLOY } });
@@ -100,21 +100,21 @@ async function furnishTargets({ one, two, hub }: Bench): Promise<void> {
   }
 }
 
-async function furnishClusters(bench: Bench): Promise<void> {
+async function seedClusters(bench: Bench): Promise<void> {
   const { hub, one, two, history } = bench;
   await register(hub, 'two-prod', two);
-  await giveCredential(hub, 'two-dev', two, { token: await purserToken(two), namespaces: [SANDBOX] });
+  await writeCredential(hub, 'two-dev', two, { token: await requestPurserToken(two), namespaces: [SANDBOX] });
   await restoreClusters(bench);
-  for (const [cluster, place] of [
+  for (const [cluster, benchCluster] of [
     ['one', one],
     ['two', two],
     ['two-prod', two],
     ['two-dev', two],
     ['hub', hub],
   ] as const) {
-    history.add({ type: 'pins', cluster, servers: [place.proxy.url], cas: certificatesOf(place.proxy.ca) });
+    history.add({ type: 'pins', cluster, servers: [benchCluster.proxy.url], cas: certificatesOf(benchCluster.proxy.ca) });
     const credential = await credentialOf(bench, cluster);
-    history.add({ type: 'credential', place: place.name, digest: digestOf(credential) });
+    history.add({ type: 'credential', cluster: benchCluster.name, digest: digestOf(credential) });
   }
 }
 
@@ -129,7 +129,7 @@ export function certificatesOf(pem: string): readonly string[] {
   return blocks.map((block) => digestOf(block.replace(/\s/g, '')));
 }
 
-function hubCluster({ proxy }: Place): object {
+function hubCluster({ proxy }: BenchCluster): object {
   const metadata = { name: 'hub' };
   const caBundle = Buffer.from(proxy.ca).toString('base64');
   const orchestratorApiEndpoints = { caBundle, serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: proxy.url }] };
@@ -138,7 +138,7 @@ function hubCluster({ proxy }: Place): object {
 }
 
 /** Creates the writer of ManagedTokens: editor in two namespaces, with all verbs on Secrets and service accounts there. */
-async function furnishTokenWriter({ hub, history }: Bench, writesStatus: boolean): Promise<void> {
+async function seedTokenWriter({ hub, history }: Bench, writesStatus: boolean): Promise<void> {
   const { api } = hub;
   const writer = { namespace: HOSTILE_NAMESPACES[0], name: 'writer' };
   await addAccount(api, writer.namespace, writer.name);
@@ -161,9 +161,9 @@ export async function allowBuilder(api: Api): Promise<void> {
 }
 
 /** Only service account for which hostile tenants have permission. */
-export const ONE_ACCOUNT: Reach = { place: 'one', namespace: DEPLOY, account: DEPLOYER };
+export const ONE_ACCOUNT: Reach = { cluster: 'one', namespace: DEPLOY, account: DEPLOYER };
 
-async function furnishClusterWriter(api: Api): Promise<void> {
+async function seedClusterWriter(api: Api): Promise<void> {
   await addAccount(api, HOSTILE_CALLERS, 'registrar');
   const rules = [
     { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] },
@@ -172,12 +172,12 @@ async function furnishClusterWriter(api: Api): Promise<void> {
   await bind(api, 'hostile-registrar', 'hostile-registrar', { namespace: HOSTILE_CALLERS, name: 'registrar' });
 }
 
-async function furnishCallers({ hub, history }: Bench): Promise<void> {
+async function seedCallers({ hub, history }: Bench): Promise<void> {
   const { api } = hub;
   await addAccount(api, HOSTILE_CALLERS, 'caller');
   const caller = { namespace: HOSTILE_CALLERS, name: 'caller' };
   await allowIssue(api, 'hostile-caller', ['one/deploy/deployer', 'two-dev', 'dev'], caller);
-  history.add({ type: 'authority', holder: 'caller', reach: [ONE_ACCOUNT, { place: 'two', namespace: SANDBOX }] });
+  history.add({ type: 'authority', holder: 'caller', reach: [ONE_ACCOUNT, { cluster: 'two', namespace: SANDBOX }] });
   await allowIssue(api, 'polite-tenants', [`one/${DEPLOY}`, `two/${DEPLOY}`], { namespace: POLITE, name: 'default' });
   await allowIssue(api, 'victim-tenants', [`two-prod/${DEPLOY}`, `hub/${DEPLOY}`], { namespace: VICTIMS, name: 'default' });
 }
