@@ -48,7 +48,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     purpose: 'everything that touches a target cluster',
   },
-  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, purpose: 'permissions: which user may issue or see what' },
+  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, purpose: 'permissions to issue tokens and to see Clusters' },
   'clusters/policy': {
     imports: ['api', 'kubernetes', 'std'],
     packages: [],

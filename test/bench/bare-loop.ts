@@ -19,7 +19,7 @@ export interface BareLoop {
 }
 
 /** Measures the bare loop at its best concurrency, for `count` tokens. */
-export async function bestBareLoop(world: TokenWorld, count: number, eventShare: number): Promise<BareLoop> {
+export async function measureBareLoop(world: TokenWorld, count: number, eventShare: number): Promise<BareLoop> {
   const trialSize = Math.min(TRIAL, count);
   const total = trialSize * (CONCURRENCIES.length + 1) + count;
   const tokens = await createTokens(world.client, { prefix: 'bare', count: total, expirationSeconds: 3_600, renewBefore: '20%' });

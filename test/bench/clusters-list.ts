@@ -2,7 +2,7 @@
 // kube-apiserver, Purser and a bare server as separate processes; CPU times come from the kernel. Prints JSON.
 
 import { startChild } from './child-process.ts';
-import { compareLists, listBytes } from './list-cost.ts';
+import { compareLists, measureListBytes } from './list-cost.ts';
 import { measureUsage } from './process-usage.ts';
 import { startRegistryWorld } from './registry-world.ts';
 import { compareWatches } from './watch-cost.ts';
@@ -10,7 +10,7 @@ import { compareWatches } from './watch-cost.ts';
 async function bench(clusters: number, watchers: number): Promise<object> {
   const world = await startRegistryWorld(clusters);
   try {
-    const bytes = { hub: await listBytes(world.hub), facade: await listBytes(world.facade) };
+    const bytes = { hub: await measureListBytes(world.hub), facade: await measureListBytes(world.facade) };
     // Sends a static body of the same length.
     const floor = await startChild<{ readonly url: string }>('test/support/static-response-process.ts', [String(bytes.facade)]);
     const lists = await compareLists(world, { url: floor.message.url, path: '/', pid: floor.pid });

@@ -16,20 +16,20 @@ const HUB_SHARE = 1 / 4;
 export async function compareLists({ hub, facade, clusters }: RegistryWorld, floor: ListServer): Promise<object> {
   const lists = Math.max(MIN_LISTS, Math.ceil(LISTED / clusters));
   const fullMs = {
-    facade: await cpuPerList(facade, { token: ADMIN, lists }),
-    floor: await cpuPerList(floor, { token: ADMIN, lists }),
-    hub: await cpuPerList(hub, { token: ADMIN, lists: Math.ceil(lists * HUB_SHARE) }),
+    facade: await measureList(facade, { token: ADMIN, lists }),
+    floor: await measureList(floor, { token: ADMIN, lists }),
+    hub: await measureList(hub, { token: ADMIN, lists: Math.ceil(lists * HUB_SHARE) }),
   };
   const smallMs = {
-    hubBySelector: await cpuPerList(hub, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
-    facadeByPermissions: await cpuPerList(facade, { token: ALICE, lists: SMALL_LISTS }),
-    facadeBySelector: await cpuPerList(facade, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
+    hubBySelector: await measureList(hub, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
+    facadeByPermissions: await measureList(facade, { token: ALICE, lists: SMALL_LISTS }),
+    facadeBySelector: await measureList(facade, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
   };
   return { fullMs, smallMs };
 }
 
 /** Returns the length of the list of all clusters, in bytes. */
-export async function listBytes(server: ListServer): Promise<number> {
+export async function measureListBytes(server: ListServer): Promise<number> {
   const agent = new Agent({ rejectUnauthorized: false });
   const bytes = await read(server, ADMIN, agent);
   agent.destroy();
@@ -43,7 +43,7 @@ interface Lists {
 }
 
 /** Measures the CPU time per list in milliseconds; lists are sequential on one connection. */
-async function cpuPerList({ url, path, pid }: ListServer, { token, lists, query = '' }: Lists): Promise<number> {
+async function measureList({ url, path, pid }: ListServer, { token, lists, query = '' }: Lists): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   const readAll = async () => {
     for (let count = 0; count < lists; count++) await read({ url, path: path + query }, token, agent);

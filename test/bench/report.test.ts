@@ -42,7 +42,7 @@ describe('isMet', () => {
   });
 });
 
-describe('tables of figures', () => {
+describe('textTable, markdownTable and formatValue', () => {
   it('shows each goal and its result beside the measurement', () => {
     expect(textTable(FIGURES)).toBe(
       [
@@ -95,7 +95,7 @@ describe('barChart', () => {
   });
 });
 
-describe('pageOf', () => {
+describe('renderPage', () => {
   it('lists goals that were not met, and scenarios that did not run', () => {
     const page = renderPage([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
     expect(page).toContain('- Tokens: throughput');

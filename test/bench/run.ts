@@ -48,14 +48,14 @@ async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promis
 
 async function runScenario({ name, title, run }: Scenario, extent: Extent): Promise<Run> {
   const [startedAt, [load = 0]] = [performance.now(), loadavg()];
-  const outcome = await run(extent, progress());
+  const outcome = await run(extent, startProgress());
   const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
   const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
   return { name, title, scale: extent.scale, date, machine, minutes, load, ...outcome };
 }
 
-function progress(): PrintProgress {
+function startProgress(): PrintProgress {
   const startedAt = performance.now();
   return (text) => console.log(`  ${String(Math.round((performance.now() - startedAt) / 1_000)).padStart(4)} s  ${text}`);
 }

@@ -62,7 +62,7 @@ export async function createTokens(
     await client.create(Namespaces, { metadata: { name } });
     await client.create(ServiceAccounts, { metadata: { namespace: name, name: 'default' } });
   });
-  const made: ManagedToken[] = [];
+  const created: ManagedToken[] = [];
   await inParallel(Array.from({ length: count }), async (_, index) => {
     const metadata = { namespace: namespaces[Math.floor(index / PER_NAMESPACE)] as string, name: `token-${index}` };
     const spec = {
@@ -73,9 +73,9 @@ export async function createTokens(
       rotation: { renewBefore },
     };
     // The API server sets the defaults.
-    made[index] = await client.create(ManagedTokens, { metadata, spec } as unknown as ManagedToken);
+    created[index] = await client.create(ManagedTokens, { metadata, spec } as unknown as ManagedToken);
   });
-  return made;
+  return created;
 }
 
 async function seedTarget(target: RealCluster): Promise<void> {

@@ -12,8 +12,8 @@ const BURST_EVENTS = 500;
 
 /** Compares watches of the façade with those of the hub. */
 export async function compareWatches(world: RegistryWorld, watchers: number): Promise<object> {
-  const hub = await cpuPerDelivery(world, world.hub, watchers);
-  const facade = await cpuPerDelivery(world, world.facade, watchers);
+  const hub = await measureDelivery(world, world.hub, watchers);
+  const facade = await measureDelivery(world, world.facade, watchers);
   return {
     microseconds: { hub: hub.microseconds, facade: facade.microseconds },
     withWatchers: facade.usage,
@@ -21,7 +21,7 @@ export async function compareWatches(world: RegistryWorld, watchers: number): Pr
   };
 }
 
-async function cpuPerDelivery(world: RegistryWorld, server: ListServer, watchers: number) {
+async function measureDelivery(world: RegistryWorld, server: ListServer, watchers: number) {
   const crowd = new WatchCrowd();
   const { resourceVersion } = await world.client.list(Clusters, { limit: 1 });
   await crowd.open(server, { watchers, token: ADMIN, resourceVersion });

@@ -28,10 +28,10 @@ export interface LocalRun {
   readonly ready: Ready;
   readonly pid: number;
   /** Sends a signal, and waits for the exit. */
-  end(signal: NodeJS.Signals): Promise<Ended>;
+  end(signal: NodeJS.Signals): Promise<ExitResult>;
 }
 
-export interface Ended {
+export interface ExitResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -41,8 +41,8 @@ export interface Ended {
 /** Starts a local run, and waits until it is ready. Throws with its output if it exits before. */
 export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
   const readyFile = join(folder, 'ready.json');
-  const child = launch({}, '--data-dir', join(folder, 'kept'), '--api-port', '0', '--ready-file', readyFile, ...args);
-  const ended = waitForEnd(child);
+  const child = launch({}, '--data-dir', join(folder, 'data'), '--api-port', '0', '--ready-file', readyFile, ...args);
+  const ended = waitForExit(child);
   const serves = new Promise<void>((resolve) => {
     // This line is printed when everything serves.
     child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C') && resolve());
@@ -54,7 +54,7 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
   return {
     ready,
     pid: child.pid as number,
-    end: (signal) => endWith(child, ended, signal),
+    end: (signal) => endBySignal(child, ended, signal),
   };
 }
 
@@ -64,13 +64,13 @@ export interface ClusterRun {
   logged(text: string): Promise<void>;
   /** Sends a signal without waiting for the exit. */
   signal(signal: NodeJS.Signals): void;
-  end(signal: NodeJS.Signals): Promise<Ended>;
+  end(signal: NodeJS.Signals): Promise<ExitResult>;
 }
 
 /** Starts Purser on the cluster of a kubeconfig. */
 export function startOnCluster(kubeconfig: string, ...args: readonly string[]): ClusterRun {
   const child = launch({ KUBECONFIG: kubeconfig }, ...args);
-  const ended = waitForEnd(child);
+  const ended = waitForExit(child);
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
   return {
@@ -81,13 +81,13 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
       }
     },
     signal: (signal) => void child.kill(signal),
-    end: (signal) => endWith(child, ended, signal),
+    end: (signal) => endBySignal(child, ended, signal),
   };
 }
 
 /** Runs `npm start`, and waits for its exit. */
-export async function runToEnd(args: readonly string[], env: Env = {}): Promise<Ended> {
-  return await waitForEnd(launch(env, ...args));
+export async function runToExit(args: readonly string[], env: Env = {}): Promise<ExitResult> {
+  return await waitForExit(launch(env, ...args));
 }
 
 /** Sends a request, such as `GET /readyz`, as a user of a cluster. */
@@ -115,13 +115,13 @@ function launch(env: Env, ...args: readonly string[]): ChildProcessWithoutNullSt
   return spawn(process.execPath, [START, ...args], { env: { ...inherited, ...ANY_PORTS, ...env } });
 }
 
-async function endWith(child: ChildProcessWithoutNullStreams, ended: Promise<Ended>, signal: NodeJS.Signals): Promise<Ended> {
+async function endBySignal(child: ChildProcessWithoutNullStreams, ended: Promise<ExitResult>, signal: NodeJS.Signals): Promise<ExitResult> {
   const sentAt = performance.now();
   child.kill(signal);
   return { ...(await ended), tookMs: performance.now() - sentAt };
 }
 
-async function waitForEnd(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<ExitResult> {
   const startedAt = performance.now();
   const [[code], stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
   scanForLeaks(`${stdout}${stderr}`, `output of ${child.spawnargs.join(' ')}`);

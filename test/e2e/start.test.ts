@@ -7,7 +7,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
-import { type LocalRun, runToEnd, send, startLocalRun, startOnCluster } from './local-run.ts';
+import { type LocalRun, runToExit, send, startLocalRun, startOnCluster } from './local-run.ts';
 
 /** Time for the processes that each test starts, also on a busy machine. */
 jest.setTimeout(60_000);
@@ -33,8 +33,8 @@ describe('npm start', () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
       const cluster = (name: string, users: readonly string[]) => ({
-        kubeconfig: join(folder, 'kept', `${name}kubeconfig`),
-        ca: join(folder, 'kept', `${name}ca.crt`),
+        kubeconfig: join(folder, 'data', `${name}kubeconfig`),
+        ca: join(folder, 'data', `${name}ca.crt`),
         api: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
         tokens: Object.fromEntries(users.map((user) => [user, expect.stringMatching(/^[\w-]{43}$/)])),
       });
@@ -138,7 +138,7 @@ describe('npm start', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const { code, stdout, stderr } = await runToEnd(['--data-dir', await newFolder(), '--api-port', String(port)]);
+    const { code, stdout, stderr } = await runToExit(['--data-dir', await newFolder(), '--api-port', String(port)]);
     other.close();
 
     expect({ code, stdout, stderr }).toEqual({
@@ -151,43 +151,43 @@ describe('npm start', () => {
   it('exits with 2 and one line if its data folder is in use', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
-      const { code, stderr } = await runToEnd(['--data-dir', join(folder, 'kept'), '--api-port', '0', '--clusters', '2']);
+      const { code, stderr } = await runToExit(['--data-dir', join(folder, 'data'), '--api-port', '0', '--clusters', '2']);
 
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is in use by another process.*\n$/) });
       expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
-      expect(existsSync(join(folder, 'kept', 'target-2.kubeconfig'))).toBe(false);
+      expect(existsSync(join(folder, 'data', 'target-2.kubeconfig'))).toBe(false);
     });
   });
 
   it('exits with 2 and one line if the data folder belongs to another program, and leaves the folder unchanged', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
-    const { code, stderr } = await runToEnd(['--data-dir', folder]);
+    const { code, stderr } = await runToExit(['--data-dir', folder]);
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is not a data folder of Purser .+\n$/) });
     expect(await readdir(folder)).toEqual(['thesis.txt']);
   });
 
   it('exits with 2 and one line for unknown options', async () => {
-    const { code, stderr } = await runToEnd(['--nope']);
+    const { code, stderr } = await runToExit(['--nope']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (purser --help lists the options)\n' });
   });
 
   it('warns of unknown environment variables that look like options of npm start', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
-    const { stderr } = await runToEnd(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
+    const { stderr } = await runToExit(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
 
     expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
   });
 
   it('prints the version of Purser', async () => {
-    const { code, stdout, stderr } = await runToEnd(['--version']);
+    const { code, stdout, stderr } = await runToExit(['--version']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
   it('prints its options for --help', async () => {
-    const { code, stdout, stderr } = await runToEnd(['--help']);
+    const { code, stdout, stderr } = await runToExit(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\], or npm start -- /);
   });
@@ -223,8 +223,8 @@ describe('metrics and health of a local run', () => {
       const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
       const token = { spec: { audiences: ['https://kubernetes.default.svc'] } };
       expect((await send(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
-      expect((await send(facade, 'nobody', 'GET /auth/v1/clusters')).status).toBe(401);
-      expect((await send(facade, 'nobody', 'GET /made/up')).status).toBe(401);
+      expect((await send(facade, 'unknown', 'GET /auth/v1/clusters')).status).toBe(401);
+      expect((await send(facade, 'unknown', 'GET /made/up')).status).toBe(401);
       expect((await send(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
       expect((await send(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
       // A response is counted when its last byte is sent, which may be after the client received it.
@@ -252,7 +252,7 @@ describe('metrics and health of a local run', () => {
       const { port } = new URL(ready.metrics);
       // Other ports are free ones, because a local run of a user may use the default ports.
       const others = ['--api-port', '0', '--facade-port', '0'];
-      const { code, stderr } = await runToEnd(['--data-dir', join(await newFolder(), 'kept'), '--metrics-port', port, ...others]);
+      const { code, stderr } = await runToExit(['--data-dir', join(await newFolder(), 'data'), '--metrics-port', port, ...others]);
 
       expect({ code, stderr }).toEqual({
         code: 2,
@@ -287,7 +287,7 @@ describe('npm start with KUBECONFIG', () => {
 
   it('exits with 2 and one line if the kubeconfig cannot be read', async () => {
     const file = join(await newFolder(), 'missing');
-    const { code, stderr } = await runToEnd([], { KUBECONFIG: file });
+    const { code, stderr } = await runToExit([], { KUBECONFIG: file });
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: KUBECONFIG=.+ cannot be used: ENOENT.+\n$/) });
   });

@@ -31,7 +31,7 @@ export async function startCluster(name: string, history: History, options: Real
 export async function restartCluster({ cluster, api, proxy }: BenchCluster, how: 'stop' | 'kill' = 'kill'): Promise<void> {
   await cluster.restart(how);
   api.reconnect();
-  proxy.upstreamRestarted();
+  proxy.reconnectUpstream();
 }
 
 export async function stopCluster({ cluster, api, proxy }: BenchCluster): Promise<void> {

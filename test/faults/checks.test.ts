@@ -38,7 +38,7 @@ describe('checkHistory', () => {
   });
 
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
-    ['reports a rejected token of a Ready ManagedToken', [sample(1, 'x', { verdict: 'refused' })], ['I1']],
+    ['reports a rejected token of a Ready ManagedToken', [sample(1, 'x', { verdict: 'rejected' })], ['I1']],
     ['reports a Ready ManagedToken without a token for 13 s', [sample(1, undefined), sample(14, undefined)], ['I1']],
     ['reports a second issuance without a cause', [created, issued(0), sample(1, 'x'), issued(20)], ['I2']],
     [
@@ -120,7 +120,7 @@ describe('checkHistory', () => {
   });
 });
 
-describe('holds', () => {
+describe('containsAny', () => {
   const signature = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ';
 
   it.each([

@@ -59,7 +59,7 @@ describe('parseFault', () => {
   });
 });
 
-describe('ownFaults', () => {
+describe('customFaults', () => {
   it('affects one cluster, or Purser if faults are on several clusters', () => {
     const on = (...texts: readonly string[]) => customFaults(texts.map(parseFault), 1).on;
     expect([on('one freeze'), on('one freeze', 'one drop'), on('one freeze', 'hub drop')]).toEqual(['one', 'one', 'purser']);

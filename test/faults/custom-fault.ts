@@ -42,8 +42,8 @@ export const GRAMMAR = `Custom faults are written as WHERE WHAT [WHICH]:
 
 /** Parses a fault. Throws an error that contains the grammar. */
 export function parseFault(text: string): CustomFault {
-  const [cluster = '', what = '', ...rest] = text.trim().split(/\s+/);
-  const begin = isClusterName(cluster) ? parseAction(what, rest) : undefined;
+  const [cluster = '', keyword = '', ...rest] = text.trim().split(/\s+/);
+  const begin = isClusterName(cluster) ? parseAction(keyword, rest) : undefined;
   if (begin === undefined) throw new Error(`Invalid fault "${text}". ${GRAMMAR}`);
   return { text, cluster: cluster as ClusterName, begin };
 }
@@ -71,14 +71,14 @@ function isClusterName(cluster: string): cluster is ClusterName {
   return cluster === 'hub' || cluster === 'one' || cluster === 'two';
 }
 
-function parseAction(what: string, rest: readonly string[]): CustomFault['begin'] | undefined {
-  const mode = MODES.find((each) => each === what);
+function parseAction(keyword: string, rest: readonly string[]): CustomFault['begin'] | undefined {
+  const mode = MODES.find((each) => each === keyword);
   if (mode !== undefined) return rest.length === 0 ? (proxy) => proxy.setTcpMode(mode) : undefined;
-  const action = ACTIONS[what];
+  const action = ACTIONS[keyword];
   if (action !== undefined) return parseRule(action, rest);
   const [, amount, retryAfter] = /^(\d+)(?::(\S+))?$/.exec(rest[0] ?? '') ?? [];
   if (amount === undefined) return undefined;
-  const [shape, measured] = [SHAPES[what]?.(Number(amount)), MEASURED_ACTIONS[what]?.(Number(amount), retryAfter)];
+  const [shape, measured] = [SHAPES[keyword]?.(Number(amount)), MEASURED_ACTIONS[keyword]?.(Number(amount), retryAfter)];
   if (shape !== undefined) return rest.length === 1 ? (proxy) => proxy.shapeTraffic(shape) : undefined;
   return measured && parseRule(measured, rest.slice(1));
 }

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import type { Relayed } from './proxy/http-relay.ts';
 
 /** Result of the TokenReview for the token in a Secret; `none` without a token. */
-export type Verdict = 'accepted' | 'refused' | 'unreachable' | 'none';
+export type Verdict = 'accepted' | 'rejected' | 'unreachable' | 'none';
 
 /** State of a ManagedToken and its Secret. Tokens themselves are never recorded. */
 export interface Sample {

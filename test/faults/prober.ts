@@ -73,7 +73,7 @@ export class Prober {
     const text = textOf(secret);
     const verdict = await this.#verdict(token, text);
     // The token may have been rotated between the two reads; only an unchanged Secret proves a rejection.
-    if (verdict === 'refused' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
+    if (verdict === 'rejected' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
     const sample = tokenSample(token);
     const ready = isFresh ? sample.ready : 'unknown';
     this.#options.history.add({ ...sample, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
@@ -86,7 +86,7 @@ export class Prober {
     try {
       const { status } = await this.#options.targetOf(clusterName).api.create(paths.reviews, { spec: { token: text, audiences } });
       const name = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;
-      return status?.authenticated === true && status.user?.username === name ? 'accepted' : 'refused';
+      return status?.authenticated === true && status.user?.username === name ? 'accepted' : 'rejected';
     } catch {
       return 'unreachable';
     }

@@ -37,7 +37,7 @@ export function buildRows(history: readonly Recorded[], titles: ReadonlyMap<stri
       id,
       title: titles.get(id) ?? '',
       runs: begins.length,
-      samples: within(ofType(history, 'sample')).filter(({ verdict }) => verdict === 'accepted' || verdict === 'refused').length,
+      samples: within(ofType(history, 'sample')).filter(({ verdict }) => verdict === 'accepted' || verdict === 'rejected').length,
       issued: within(issued).length,
       violations: within(violations),
       worstLateMs: Math.max(0, ...within(late.map((each) => ({ ...each, at: each.dueAt }))).map(({ lateMs }) => lateMs)),

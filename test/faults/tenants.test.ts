@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
-import { isMemoryBack, tenantFigures } from './checks/tenants.ts';
+import { hasMemoryRecovered, tenantFigures } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
 import { seeded } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
@@ -167,10 +167,10 @@ describe('promptRotations', () => {
 
 describe('revokedTokens', () => {
   const grant = (seconds: number, isAllowed: boolean) => at(seconds, { type: 'grant', token: 'a', allowed: isAllowed });
-  const review = (seconds: number, verdict: 'accepted' | 'refused') => at(seconds, { type: 'review', token: 'a', digest: 'd', verdict });
+  const review = (seconds: number, verdict: 'accepted' | 'rejected') => at(seconds, { type: 'review', token: 'a', digest: 'd', verdict });
 
   it.each([
-    ['accepts a token that is rejected 54 s after withdrawal', [grant(0, false), review(50, 'accepted'), review(54, 'refused')], []],
+    ['accepts a token that is rejected 54 s after withdrawal', [grant(0, false), review(50, 'accepted'), review(54, 'rejected')], []],
     ['reports a token that is accepted 53 s after withdrawal', [grant(0, false), review(53, 'accepted')], ['I11']],
     ['ignores reviews after the permission is granted again', [grant(0, false), grant(40, true), review(53, 'accepted')], []],
   ])('%s', (_, history, invariants) => {
@@ -178,7 +178,7 @@ describe('revokedTokens', () => {
   });
 });
 
-describe('boundedFootprint and boundedWork', () => {
+describe('footprintLimits and anchorLookups', () => {
   const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
   const footprint = (seconds: number, series: number, errorLines: number) => at(seconds, { type: 'footprint', series, errorLines });
   const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, reason: '' });
@@ -209,7 +209,7 @@ describe('boundedFootprint and boundedWork', () => {
   });
 });
 
-describe('isMemoryBack', () => {
+describe('hasMemoryRecovered', () => {
   const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
 
   it.each([
@@ -217,7 +217,7 @@ describe('isMemoryBack', () => {
     ['returns false while memory is high', [usage(5, 150), usage(110, 300)], false],
     ['returns true if memory is near its level before the attack', [usage(5, 150), usage(110, 300), usage(120, 260)], true],
   ])('%s', (_, samples, isBack) => {
-    expect(isMemoryBack([...phases, ...samples])).toBe(isBack);
+    expect(hasMemoryRecovered([...phases, ...samples])).toBe(isBack);
   });
 });
 

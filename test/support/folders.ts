@@ -8,12 +8,12 @@ import { afterAll } from '@jest/globals';
 /** Creates an empty folder. Call it while tests run. */
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-test-'));
-  made.push(folder);
+  folders.push(folder);
   return folder;
 }
 
-const made: string[] = [];
+const folders: string[] = [];
 
 afterAll(async () => {
-  for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });

@@ -73,8 +73,8 @@ export function createTokenBinary(): string | undefined {
 
 /** Returns the path of a program, or undefined if it is missing. */
 export function findBinary(name: string, env: Environment = process.env, pinned = KUBE_MODULE): string | undefined {
-  const given = env['KUBEBUILDER_ASSETS'];
-  const folders = [...(given ? [given] : []), cacheFolder(env, pinned)];
+  const assets = env['KUBEBUILDER_ASSETS'];
+  const folders = [...(assets ? [assets] : []), cacheFolder(env, pinned)];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 

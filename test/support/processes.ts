@@ -14,8 +14,8 @@ export interface Program {
   readonly ended: Promise<void>;
   readonly isRunning: () => boolean;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Sends SIGTERM, and SIGKILL after `patienceMs`. */
-  readonly stop: (patienceMs?: number) => Promise<void>;
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. */
+  readonly stop: (graceMs?: number) => Promise<void>;
   /** Returns the output so far. */
   readonly output: () => Promise<string>;
 }
@@ -48,7 +48,7 @@ export async function startProgram(path: string, args: readonly string[], logFil
     ended,
     isRunning: () => isRunning(child),
     signal: (signal) => void child.kill(signal),
-    stop: (patienceMs = 10_000) => stop(child, ended, patienceMs),
+    stop: (graceMs = 10_000) => stop(child, ended, graceMs),
     output: () => readFile(logFile, 'utf8'),
   };
 }
@@ -85,12 +85,12 @@ function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-async function stop(child: ChildProcess, ended: Promise<void>, patienceMs: number): Promise<void> {
+async function stop(child: ChildProcess, ended: Promise<void>, graceMs: number): Promise<void> {
   if (!isRunning(child)) return;
   child.kill('SIGTERM');
   // A paused process handles SIGTERM only after SIGCONT.
   child.kill('SIGCONT');
-  const killTimer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), graceMs);
   await ended;
   clearTimeout(killTimer);
 }

@@ -19,7 +19,7 @@ export function requirePrometheus(): void {
 
 export interface Prometheus {
   /** Returns the data of an endpoint below /api/v1, such as `rules`. */
-  ask<T>(path: string): Promise<T>;
+  get<T>(path: string): Promise<T>;
   /** Returns the current samples of an expression. */
   query(expr: string): Promise<readonly Sample[]>;
   stop(): Promise<void>;
@@ -45,7 +45,7 @@ export async function startPrometheus(folder: string, config: object): Promise<P
     if (!program.isRunning()) throw new Error(`Prometheus exited:\n${await program.output()}`);
     await delay(50);
   }
-  const ask = async <T>(path: string): Promise<T> => {
+  const get = async <T>(path: string): Promise<T> => {
     const response = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
       readonly status: string;
       readonly data: T;
@@ -54,8 +54,8 @@ export async function startPrometheus(folder: string, config: object): Promise<P
     if (response.status !== 'success') throw new Error(`${path}: ${response.error}`);
     return response.data;
   };
-  const query = async (expr: string) => (await ask<{ result: readonly Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
-  return { ask, query, stop: () => program.stop() };
+  const query = async (expr: string) => (await get<{ result: readonly Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+  return { get, query, stop: () => program.stop() };
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -222,9 +222,9 @@ function lastLines(log: string): string {
   return log.trimEnd().split('\n').slice(-12).join('\n');
 }
 
-async function endAll({ etcd, apiserver, controllers }: Running, patienceMs: number): Promise<void> {
+async function endAll({ etcd, apiserver, controllers }: Running, graceMs: number): Promise<void> {
   // In this order: without etcd, an API server logs errors instead of exiting.
-  for (const program of [controllers, apiserver, etcd]) await program?.stop(patienceMs);
+  for (const program of [controllers, apiserver, etcd]) await program?.stop(graceMs);
 }
 
 function etcdFlags(folder: string, ports: Ports): readonly string[] {

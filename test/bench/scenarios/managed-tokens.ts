@@ -2,7 +2,7 @@
 
 import { ManagedTokens } from '../../../src/api/resources.ts';
 import { nameOf } from '../../../src/kube/paths.ts';
-import { type BareLoop, bestBareLoop } from '../bare-loop.ts';
+import { type BareLoop, measureBareLoop } from '../bare-loop.ts';
 import { type Issuance, idleStartSeconds, issueAll } from '../issuance.ts';
 import { type Restart, restart } from '../restart.ts';
 import { type Rotation, rotateAll } from '../rotation.ts';
@@ -69,7 +69,7 @@ async function measureIn(world: TokenWorld, count: number, progress: PrintProgre
   const rotated = await rotateAll(world, purser);
   await purser.stop();
   progress(`${rotated.rotations} rotations; running the bare loop`);
-  const bare = await bestBareLoop(world, count, issued.eventShare);
+  const bare = await measureBareLoop(world, count, issued.eventShare);
   return { count, issued, restarted, rotated, bare };
 }
 

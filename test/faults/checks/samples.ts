@@ -24,7 +24,7 @@ export const validity: Check = (history) => {
 };
 
 function fault({ verdict }: Sampled, isReady: boolean, withoutMs: number): string | undefined {
-  if (isReady && verdict === 'refused') return 'Ready, but the target rejects its token';
+  if (isReady && verdict === 'rejected') return 'Ready, but the target rejects its token';
   return withoutMs > REPAIR_MS ? 'Ready, but without a token' : undefined;
 }
 

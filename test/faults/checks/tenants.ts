@@ -83,15 +83,15 @@ export const pinnedAddresses: Check = (history) => {
   const pins = new Map(ofType(history, 'pins').map((each) => [each.cluster, each]));
   return ofType(history, 'written').flatMap(({ at, token, cluster, servers, cas }): readonly Violation[] => {
     const pinned = pins.get(cluster);
-    const strange = [
+    const unpinned = [
       ...servers.filter((server) => pinned?.servers.includes(server) !== true).map((server) => `address ${server}`),
       ...cas.filter((ca) => pinned?.cas.includes(ca) !== true).map((ca) => `CA ${ca}`),
     ];
-    return strange.map((what) => ({
+    return unpinned.map((item) => ({
       invariant: 'I17',
       at,
       token,
-      message: `the Secret contains an ${what} that is not pinned`.replace('an CA', 'a CA'),
+      message: `the Secret contains an ${item} that is not pinned`.replace('an CA', 'a CA'),
     }));
   });
 };
@@ -199,7 +199,7 @@ export const footprintLimits: Check = (history) => {
 };
 
 /** Returns true if memory is near its level before the attack. */
-export function isMemoryBack(history: readonly Recorded[]): boolean {
+export function hasMemoryRecovered(history: readonly Recorded[]): boolean {
   const usage = (phase: Phase) => inPhase(ofType(history, 'phase'), ofType(history, 'usage'), phase);
   return usage('after').length > 0 && findLastingMemory(usage('calm'), usage('after')).length === 0;
 }

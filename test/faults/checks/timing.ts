@@ -57,16 +57,16 @@ export const isolation: Check = (history) => {
 export const withdrawal: Check = (history) => {
   const samples = groupByToken(ofType(history, 'sample'));
   const grants = groupByToken(ofType(history, 'grant'));
-  return [...grants].flatMap(([token, given]) =>
-    given.flatMap((grant, index): readonly Violation[] => {
-      const untilAt = given[index + 1]?.at ?? Infinity;
-      const kept = samples
+  return [...grants].flatMap(([token, tokenGrants]) =>
+    tokenGrants.flatMap((grant, index): readonly Violation[] => {
+      const untilAt = tokenGrants[index + 1]?.at ?? Infinity;
+      const remaining = samples
         .get(token)
         ?.find(
           ({ at, ready, secret }) => ready !== 'unknown' && secret?.digest !== undefined && at > grant.at + WITHDRAWN_MS && at < untilAt,
         );
-      if (grant.allowed || kept === undefined) return [];
-      return [{ invariant: 'I11', at: kept.at, token, message: 'the Secret outlived its permission' }];
+      if (grant.allowed || remaining === undefined) return [];
+      return [{ invariant: 'I11', at: remaining.at, token, message: 'the Secret outlived its permission' }];
     }),
   );
 };

@@ -77,7 +77,7 @@ export class FaultProxy {
   }
 
   /** Drops connections to the API server; call it after a restart of the server. */
-  upstreamRestarted(): void {
+  reconnectUpstream(): void {
     this.#relay.renew(this.#options);
   }
 

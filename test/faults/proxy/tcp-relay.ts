@@ -78,20 +78,20 @@ export class TcpRelay {
       responseBytes: 0,
     };
     this.#connections.add(connection);
-    const ended = () => {
+    const onEnd = () => {
       this.#connections.delete(connection);
       for (const socket of [client, connection.upstream]) socket.destroy();
     };
-    this.#pipe(connection, 'client', 'upstream', ended);
-    this.#pipe(connection, 'upstream', 'client', ended);
+    this.#pipe(connection, 'client', 'upstream', onEnd);
+    this.#pipe(connection, 'upstream', 'client', onEnd);
   }
 
-  #pipe(connection: Connection, source: Side, sink: Side, ended: () => void): void {
+  #pipe(connection: Connection, source: Side, sink: Side, onEnd: () => void): void {
     const [from, into] = [connection[source], connection[sink]];
     // Each chunk waits for the previous one, so that bytes stay in order when the delay changes.
     let last = Promise.resolve();
-    const later = (ms: number, act: () => void) => {
-      last = ms > 0 ? Promise.all([last, pause(ms)]).then(act) : last.then(act);
+    const enqueue = (ms: number, act: () => void) => {
+      last = ms > 0 ? Promise.all([last, sleep(ms)]).then(act) : last.then(act);
     };
     from.on('data', (chunk: Buffer) => {
       const { delayMs = 0, bytesPerSecond, cutAfterBytes = Infinity } = this.#shape;
@@ -99,11 +99,11 @@ export class TcpRelay {
       if (connection.responseBytes > cutAfterBytes) return applyMode(connection, 'reset');
       if (bytesPerSecond !== undefined) {
         from.pause();
-        later((chunk.length / bytesPerSecond) * 1_000, () => from.resume());
+        enqueue((chunk.length / bytesPerSecond) * 1_000, () => from.resume());
       }
-      later(delayMs, () => !connection.isFrozen && into.writable && into.write(chunk));
+      enqueue(delayMs, () => !connection.isFrozen && into.writable && into.write(chunk));
     });
-    from.on('close', () => later(0, () => !connection.isFrozen && ended()));
+    from.on('close', () => enqueue(0, () => !connection.isFrozen && onEnd()));
     from.on('error', () => from.destroy());
   }
 }
@@ -136,6 +136,6 @@ async function listenOn(port: number): Promise<Server> {
   return server;
 }
 
-function pause(ms: number): Promise<void> {
+function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

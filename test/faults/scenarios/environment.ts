@@ -9,7 +9,7 @@ import type { Scenario } from '../scenario.ts';
 import { allow, DEPLOY, register, seedHub, TEAM, writeKubeconfig } from '../seed.ts';
 
 /** Makes the DNS name of a target unknown, resolved to a dead address, and not answered. */
-async function nameUnresolved(bench: Bench): Promise<void> {
+async function breakNameResolution(bench: Bench): Promise<void> {
   let addresses: readonly string[] | undefined = ['127.0.0.1'];
   const dns = await startDnsServer((name) => (name === TARGET_NAME ? addresses : []));
   await bench.stopPursers();
@@ -37,7 +37,7 @@ async function nameUnresolved(bench: Bench): Promise<void> {
 }
 
 /** Makes target two a hub with its own Purser, which requests tokens for the same service account. */
-async function secondHub(bench: Bench): Promise<void> {
+async function startSecondHub(bench: Bench): Promise<void> {
   const { two, one } = bench;
   await seedHub(two);
   await register(two, 'one', one);
@@ -66,6 +66,6 @@ async function secondHub(bench: Bench): Promise<void> {
 }
 
 export const environmentFaults: readonly Scenario[] = [
-  { id: 'F52', title: "target's DNS name unknown, resolved to a dead address, not answered", on: 'one', run: nameUnresolved },
-  { id: 'F58', title: 'two hubs manage the same service account', on: 'purser', run: secondHub },
+  { id: 'F52', title: "target's DNS name unknown, resolved to a dead address, not answered", on: 'one', run: breakNameResolution },
+  { id: 'F58', title: 'two hubs manage the same service account', on: 'purser', run: startSecondHub },
 ];

@@ -6,7 +6,7 @@ import { FacadeClient } from '../facade-client.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** Disconnects the hub: callers get 503, watches end, and no caller gets 401. */
-async function hubDown(bench: Bench): Promise<void> {
+async function disconnectHub(bench: Bench): Promise<void> {
   const client = await FacadeClient.of(bench, bench.purser);
   const watch = await client.watch();
   if (watch.status !== 200 || (await client.issue('one', 'one-2')) !== 201)
@@ -30,7 +30,7 @@ const CALLERS = 20;
 const MIN_CALLS = 1_000;
 
 /** Kills one of two replicas under load: only the requests in flight are lost. */
-async function replicaKilled(bench: Bench): Promise<void> {
+async function killReplica(bench: Bench): Promise<void> {
   const first = bench.purser;
   const second = await bench.startPurser();
   const clients = [await FacadeClient.of(bench, first), await FacadeClient.of(bench, second)] as const;
@@ -63,7 +63,7 @@ async function replicaKilled(bench: Bench): Promise<void> {
 const WATCHERS = 500;
 
 /** Restarts the hub under many watches: each watch stays open or ends cleanly, and memory stays within its limit. */
-async function watchersAndRestart(bench: Bench): Promise<void> {
+async function restartHubUnderWatches(bench: Bench): Promise<void> {
   const client = await FacadeClient.of(bench, bench.purser);
   bench.recordExcuse('*', ['I8'], 60_000, 'each watcher has a socket');
   const watches = await Promise.all(Array.from({ length: WATCHERS }, () => client.watch()));
@@ -82,7 +82,7 @@ async function watchersAndRestart(bench: Bench): Promise<void> {
 }
 
 /** Disconnects a target: its callers get an error in time, and callers of other targets are not delayed. */
-async function targetDown(bench: Bench): Promise<void> {
+async function disconnectTarget(bench: Bench): Promise<void> {
   const client = await FacadeClient.of(bench, bench.purser);
   for (const name of ['one-2', 'two-2']) bench.recordExcuse(name, ['I2'], 60_000, 'callers of the façade');
   for (const mode of ['refuse', 'silent'] as const) {
@@ -98,8 +98,8 @@ async function targetDown(bench: Bench): Promise<void> {
 }
 
 export const facadeFaults: readonly Scenario[] = [
-  { id: 'F53', title: 'façade: hub down for 12 s', on: 'hub', run: hubDown },
-  { id: 'F54', title: 'façade: one of two replicas killed under load', on: 'purser', run: replicaKilled },
-  { id: 'F55', title: `façade: ${WATCHERS} watchers, hub killed and restarted`, on: 'hub', run: watchersAndRestart },
-  { id: 'A1', title: 'façade: target refuses connections, then does not respond', on: 'one', run: targetDown },
+  { id: 'F53', title: 'façade: hub down for 12 s', on: 'hub', run: disconnectHub },
+  { id: 'F54', title: 'façade: one of two replicas killed under load', on: 'purser', run: killReplica },
+  { id: 'F55', title: `façade: ${WATCHERS} watchers, hub killed and restarted`, on: 'hub', run: restartHubUnderWatches },
+  { id: 'A1', title: 'façade: target refuses connections, then does not respond', on: 'one', run: disconnectTarget },
 ];

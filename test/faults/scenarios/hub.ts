@@ -17,7 +17,7 @@ async function breakConnections({ hub }: Bench): Promise<void> {
   await hub.proxy.setTcpMode('pass');
 }
 
-async function killMidRotation(bench: Bench): Promise<void> {
+async function killDuringWrite(bench: Bench): Promise<void> {
   const { hub } = bench;
   const { promise: reached, resolve } = Promise.withResolvers<void>();
   hub.proxy.addRule(isSecretWrite, { type: 'stop', when: 'before', act: async () => resolve() }, 1);
@@ -29,7 +29,7 @@ async function killMidRotation(bench: Bench): Promise<void> {
   await restartCluster(hub);
 }
 
-async function rollingRestarts(bench: Bench): Promise<void> {
+async function restartRepeatedly(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     bench.recordCause('*', 'hub restarted');
     await restartCluster(bench.hub, 'stop');
@@ -38,7 +38,7 @@ async function rollingRestarts(bench: Bench): Promise<void> {
   }
 }
 
-async function stalledStorage(bench: Bench): Promise<void> {
+async function stallStorage(bench: Bench): Promise<void> {
   await bench.rotate('one-2');
   bench.hub.cluster.pauseStorage();
   bench.recordCause('*', 'hub storage stalled');
@@ -46,7 +46,7 @@ async function stalledStorage(bench: Bench): Promise<void> {
   bench.hub.cluster.resumeStorage();
 }
 
-async function compacted(bench: Bench): Promise<void> {
+async function compactHistory(bench: Bench): Promise<void> {
   const { hub } = bench;
   await hub.proxy.setTcpMode('refuse');
   for (let n = 0; n < 120; n += 1) await hub.api.patch(paths.namespaces(TEAM), { metadata: { annotations: { churn: String(n) } } });
@@ -58,14 +58,14 @@ async function compacted(bench: Bench): Promise<void> {
 }
 
 /** Requests rotations while watches stall without being closed. */
-async function frozenWatches(bench: Bench): Promise<void> {
+async function stallWatches(bench: Bench): Promise<void> {
   await bench.hub.proxy.setTcpMode('freeze');
   await bench.rotate('one-2', 'two-2');
   const before = await bench.readToken('one-2');
   await bench.waitForRenewal('one-2', before, 150_000);
 }
 
-async function brokenLines(bench: Bench): Promise<void> {
+async function corruptWatchLines(bench: Bench): Promise<void> {
   const { hub } = bench;
   let isBroken = false;
   const corrupt = (chunk: Buffer) => {
@@ -84,7 +84,7 @@ async function brokenLines(bench: Bench): Promise<void> {
   await hub.api.delete(paths.secrets(TEAM, 'large'));
 }
 
-async function errorEvents(bench: Bench): Promise<void> {
+async function sendErrorEvents(bench: Bench): Promise<void> {
   for (const code of [500, 504, 410]) {
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'fault', reason: 'InternalError', code };
     const line = Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
@@ -95,7 +95,7 @@ async function errorEvents(bench: Bench): Promise<void> {
 }
 
 /** Writes ManagedTokens and Secrets continuously, as another client would. */
-async function conflicts(bench: Bench): Promise<void> {
+async function writeConcurrently(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const endAt = Date.now() + 15_000;
   const others = (path: string) => async () => {
@@ -105,7 +105,7 @@ async function conflicts(bench: Bench): Promise<void> {
   await Promise.all(['one-2', 'two-2'].flatMap((name) => [others(paths.tokens(TEAM, name))(), others(paths.secrets(TEAM, name))()]));
 }
 
-async function refusedStatus(bench: Bench): Promise<void> {
+async function rejectStatusWrites(bench: Bench): Promise<void> {
   const isStatus = requests('PUT', /\/managedtokens\/[^/]+\/status/);
   bench.hub.proxy.addRule(isStatus, { type: 'respond', status: 403 });
   const before = await bench.readToken('one-2');
@@ -114,14 +114,14 @@ async function refusedStatus(bench: Bench): Promise<void> {
   await bench.wait(75_000);
 }
 
-async function refusedSecrets(bench: Bench): Promise<void> {
+async function rejectSecretWrites(bench: Bench): Promise<void> {
   const rule = bench.hub.proxy.addRule(isSecretWrite, { type: 'respond', status: 403 });
   await rotateAndWait(bench, 45_000, ['one-2', 'two-2']);
   // With backoff from half a second, each token is tried seven times in 45 s.
   if (rule.hits() > 14 * 8) bench.recordViolation('I10', `${rule.hits()} Secret writes in 45 s`);
 }
 
-async function fullStorage(bench: Bench): Promise<void> {
+async function runOutOfStorage(bench: Bench): Promise<void> {
   await bench.hub.cluster.fillStorage(true);
   await bench.rotate('one-2').catch(() => {});
   await bench.wait(20_000);
@@ -134,7 +134,7 @@ function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench
     const { proxy } = bench.hub;
     const isKind: Matcher = ({ path }) => kinds.test(path);
     const isList: Matcher = (request) => isKind(request) && request.path.includes('sendInitialEvents=true');
-    const rule = proxy.addRule(isList, { type: 'stream', alter: onlyBookmarks });
+    const rule = proxy.addRule(isList, { type: 'stream', alter: keepBookmarks });
     const expired = proxy.addRule((request) => isKind(request) && isWatch(request) && !isList(request), { type: 'respond', status: 410 });
     await breakConnections(bench);
     await bench.expect('I10', 'all kinds are listed again', 30_000, async () => rule.hits() >= informers);
@@ -148,7 +148,7 @@ function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench
 }
 
 /** Keeps the bookmarks of a chunk; a chunk contains complete lines. */
-function onlyBookmarks(chunk: Buffer): readonly Buffer[] {
+function keepBookmarks(chunk: Buffer): readonly Buffer[] {
   const lines = chunk.toString().split(/(?<=\n)/);
   return lines.filter((line) => line.includes('"type":"BOOKMARK"')).map((line) => Buffer.from(line));
 }
@@ -156,34 +156,34 @@ function onlyBookmarks(chunk: Buffer): readonly Buffer[] {
 /** Longer than the delay before a withdrawal removes Secrets. */
 const WITHDRAWAL_MS = 45_000;
 
-async function slowHub(bench: Bench): Promise<void> {
+async function slowDownHub(bench: Bench): Promise<void> {
   bench.hub.proxy.shapeTraffic({ delayMs: 800 });
   await rotateAndWait(bench, 15_000, ['one-2', 'two-2']);
   bench.hub.proxy.shapeTraffic({ bytesPerSecond: 20_000 });
   await rotateAndWait(bench, 15_000, ['one-3', 'two-3']);
 }
 
-const unavailable = async (bench: Bench) => {
+const makeUnavailable = async (bench: Bench) => {
   bench.hub.proxy.addRule(() => true, { type: 'respond', status: 503, headers: { 'retry-after': '2' } });
   await rotateAndWait(bench, 20_000, ['one-2', 'two-2']);
 };
 
 export const hubFaults: readonly Scenario[] = [
-  { id: 'F1', title: "hub's API server killed during a Secret write, restarted after 30 s", on: 'hub', run: killMidRotation },
-  { id: 'F2', title: 'hub restarted three times in a row', on: 'hub', run: rollingRestarts },
-  { id: 'F3', title: "hub's etcd stalls for 20 s", on: 'hub', run: stalledStorage },
-  { id: 'F4', title: 'history compacted while watches are disconnected (410)', on: 'hub', run: compacted },
-  { id: 'F5', title: 'watches stall without being closed', on: 'hub', run: frozenWatches },
-  { id: 'F6', title: 'watch lines corrupted, split into bytes, or 1 MB long', on: 'hub', run: brokenLines },
-  { id: 'F7', title: 'ERROR events 500, 504, 410 on every watch', on: 'hub', run: errorEvents },
-  { id: 'F35', title: "hub's storage full for 20 s", on: 'hub', run: fullStorage },
-  { id: 'F37', title: 'another writer edits Secrets and ManagedTokens for 15 s', on: 'hub', run: conflicts },
-  { id: 'F38', title: 'status writes rejected for 75 s; rotation continues', on: 'hub', run: refusedStatus },
-  { id: 'F39', title: 'Secret writes rejected for 45 s', on: 'hub', run: refusedSecrets, recoveryMs: LATEST_RETRY_MS },
+  { id: 'F1', title: "hub's API server killed during a Secret write, restarted after 30 s", on: 'hub', run: killDuringWrite },
+  { id: 'F2', title: 'hub restarted three times in a row', on: 'hub', run: restartRepeatedly },
+  { id: 'F3', title: "hub's etcd stalls for 20 s", on: 'hub', run: stallStorage },
+  { id: 'F4', title: 'history compacted while watches are disconnected (410)', on: 'hub', run: compactHistory },
+  { id: 'F5', title: 'watches stall without being closed', on: 'hub', run: stallWatches },
+  { id: 'F6', title: 'watch lines corrupted, split into bytes, or 1 MB long', on: 'hub', run: corruptWatchLines },
+  { id: 'F7', title: 'ERROR events 500, 504, 410 on every watch', on: 'hub', run: sendErrorEvents },
+  { id: 'F35', title: "hub's storage full for 20 s", on: 'hub', run: runOutOfStorage },
+  { id: 'F37', title: 'another writer edits Secrets and ManagedTokens for 15 s', on: 'hub', run: writeConcurrently },
+  { id: 'F38', title: 'status writes rejected for 75 s; rotation continues', on: 'hub', run: rejectStatusWrites },
+  { id: 'F39', title: 'Secret writes rejected for 45 s', on: 'hub', run: rejectSecretWrites, recoveryMs: LATEST_RETRY_MS },
   { id: 'F57', title: 'all lists empty by mistake for 45 s', on: 'hub', run: emptyLists(/./, 7, WITHDRAWAL_MS) },
   { id: 'F57b', title: 'no requesters listed by mistake for 45 s', on: 'hub', run: emptyLists(/v1\/serviceaccounts/, 1, WITHDRAWAL_MS) },
   { id: 'F57c', title: 'no Secrets listed by mistake for 20 s', on: 'hub', run: emptyLists(/\/secrets/, 2, 20_000) },
   { id: 'F57d', title: 'no Clusters listed by mistake for 20 s', on: 'hub', run: emptyLists(/\/clusters\?/, 1, 20_000) },
-  { id: 'H1', title: 'hub slow (800 ms each way), then 20 kB/s', on: 'hub', run: slowHub },
-  { id: 'H2', title: 'hub returns 503 to all requests for 20 s', on: 'hub', run: unavailable },
+  { id: 'H1', title: 'hub slow (800 ms each way), then 20 kB/s', on: 'hub', run: slowDownHub },
+  { id: 'H2', title: 'hub returns 503 to all requests for 20 s', on: 'hub', run: makeUnavailable },
 ];

@@ -8,12 +8,12 @@ import { rotateAndWait, type Scenario } from '../scenario.ts';
 /** Time for the Lease to expire and the other replica to acquire it. */
 const TAKEOVER_MS = 30_000;
 
-async function holder({ hub }: Bench): Promise<unknown> {
+async function readHolder({ hub }: Bench): Promise<unknown> {
   return (await hub.api.get(paths.lease)).spec?.['holderIdentity'];
 }
 
 /** Drops requests for the Lease: no replica leads or issues until the Lease is available again. */
-async function leaseDropped(bench: Bench): Promise<void> {
+async function dropLeaseRequests(bench: Bench): Promise<void> {
   const first = bench.purser;
   await bench.startPurser();
   await bench.wait(2_000);
@@ -34,16 +34,16 @@ async function leaseDropped(bench: Bench): Promise<void> {
 }
 
 /** Pauses the leader during a write, and resumes it when another replica leads. */
-async function leaderPaused(bench: Bench): Promise<void> {
+async function pauseLeader(bench: Bench): Promise<void> {
   const first = bench.purser;
-  const before = await holder(bench);
+  const before = await readHolder(bench);
   await bench.startPurser();
   await bench.wait(3_000);
   const rule = bench.hub.proxy.addRule(isSecretWrite, { type: 'delay', ms: 25_000 }, 1);
   await bench.rotate('one-2');
   await bench.expect('I10', 'the leader writes a Secret', 10_000, async () => rule.hits() === 1);
   first.pause();
-  await bench.expect('I10', 'the other replica leads', TAKEOVER_MS, async () => (await holder(bench)) !== before);
+  await bench.expect('I10', 'the other replica leads', TAKEOVER_MS, async () => (await readHolder(bench)) !== before);
   await bench.waitUntilHealthy(TAKEOVER_MS);
   first.resume();
   await bench.rotate('one-2', 'two-2');
@@ -51,7 +51,7 @@ async function leaderPaused(bench: Bench): Promise<void> {
   await bench.stopPursers(bench.purser);
 }
 
-async function leaseDisturbed(bench: Bench): Promise<void> {
+async function disturbLease(bench: Bench): Promise<void> {
   const first = bench.purser;
   await bench.startPurser();
   bench.recordCause('*', 'change of leaders');
@@ -70,12 +70,12 @@ async function leaseDisturbed(bench: Bench): Promise<void> {
 }
 
 export const leadershipFaults: readonly Scenario[] = [
-  { id: 'F29', title: 'two processes, requests for the Lease dropped', on: 'purser', run: leaseDropped },
-  { id: 'F30', title: 'leader stopped during a write, resumed later', on: 'purser', run: leaderPaused },
+  { id: 'F29', title: 'two processes, requests for the Lease dropped', on: 'purser', run: dropLeaseRequests },
+  { id: 'F30', title: 'leader stopped during a write, resumed later', on: 'purser', run: pauseLeader },
   {
     id: 'F31',
     title: 'Lease deleted, 409 on its updates, held by a process whose clock is an hour ahead',
     on: 'purser',
-    run: leaseDisturbed,
+    run: disturbLease,
   },
 ];

@@ -9,9 +9,9 @@ import type { Scenario } from '../scenario.ts';
 import { accountOf, allow, DEPLOY, GUEST, register, TEAM, waitUntilServed } from '../seed.ts';
 
 /** Verification interval of 20 s, with 10 s of TokenReview caching in kube-apiserver. */
-const VERIFIED_MS = 35_000;
+const VERIFICATION_MS = 35_000;
 
-async function secretDeleted(bench: Bench): Promise<void> {
+async function deleteSecrets(bench: Bench): Promise<void> {
   for (const name of ['one-1', 'two-2']) {
     bench.recordCause(name, 'Secret deleted');
     bench.recordExcuse(name, ['I1', 'I12'], 15_000, 'Secret deleted');
@@ -21,7 +21,7 @@ async function secretDeleted(bench: Bench): Promise<void> {
   }
 }
 
-async function secretEdited(bench: Bench): Promise<void> {
+async function editSecret(bench: Bench): Promise<void> {
   const edits: readonly object[] = [
     { data: { token: base64('garbage') } },
     { data: { token: null } },
@@ -40,7 +40,7 @@ async function secretEdited(bench: Bench): Promise<void> {
   }
 }
 
-async function secretImmutable(bench: Bench): Promise<void> {
+async function makeSecretImmutable(bench: Bench): Promise<void> {
   const before = await bench.readToken('two-2');
   const startedAt = Date.now();
   await bench.hub.api.patch(paths.secrets(TEAM, 'two-2'), { immutable: true });
@@ -53,7 +53,7 @@ async function secretImmutable(bench: Bench): Promise<void> {
   if (requests.length > 3) bench.recordViolation('I2', `${requests.length} token requests for an immutable Secret`);
 }
 
-async function accountDeleted(bench: Bench): Promise<void> {
+async function deleteServiceAccount(bench: Bench): Promise<void> {
   const { api } = bench.one;
   bench.recordExcuse('one-3', ['I1', 'I9', 'I12'], 120_000, 'service account deleted');
   bench.recordCause('one-3', 'service account deleted');
@@ -62,7 +62,7 @@ async function accountDeleted(bench: Bench): Promise<void> {
   const isReported = async () =>
     (await bench.readCondition('one-3', 'RotationFailing')) === 'True/ServiceAccountNotFound' ||
     (await bench.readCondition('one-3')).startsWith('False');
-  await bench.expect('I9', 'a condition reports the missing service account', VERIFIED_MS, isReported);
+  await bench.expect('I9', 'a condition reports the missing service account', VERIFICATION_MS, isReported);
   const startedAt = Date.now();
   await bench.wait(15_000);
   const requests = bench.history.entries.filter(
@@ -73,17 +73,17 @@ async function accountDeleted(bench: Bench): Promise<void> {
   await api.apply(paths.accounts(DEPLOY, 'one-3'), accountOf(DEPLOY, 'one-3'));
 }
 
-async function accountRecreated(bench: Bench): Promise<void> {
+async function recreateServiceAccount(bench: Bench): Promise<void> {
   const { api } = bench.one;
   const before = await bench.readToken('one-2');
-  bench.recordExcuse('one-2', ['I1', 'I9', 'I12'], VERIFIED_MS, 'service account re-created');
+  bench.recordExcuse('one-2', ['I1', 'I9', 'I12'], VERIFICATION_MS, 'service account re-created');
   bench.recordCause('one-2', 'service account re-created');
   await api.delete(paths.accounts(DEPLOY, 'one-2'));
   await api.apply(paths.accounts(DEPLOY, 'one-2'), accountOf(DEPLOY, 'one-2'));
-  await bench.waitForRenewal('one-2', before, VERIFIED_MS);
+  await bench.waitForRenewal('one-2', before, VERIFICATION_MS);
 }
 
-async function boundObjectGone(bench: Bench): Promise<void> {
+async function deleteBoundObject(bench: Bench): Promise<void> {
   const { api } = bench.two;
   const name = 'two-bound';
   const pod = { metadata: { name, namespace: DEPLOY }, spec: { serviceAccountName: name, containers: [{ name: 'c', image: 'none' }] } };
@@ -97,30 +97,30 @@ async function boundObjectGone(bench: Bench): Promise<void> {
   const isReported = async () =>
     (await bench.readCondition(name)).startsWith('False') ||
     (await bench.readCondition(name, 'RotationFailing')) === 'True/BoundObjectNotFound';
-  await bench.expect('I9', 'a condition reports the missing bound object', VERIFIED_MS, isReported);
+  await bench.expect('I9', 'a condition reports the missing bound object', VERIFICATION_MS, isReported);
   await api.create(paths.pods(DEPLOY), pod);
   await bench.wait(5_000);
   if ((await bench.readCondition(name)).startsWith('True')) bench.recordViolation('I9', 'Ready with another object of the same name');
   await bench.deleteToken(name);
 }
 
-async function signingKeyRotated(bench: Bench): Promise<void> {
+async function rotateSigningKeyOfTarget(bench: Bench): Promise<void> {
   bench.recordExcuse('*', ['I1', 'I9', 'I12'], 90_000, 'signing key rotated');
   for (const name of await bench.listTokenNames('two')) bench.recordCause(name, 'signing key rotated');
   await bench.two.cluster.rotateSigningKey();
   bench.two.api.reconnect();
-  bench.two.proxy.upstreamRestarted();
+  bench.two.proxy.reconnectUpstream();
   await register(bench.hub, 'two', bench.two);
   const texts = await Promise.all((await bench.listTokenNames('two')).map((name) => bench.readToken(name)));
   const areNew = async () =>
     (await Promise.all((await bench.listTokenNames('two')).map((name) => bench.readToken(name)))).every(
       (text) => text !== '' && !texts.includes(text),
     );
-  await bench.expect('I10', 'all tokens are reissued', VERIFIED_MS + 25_000, areNew);
+  await bench.expect('I10', 'all tokens are reissued', VERIFICATION_MS + 25_000, areNew);
 }
 
 /** Requests long lifetimes: rotation follows the granted lifetime, and no lifetime causes extra requests. */
-async function lifetimes(bench: Bench): Promise<void> {
+async function requestLongLifetimes(bench: Bench): Promise<void> {
   const requested = { 'two-week': 604_800, 'one-month': 90 * 86_400, 'one-year': 365 * 86_400, 'one-age': 2 ** 32 };
   for (const [name, expirationSeconds] of Object.entries(requested)) {
     await bench.createToken(name, name.slice(0, 3), { expirationSeconds, rotation: { renewBefore: '20%', suspend: false } });
@@ -142,18 +142,18 @@ async function lifetimes(bench: Bench): Promise<void> {
 }
 
 /** Requests 3607 s, which Kubernetes extends to a year and the CRD rejects; 3608 s is accepted. */
-async function extendedLifetime(bench: Bench): Promise<void> {
+async function requestExtendedLifetime(bench: Bench): Promise<void> {
   const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'any', uid: 'no-such-pod' };
-  const refusal = await bench.createToken('two-3607', 'two', { expirationSeconds: 3_607, boundObjectRef }).then(
+  const rejection = await bench.createToken('two-3607', 'two', { expirationSeconds: 3_607, boundObjectRef }).then(
     () => 'none',
     (error: unknown) => String(error),
   );
-  if (!refusal.includes('3607')) bench.recordViolation('I9', `lifetime of 3607 s for a token bound to a Pod: ${refusal}`);
+  if (!rejection.includes('3607')) bench.recordViolation('I9', `lifetime of 3607 s for a token bound to a Pod: ${rejection}`);
   await bench.createToken('two-3608', 'two', { expirationSeconds: 3_608, boundObjectRef });
   await bench.deleteToken('two-3608');
 }
 
-async function permissionWithdrawn(bench: Bench): Promise<void> {
+async function withdrawPermission(bench: Bench): Promise<void> {
   const name = 'two-guest';
   await allow(bench.hub, GUEST, true);
   bench.history.add({ type: 'grant', token: name, allowed: true });
@@ -171,7 +171,7 @@ async function permissionWithdrawn(bench: Bench): Promise<void> {
   await bench.deleteToken(name);
 }
 
-async function namespaceDeleted(bench: Bench): Promise<void> {
+async function deleteNamespace(bench: Bench): Promise<void> {
   const namespace = 'team-gone';
   const { api } = bench.hub;
   await api.create(paths.namespaces(), { metadata: { name: namespace } });
@@ -217,7 +217,7 @@ async function namespaceDeleted(bench: Bench): Promise<void> {
   await api.delete(paths.rbac('clusterrolebindings', namespace));
 }
 
-async function clusterDeleted(bench: Bench): Promise<void> {
+async function deleteCluster(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const before = await bench.readToken('one-2');
   await api.delete(paths.clusters('one'));
@@ -231,7 +231,7 @@ async function clusterDeleted(bench: Bench): Promise<void> {
 }
 
 /** Removes the CRD, which deletes all ManagedTokens and their Secrets. */
-async function crdRemoved(bench: Bench): Promise<void> {
+async function removeCrd(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const name = 'managedtokens.tokens.purser.dev';
   const before = await api.list(paths.tokens(TEAM));
@@ -254,7 +254,7 @@ async function crdRemoved(bench: Bench): Promise<void> {
   }
 }
 
-async function crdUpgraded(bench: Bench): Promise<void> {
+async function upgradeCrd(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const path = paths.crds('managedtokens.tokens.purser.dev');
   const crd = JSON.parse(JSON.stringify(await api.get(path))) as {
@@ -269,7 +269,7 @@ async function crdUpgraded(bench: Bench): Promise<void> {
   for (const manifest of await readManifests('crds')) await api.apply(paths.crds(manifest.metadata.name ?? ''), manifest);
 }
 
-async function targetReplaced(bench: Bench): Promise<void> {
+async function killTargetDuringRequest(bench: Bench): Promise<void> {
   bench.recordCause('*', 'target restarted');
   const rule = bench.one.proxy.addRule(isTokenRequest, { type: 'hold' }, 1);
   await bench.rotate('one-2');
@@ -278,19 +278,19 @@ async function targetReplaced(bench: Bench): Promise<void> {
 }
 
 export const objectFaults: readonly Scenario[] = [
-  { id: 'F19', title: 'token Secret deleted by hand', on: 'purser', run: secretDeleted },
-  { id: 'F20', title: 'token Secret edited, keys and record removed', on: 'purser', run: secretEdited },
-  { id: 'F20b', title: 'token Secret made immutable', on: 'purser', run: secretImmutable },
-  { id: 'F21', title: 'service account deleted', on: 'purser', run: accountDeleted },
-  { id: 'F22', title: 'service account deleted and re-created', on: 'purser', run: accountRecreated },
-  { id: 'F23', title: 'bound Pod deleted and re-created under the same name', on: 'purser', run: boundObjectGone },
-  { id: 'F24', title: 'signing key of the target rotated', on: 'purser', run: signingKeyRotated, recoveryMs: 90_000 },
-  { id: 'F25, F43', title: 'lifetimes capped at 2 h; lifetimes of 90 days, a year and 2³² s', on: 'purser', run: lifetimes },
-  { id: 'F26', title: 'lifetime of 3607 s for a token bound to a Pod', on: 'purser', run: extendedLifetime },
-  { id: 'F45', title: 'hub namespace deleted while the target is down', on: 'purser', run: namespaceDeleted },
-  { id: 'F46', title: 'Cluster with valid tokens deleted and re-created', on: 'purser', run: clusterDeleted },
-  { id: 'F48', title: 'CRD with an additional field applied', on: 'purser', run: crdUpgraded },
-  { id: 'O1', title: 'permission withdrawn and granted again', on: 'purser', run: permissionWithdrawn },
-  { id: 'O2', title: 'target killed during a token request', on: 'one', run: targetReplaced },
-  { id: 'F47', title: 'CRD removed and installed again', on: 'purser', run: crdRemoved },
+  { id: 'F19', title: 'token Secret deleted by hand', on: 'purser', run: deleteSecrets },
+  { id: 'F20', title: 'token Secret edited, keys and record removed', on: 'purser', run: editSecret },
+  { id: 'F20b', title: 'token Secret made immutable', on: 'purser', run: makeSecretImmutable },
+  { id: 'F21', title: 'service account deleted', on: 'purser', run: deleteServiceAccount },
+  { id: 'F22', title: 'service account deleted and re-created', on: 'purser', run: recreateServiceAccount },
+  { id: 'F23', title: 'bound Pod deleted and re-created under the same name', on: 'purser', run: deleteBoundObject },
+  { id: 'F24', title: 'signing key of the target rotated', on: 'purser', run: rotateSigningKeyOfTarget, recoveryMs: 90_000 },
+  { id: 'F25, F43', title: 'lifetimes capped at 2 h; lifetimes of 90 days, a year and 2³² s', on: 'purser', run: requestLongLifetimes },
+  { id: 'F26', title: 'lifetime of 3607 s for a token bound to a Pod', on: 'purser', run: requestExtendedLifetime },
+  { id: 'F45', title: 'hub namespace deleted while the target is down', on: 'purser', run: deleteNamespace },
+  { id: 'F46', title: 'Cluster with valid tokens deleted and re-created', on: 'purser', run: deleteCluster },
+  { id: 'F48', title: 'CRD with an additional field applied', on: 'purser', run: upgradeCrd },
+  { id: 'O1', title: 'permission withdrawn and granted again', on: 'purser', run: withdrawPermission },
+  { id: 'O2', title: 'target killed during a token request', on: 'one', run: killTargetDuringRequest },
+  { id: 'F47', title: 'CRD removed and installed again', on: 'purser', run: removeCrd },
 ];

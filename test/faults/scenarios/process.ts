@@ -24,7 +24,7 @@ function runWith(options: Partial<PurserOptions>, rotateFor = 20_000): (bench: B
 }
 
 /** Returns a scenario that starts Purser with a wrong clock and limits the number of token requests. */
-function clockSkewed(skewMs: number): (bench: Bench) => Promise<void> {
+function skewClock(skewMs: number): (bench: Bench) => Promise<void> {
   return async (bench) => {
     const startedAt = Date.now();
     // A wrong clock makes other renewals due.
@@ -40,7 +40,7 @@ function clockSkewed(skewMs: number): (bench: Bench) => Promise<void> {
   };
 }
 
-async function clockJumps(bench: Bench): Promise<void> {
+async function shiftClock(bench: Bench): Promise<void> {
   bench.recordExcuse('*', ['I2', 'I9', 'I5'], 90_000, "Purser's clock jumps");
   for (const skewMs of [3_600_000, 0, -3_600_000, 0]) {
     const startedAt = Date.now();
@@ -55,13 +55,13 @@ async function clockJumps(bench: Bench): Promise<void> {
   for (const name of await bench.listTokenNames()) bench.recordCause(name, 'clock corrected');
 }
 
-async function processSuspended(bench: Bench): Promise<void> {
+async function suspendProcess(bench: Bench): Promise<void> {
   bench.purser.pause();
   await bench.wait(60_000);
   bench.purser.resume();
 }
 
-async function sigterm(bench: Bench): Promise<void> {
+async function stopUnderLoad(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     await bench.rotate('one-2', 'one-3', 'two-2', 'two-3');
     await bench.wait(round * 25);
@@ -74,7 +74,7 @@ async function sigterm(bench: Bench): Promise<void> {
   }
 }
 
-async function eventLoopBlocked(bench: Bench): Promise<void> {
+async function blockEventLoop(bench: Bench): Promise<void> {
   bench.recordCause('*', 'event loop blocked');
   await bench.purser.inject({ blockMs: 20_000 });
   await rotateAndWait(bench, 20_000, ['one-2', 'two-2']);
@@ -84,7 +84,7 @@ async function eventLoopBlocked(bench: Bench): Promise<void> {
 }
 
 /** Restarts Purser while nothing is due. */
-async function quietRestart(bench: Bench): Promise<void> {
+async function restartIdle(bench: Bench): Promise<void> {
   await bench.purser.stop();
   bench.history.add({ type: 'quiet', begins: true });
   await bench.startPurser();
@@ -93,7 +93,7 @@ async function quietRestart(bench: Bench): Promise<void> {
 }
 
 /** Starts another process before the previous one stops, three times. */
-async function processReplaced(bench: Bench): Promise<void> {
+async function replaceProcess(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     const old = bench.purser;
     await bench.startPurser();
@@ -105,7 +105,7 @@ async function processReplaced(bench: Bench): Promise<void> {
 }
 
 /** Replaces the token in the token file, and invalidates the previous token. */
-async function hubTokenReplaced(bench: Bench): Promise<void> {
+async function replaceHubToken(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const file = join(bench.folder, 'hub.token');
   const former = await readFile(file, 'utf8');
@@ -136,16 +136,16 @@ const FULL_PIPE = [
 const FEW_DESCRIPTORS = ['/bin/sh', '-c', 'ulimit -n 64; exec "$0" "$@"'];
 
 export const processFaults: readonly Scenario[] = [
-  { id: 'I3', title: 'restart while nothing is due', on: 'purser', run: quietRestart },
-  { id: 'F27', title: "Purser's clock 5 min ahead", on: 'purser', run: clockSkewed(300_000) },
-  { id: 'F27b', title: "Purser's clock 5 min behind", on: 'purser', run: clockSkewed(-300_000) },
-  { id: 'F28', title: 'clock jumps forward and back by an hour', on: 'purser', run: clockJumps, recoveryMs: 90_000 },
-  { id: 'F28b', title: 'process suspended for 60 s', on: 'purser', run: processSuspended },
-  { id: 'F33', title: 'SIGTERM under load, three times', on: 'purser', run: sigterm },
-  { id: 'F34', title: 'event loop blocked for 20 s, then process killed', on: 'purser', run: eventLoopBlocked },
+  { id: 'I3', title: 'restart while nothing is due', on: 'purser', run: restartIdle },
+  { id: 'F27', title: "Purser's clock 5 min ahead", on: 'purser', run: skewClock(300_000) },
+  { id: 'F27b', title: "Purser's clock 5 min behind", on: 'purser', run: skewClock(-300_000) },
+  { id: 'F28', title: 'clock jumps forward and back by an hour', on: 'purser', run: shiftClock, recoveryMs: 90_000 },
+  { id: 'F28b', title: 'process suspended for 60 s', on: 'purser', run: suspendProcess },
+  { id: 'F33', title: 'SIGTERM under load, three times', on: 'purser', run: stopUnderLoad },
+  { id: 'F34', title: 'event loop blocked for 20 s, then process killed', on: 'purser', run: blockEventLoop },
   { id: 'F36', title: 'no writable file system', on: 'purser', run: runWith({ env: { TMPDIR: '/proc', HOME: '/proc' } }) },
-  { id: 'F49', title: 'process replaced under load, three times', on: 'purser', run: processReplaced },
-  { id: 'F51', title: "Purser's hub token replaced on disk, old token invalid", on: 'purser', run: hubTokenReplaced },
+  { id: 'F49', title: 'process replaced under load, three times', on: 'purser', run: replaceProcess },
+  { id: 'F51', title: "Purser's hub token replaced on disk, old token invalid", on: 'purser', run: replaceHubToken },
   { id: 'F59', title: 'log output not read', on: 'purser', run: runWith({ wrapper: FULL_PIPE }, 40_000) },
   {
     id: 'F60',

@@ -7,21 +7,21 @@ import { rotateAndWait, type Scenario } from '../scenario.ts';
 import { DEPLOY, requestPurserToken, writeCredential } from '../seed.ts';
 
 /** Time until Ready changes: two probe intervals of ten seconds, a retry of five seconds for each, and a margin of ten seconds. */
-const NOTICED_MS = 40_000;
+const DETECTION_MS = 40_000;
 
-function turnsReady(bench: Bench, is: 'True' | 'False', limitMs = NOTICED_MS): Promise<number> {
+function waitForReady(bench: Bench, is: 'True' | 'False', limitMs = DETECTION_MS): Promise<number> {
   return bench.expect('I9', `Ready of cluster one becomes ${is}`, limitMs, async () =>
     (await bench.readClusterCondition('one')).startsWith(is),
   );
 }
 
-async function down(bench: Bench): Promise<void> {
+async function takeTargetDown(bench: Bench): Promise<void> {
   const { proxy } = bench.one;
   await proxy.setTcpMode('refuse');
   await bench.rotate('one-2');
-  await turnsReady(bench, 'False');
+  await waitForReady(bench, 'False');
   await proxy.setTcpMode('pass');
-  await turnsReady(bench, 'True');
+  await waitForReady(bench, 'True');
   // During and after issuance.
   for (const action of [{ type: 'drop' }, { type: 'lose' }] as const) {
     const rule = proxy.addRule(isTokenRequest, action, 1);
@@ -33,12 +33,12 @@ async function down(bench: Bench): Promise<void> {
   }
 }
 
-async function slow(bench: Bench): Promise<void> {
+async function delayResponses(bench: Bench): Promise<void> {
   bench.one.proxy.addRule(() => true, { type: 'delay', ms: 29_000 });
   await rotateAndWait(bench, 35_000, ['one-2', 'one-3', 'two-2']);
 }
 
-async function flapping(bench: Bench): Promise<void> {
+async function flapTarget(bench: Bench): Promise<void> {
   for (let round = 0; round < 4; round += 1) {
     await bench.one.proxy.setTcpMode('refuse');
     await rotateAndWait(bench, 5_000, ['one-2']);
@@ -47,16 +47,16 @@ async function flapping(bench: Bench): Promise<void> {
   }
 }
 
-async function halfOpen(bench: Bench): Promise<void> {
+async function stallConnections(bench: Bench): Promise<void> {
   await bench.one.proxy.setTcpMode('silent');
   await bench.rotate('one-2');
   await bench.expect('I9', 'RotationFailing becomes True', 30_000, async () =>
     (await bench.readCondition('one-2', 'RotationFailing')).startsWith('True'),
   );
-  await turnsReady(bench, 'False');
+  await waitForReady(bench, 'False');
 }
 
-async function throttled(bench: Bench): Promise<void> {
+async function throttleTokenRequests(bench: Bench): Promise<void> {
   for (const after of ['1', '30', '86400', 'soon', '-5']) {
     const rule = bench.one.proxy.addRule(isTokenRequest, { type: 'respond', status: 429, headers: { 'retry-after': after } });
     await rotateAndWait(bench, 6_000, ['one-2']);
@@ -65,25 +65,25 @@ async function throttled(bench: Bench): Promise<void> {
   }
 }
 
-async function storm(bench: Bench): Promise<void> {
+async function failAllRequests(bench: Bench): Promise<void> {
   const { proxy } = bench.one;
   const rule = proxy.addRule(() => true, { type: 'respond', status: 500 });
   await rotateAndWait(bench, 40_000, ['one-2', 'one-3']);
   if (rule.hits() > 80) bench.recordViolation('I10', `${rule.hits()} requests to a failing cluster in 40 s`);
 }
 
-async function sameAuthority(bench: Bench): Promise<void> {
+async function rotateServerCertificate(bench: Bench): Promise<void> {
   bench.one.proxy.rotateCertificate('same authority');
   const before = await bench.readToken('one-2');
   await bench.rotate('one-2');
   await bench.waitForRenewal('one-2', before, 10_000);
 }
 
-async function newAuthority(bench: Bench): Promise<void> {
+async function rotateCa(bench: Bench): Promise<void> {
   const { hub, one } = bench;
   one.proxy.rotateCertificate('new authority');
   await bench.rotate('one-2');
-  await turnsReady(bench, 'False');
+  await waitForReady(bench, 'False');
   const failing = await bench.readCondition('one-2', 'RotationFailing');
   if (!failing.startsWith('True')) bench.recordViolation('I9', `rotation with an unknown CA: RotationFailing=${failing}`);
   const caBundle = base64(one.proxy.ca);
@@ -94,7 +94,7 @@ async function newAuthority(bench: Bench): Promise<void> {
   );
 }
 
-async function credentialRotated(bench: Bench): Promise<void> {
+async function rotateCredential(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     await writeCredential(bench.hub, 'one', bench.one, { token: await requestPurserToken(bench.one) });
     const before = await bench.readToken('one-2');
@@ -103,17 +103,17 @@ async function credentialRotated(bench: Bench): Promise<void> {
   }
 }
 
-async function credentialRejected(bench: Bench): Promise<void> {
+async function rejectCredential(bench: Bench): Promise<void> {
   await writeCredential(bench.hub, 'one', bench.one, { token: 'invalid' });
   await bench.rotate('one-2');
   const isRejected = async () => (await bench.readClusterCondition('one', 'Authorized')) === 'False/CredentialRejected';
-  await bench.expect('I9', 'a condition reports the rejected credential', NOTICED_MS, isRejected);
+  await bench.expect('I9', 'a condition reports the rejected credential', DETECTION_MS, isRejected);
   await bench.wait(10_000);
   await writeCredential(bench.hub, 'one', bench.one, { token: await requestPurserToken(bench.one) });
 }
 
 /** Restricts the credential to all service accounts but one. */
-async function permissionWithdrawn(bench: Bench): Promise<void> {
+async function restrictCredential(bench: Bench): Promise<void> {
   const path = paths.rbac('clusterroles', 'purser');
   const { api } = bench.one;
   const role = (await api.get(path)) as unknown as { readonly rules: readonly { readonly resources: readonly string[] }[] };
@@ -129,12 +129,12 @@ async function permissionWithdrawn(bench: Bench): Promise<void> {
   await api.patch(path, { rules: role.rules });
 }
 
-async function allTargetsDown(bench: Bench): Promise<void> {
+async function takeAllTargetsDown(bench: Bench): Promise<void> {
   for (const { proxy } of bench.targets) await proxy.setTcpMode('refuse');
   await rotateAndWait(bench, 60_000, ['one-2', 'two-2']);
 }
 
-async function shortAndSlow(bench: Bench): Promise<void> {
+async function renewWithSlowResponses(bench: Bench): Promise<void> {
   bench.one.proxy.addRule(() => true, { type: 'delay', ms: 5_000 });
   const before = await bench.readToken('one-2');
   await bench.rotate('one-2');
@@ -142,7 +142,7 @@ async function shortAndSlow(bench: Bench): Promise<void> {
 }
 
 /** Alters, redirects and truncates responses of the target. */
-async function responsesAltered(bench: Bench): Promise<void> {
+async function alterResponses(bench: Bench): Promise<void> {
   const alterations: readonly ((body: string) => string)[] = [
     (body) => body.slice(0, body.length / 2),
     () => '{}',
@@ -167,7 +167,7 @@ async function responsesAltered(bench: Bench): Promise<void> {
 }
 
 /** Returns the token of another service account, which Purser must not write to the Secret. */
-async function wrongToken(bench: Bench): Promise<void> {
+async function returnWrongToken(bench: Bench): Promise<void> {
   const other = await bench.one.api.create(`${paths.accounts(DEPLOY, 'one-3')}/token`, {
     spec: { audiences: ['https://hub.test'], expirationSeconds: 600 },
   });
@@ -179,25 +179,25 @@ async function wrongToken(bench: Bench): Promise<void> {
 }
 
 export const targetFaults: readonly Scenario[] = [
-  { id: 'F8', title: 'target down before, during and after issuance', on: 'one', run: down },
-  { id: 'F9', title: 'target takes 29 s for each response', on: 'one', run: slow },
-  { id: 'F10', title: 'target flaps, 5 s down and 5 s up', on: 'one', run: flapping },
-  { id: 'F11', title: 'target accepts connections and does not respond', on: 'one', run: halfOpen },
+  { id: 'F8', title: 'target down before, during and after issuance', on: 'one', run: takeTargetDown },
+  { id: 'F9', title: 'target takes 29 s for each response', on: 'one', run: delayResponses },
+  { id: 'F10', title: 'target flaps, 5 s down and 5 s up', on: 'one', run: flapTarget },
+  { id: 'F11', title: 'target accepts connections and does not respond', on: 'one', run: stallConnections },
   {
     id: 'F12',
     title: 'target returns 429 with Retry-After 1, 30, 86400 and an invalid value',
     on: 'one',
-    run: throttled,
+    run: throttleTokenRequests,
     recoveryMs: 120_000,
   },
-  { id: 'F13', title: 'target returns 500 to all requests for 40 s', on: 'one', run: storm },
-  { id: 'F14', title: 'server certificate rotated, same CA', on: 'one', run: sameAuthority },
-  { id: 'F15', title: 'CA rotated, caBundle patched later', on: 'one', run: newAuthority },
-  { id: 'F16', title: "Purser's credential rotated three times", on: 'one', run: credentialRotated },
-  { id: 'F17', title: "Purser's credential rejected (401)", on: 'one', run: credentialRejected },
-  { id: 'F18', title: 'credential loses permission for one service account (403)', on: 'one', run: permissionWithdrawn },
-  { id: 'F42', title: 'all targets become available again at once after 60 s', on: 'targets', run: allTargetsDown },
-  { id: 'F44', title: 'shortest lifetime, 5 s for each response', on: 'one', run: shortAndSlow },
-  { id: 'T1', title: 'responses truncated, altered, redirected or cut', on: 'one', run: responsesAltered },
-  { id: 'T2', title: 'responses with the token of another service account', on: 'one', run: wrongToken },
+  { id: 'F13', title: 'target returns 500 to all requests for 40 s', on: 'one', run: failAllRequests },
+  { id: 'F14', title: 'server certificate rotated, same CA', on: 'one', run: rotateServerCertificate },
+  { id: 'F15', title: 'CA rotated, caBundle patched later', on: 'one', run: rotateCa },
+  { id: 'F16', title: "Purser's credential rotated three times", on: 'one', run: rotateCredential },
+  { id: 'F17', title: "Purser's credential rejected (401)", on: 'one', run: rejectCredential },
+  { id: 'F18', title: 'credential loses permission for one service account (403)', on: 'one', run: restrictCredential },
+  { id: 'F42', title: 'all targets become available again at once after 60 s', on: 'targets', run: takeAllTargetsDown },
+  { id: 'F44', title: 'shortest lifetime, 5 s for each response', on: 'one', run: renewWithSlowResponses },
+  { id: 'T1', title: 'responses truncated, altered, redirected or cut', on: 'one', run: alterResponses },
+  { id: 'T2', title: 'responses with the token of another service account', on: 'one', run: returnWrongToken },
 ];

@@ -1,7 +1,7 @@
 // Hostile tenants act at random beside well-behaved tenants. The same load runs without attackers first.
 
 import type { Bench } from '../bench.ts';
-import { isMemoryBack } from '../checks/tenants.ts';
+import { hasMemoryRecovered } from '../checks/tenants.ts';
 import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
 import { seeded } from '../random.ts';
@@ -62,17 +62,22 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
   bench.recordExcuse('*', ['I8'], totalMs, 'I16 has the limits with hostile tenants');
   for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)])
     bench.recordExcuse(account, ['I2'], totalMs, 'hostile tenants');
-  const hostile = await HostileServer.listen(derived(bench));
+  const hostile = await HostileServer.listen(deriveRandom(bench));
   await bench.stopPursers();
   await bench.startPurser({ args: ['--hub-cluster', 'hub'] });
   try {
     await seedTenants(bench, { writesStatus });
     for (const guest of GUEST_TOKENS) await grantGuest(bench, guest);
     for (const token of POLITE_ALL) await createPolite(bench, token);
-    await bench.expect('I10', 'well-behaved tenants have tokens', FIRST_TOKENS_MS, async () => (await missing(bench)).length === 0);
-    await phase(bench, 'calm', calmMs, (signal) => politeLoad(bench, signal));
+    await bench.expect(
+      'I10',
+      'well-behaved tenants have tokens',
+      FIRST_TOKENS_MS,
+      async () => (await listMissingTokens(bench)).length === 0,
+    );
+    await runPhase(bench, 'calm', calmMs, (signal) => runPoliteLoad(bench, signal));
     await attack(bench, hostile, attackMs);
-    await phase(bench, 'after', AFTER_MS, (signal) => calmDown(bench, signal));
+    await runPhase(bench, 'after', AFTER_MS, (signal) => waitForRecovery(bench, signal));
     bench.history.add({ type: 'phase', phase: 'over' });
   } finally {
     for (const { name } of POLITE_ALL) bench.recordExcuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
@@ -84,36 +89,36 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
 }
 
 /** Removes all objects of hostile tenants, and waits until memory has decreased or the signal aborts. */
-async function calmDown(bench: Bench, signal: AbortSignal): Promise<void> {
+async function waitForRecovery(bench: Bench, signal: AbortSignal): Promise<void> {
   await clearTenants(bench);
   await restoreClusters(bench);
   do await bench.wait(CHECK_EVERY_MS);
-  while (!signal.aborted && !isMemoryBack(bench.history.entries));
+  while (!signal.aborted && !hasMemoryRecovered(bench.history.entries));
   await recordFootprint(bench);
 }
 
 /** Returns a separate random generator that is determined by the seed of the bench. */
-function derived({ random }: Bench): () => number {
+function deriveRandom({ random }: Bench): () => number {
   return seeded(Math.floor(random() * 2 ** 32));
 }
 
-async function missing(bench: Bench): Promise<readonly string[]> {
+async function listMissingTokens(bench: Bench): Promise<readonly string[]> {
   const texts = await Promise.all(POLITE_ALL.map((token) => readPoliteToken(bench, token)));
   return POLITE_ALL.filter((_, index) => texts[index] === '').map(({ name }) => name);
 }
 
 /** Runs an activity for some time, as a phase of the history. */
-async function phase(bench: Bench, name: Phase, ms: number, act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+async function runPhase(bench: Bench, name: Phase, ms: number, run: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   bench.history.add({ type: 'phase', phase: name });
   const end = new AbortController();
-  const acting = act(end.signal);
-  await Promise.race([bench.wait(ms), acting]);
+  const activity = run(end.signal);
+  await Promise.race([bench.wait(ms), activity]);
   end.abort();
-  await acting;
+  await activity;
 }
 
 /** Runs the load that is the same with and without attackers. */
-async function politeLoad(bench: Bench, signal: AbortSignal): Promise<void> {
+async function runPoliteLoad(bench: Bench, signal: AbortSignal): Promise<void> {
   await Promise.all([
     rotatePolitely(bench, POLITE_TOKENS, signal),
     callPolitely(bench, signal),
@@ -132,13 +137,13 @@ async function attack(bench: Bench, hostile: HostileServer, ms: number): Promise
   const collector = new Collector(bench, hostile, [writer, registrar]);
   const scene = sceneOf(bench, hostile);
   const tenants: readonly TenantOptions[] = [
-    { name: 'writer', grammar: TOKEN_WRITER, send: hubSender(bench, writer) },
-    { name: 'registrar', grammar: CLUSTER_WRITER, send: hubSender(bench, registrar) },
-    ...Array.from({ length: CALLERS }, () => ({ name: 'caller', grammar: FACADE_CALLER, send: facadeSender(caller, collector) })),
-  ].map((each) => ({ ...each, scene, random: derived(bench), history: bench.history }));
-  await phase(bench, 'attack', ms, (signal) =>
+    { name: 'writer', grammar: TOKEN_WRITER, send: createHubSender(bench, writer) },
+    { name: 'registrar', grammar: CLUSTER_WRITER, send: createHubSender(bench, registrar) },
+    ...Array.from({ length: CALLERS }, () => ({ name: 'caller', grammar: FACADE_CALLER, send: createFacadeSender(caller, collector) })),
+  ].map((each) => ({ ...each, scene, random: deriveRandom(bench), history: bench.history }));
+  await runPhase(bench, 'attack', ms, (signal) =>
     Promise.all([
-      politeLoad(bench, signal),
+      runPoliteLoad(bench, signal),
       ...tenants.map((tenant) => actHostile(tenant, signal)),
       withdrawAndRestore(bench, signal),
       keepClusters(bench, signal),
@@ -153,13 +158,13 @@ function sceneOf({ hub, one, two }: Bench, hostile: HostileServer): Scene {
   return { hostile: { url: hostile.url, ca: hostile.ca }, one: a, two: b, hub: c };
 }
 
-function hubSender({ hub }: Bench, token: string): Send {
+function createHubSender({ hub }: Bench, token: string): Send {
   const api = hub.api.as(token);
   return ({ method, path, body, type }) => api.status(method, path, body, type);
 }
 
 /** Returns a function that sends requests to the façade and passes every token in a response to the collector. */
-function facadeSender(client: FacadeClient, collector: Collector): Send {
+function createFacadeSender(client: FacadeClient, collector: Collector): Send {
   let last: string | undefined;
   return async ({ method, path, body, headers, isReplay }) => {
     const sent = body && JSON.stringify(body);

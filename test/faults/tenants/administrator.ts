@@ -87,7 +87,7 @@ async function watchDying(bench: Bench, tokens: readonly Dying[]): Promise<void>
   for (let alive = tokens; alive.length > 0 && Date.now() < endAt; ) {
     await delay(REVIEW_EVERY_MS);
     const verdicts = await Promise.all(alive.map((token) => reviewDying(bench, token)));
-    alive = alive.filter((_, index) => !['refused', 'none'].includes(verdicts[index] ?? ''));
+    alive = alive.filter((_, index) => !['rejected', 'none'].includes(verdicts[index] ?? ''));
   }
 }
 
@@ -96,7 +96,7 @@ async function reviewDying({ one, history }: Bench, { label, text, isKept }: Dyi
   const review = await one.api.create(paths.reviews, { spec }).catch(() => undefined);
   const isAccepted = review?.status?.authenticated === true;
   const isExcused = isAccepted && !(await isKept().catch(() => true));
-  const verdict = review === undefined ? 'unreachable' : isExcused ? 'none' : isAccepted ? 'accepted' : 'refused';
+  const verdict = review === undefined ? 'unreachable' : isExcused ? 'none' : isAccepted ? 'accepted' : 'rejected';
   history.add({ type: 'review', token: label, digest: digestOf(text), verdict });
   return verdict;
 }

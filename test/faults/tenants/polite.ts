@@ -66,7 +66,7 @@ export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[
   const rotateAll = async (mine: readonly PoliteToken[]) => {
     for (let n = 0; !signal.aborted; n += 1) {
       requests += 1;
-      await rotation(bench, mine[n % mine.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
+      await measureRotation(bench, mine[n % mine.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
       await delay(ROTATE_EVERY_MS);
     }
   };
@@ -74,7 +74,7 @@ export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[
   await Promise.all(halves.map(rotateAll));
 }
 
-async function rotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
+async function measureRotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
   const before = await readPoliteToken(bench, token);
   const startedAt = performance.now();
   bench.recordCause(token.name, Annotation.rotate);

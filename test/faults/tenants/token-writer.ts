@@ -19,7 +19,7 @@ function tokenName(draw: Draw): string {
 
 function specOf(draw: Draw): object {
   const bound = draw.chance(0.1) && { boundObjectRef: { kind: draw.pick(['Pod', 'Secret']), name: draw.pick(ACCOUNTS) } };
-  // Sometimes exactly what the tenant is allowed, so that there are tokens to misuse.
+  // Sometimes the permitted service account, so that the tenant has tokens to misuse.
   const isAllowed = draw.chance(0.3);
   return {
     clusterName: isAllowed ? 'one' : draw.pick(ALL_CLUSTERS),
@@ -243,9 +243,14 @@ const copyPatch: Production = (draw) => {
 const requester: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), draw.pick([BUILDER, 'default', 'other'])];
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
-  const made: Action = { label: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
-  const gone: Action = { label: `delete service account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
-  return draw.pick([[made], [gone, made], [gone, made], [made]]);
+  const createAccount: Action = { label: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
+  const deleteAccount: Action = {
+    label: `delete service account ${name}`,
+    method: 'DELETE',
+    path: paths.accounts(namespace, name),
+    body: {},
+  };
+  return draw.pick([[createAccount], [deleteAccount, createAccount], [deleteAccount, createAccount], [createAccount]]);
 };
 
 /** Reads and writes in namespaces where the tenant has no permission. */

@@ -74,11 +74,11 @@ export async function removeTenants(bench: Bench): Promise<void> {
 /** Prefix of finalizers that only Purser may remove. */
 const PURSER_FINALIZERS = 'tokens.purser.dev/';
 
-/** Deletes all ManagedTokens and Secrets, and removes all finalizers without the prefix `kept`; an empty prefix removes all. */
-async function clearNamespace(api: Api, namespace: string, kept: string): Promise<void> {
+/** Deletes all ManagedTokens and Secrets, and removes all finalizers without the prefix `keptPrefix`; an empty prefix removes all. */
+async function clearNamespace(api: Api, namespace: string, keptPrefix: string): Promise<void> {
   for (const { metadata } of await api.list(paths.tokens(namespace))) {
     const path = paths.tokens(namespace, metadata.name);
-    const finalizers = (metadata.finalizers ?? []).filter((finalizer) => kept !== '' && finalizer.startsWith(kept));
+    const finalizers = (metadata.finalizers ?? []).filter((finalizer) => keptPrefix !== '' && finalizer.startsWith(keptPrefix));
     await api.delete(path);
     await api.status('PATCH', path, { metadata: { finalizers } }, MERGE);
   }
