@@ -48,7 +48,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     purpose: 'everything that touches a target cluster',
   },
-  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, purpose: 'permissions to issue tokens and to see Clusters' },
+  access: {
+    imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
+    packages: ['rxjs'],
+    node: false,
+    purpose: 'permissions: reviews by the hub, and the index over its RBAC',
+  },
   'clusters/policy': {
     imports: ['api', 'kubernetes', 'std'],
     packages: [],
@@ -116,7 +121,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, purpose: 'the process on a cluster' },
   apiserver: {
     imports: ['kubernetes', 'std'],
-    packages: ['@marcbachmann/cel-js', 're2js'],
+    packages: ['@marcbachmann/cel-js', 'jose', 're2js'],
     node: true,
     purpose: 'the embedded API server: meets its clients only on the wire, never imports kube',
   },

@@ -1,6 +1,7 @@
 // The endpoints of a filtered list: GET of the list, with watch=true of its changes, and of one object.
 
 import { Subscription } from 'rxjs';
+import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import { type PlaceLimits, Places } from '../admission/places.ts';
@@ -16,7 +17,7 @@ import { TokenChecks } from './token-checks.ts';
 import { watchObjects } from './watch.ts';
 import { Watchers } from './watcher.ts';
 
-export interface ListWatchOptions<T> {
+export interface ListWatchOptions<T extends ApiObject> {
   readonly kind: ListedKind<T>;
   readonly objects: Followed<T>;
   readonly clock: Clock;
@@ -49,7 +50,7 @@ const REPLAYS: TurnLimits = {
 };
 
 /** Creates the endpoints of a kind. They respond with 503 until the objects of the hub have been listed. */
-export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
+export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { kind: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
   const { access, path, plural } = listing;
   const watchers = new Watchers();

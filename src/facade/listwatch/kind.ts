@@ -1,11 +1,11 @@
 // The description of a kind that the façade lists: its path and names, its public form, and who sees which of its objects.
 
 import type { Subscription } from 'rxjs';
+import type { User } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
-import type { User } from '../request.ts';
 
 /** Path and names of a list. */
 export interface Listing {
@@ -49,4 +49,4 @@ export interface Access {
 export type OnVisibility = (now: Visibility) => void;
 
 /** The part of an informer that follows its collection. */
-export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;

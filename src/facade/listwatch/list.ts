@@ -71,7 +71,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   await history.waitFor(version, { signal: request.signal, visibility });
   const visible = await visibility();
   const { name = '' } = request.params;
-  const item = visible.sees(name) ? history.collection.get(name) : undefined;
+  const item = visible.includes(name) ? history.collection.get(name) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   const object = item.at(formatVersion(item.revision, visible.fingerprint));
   const reply = textReply(200, showObject(object, view), representation);

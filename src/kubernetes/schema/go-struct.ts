@@ -4,17 +4,12 @@ import type { GoField, Schema } from './schema.ts';
 
 type Extra = Omit<Schema, 'go'>;
 
-/** What a struct may have besides: protobuf numbers that do not follow from the order of its fields. */
+/** Options of a struct: protobuf numbers that differ from the order of its fields. */
 type StructExtra = Extra & Pick<GoField, 'numbers'>;
 
 /** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
 export function struct(goType: string, properties: Readonly<Record<string, Schema>>, { numbers = {}, ...extra }: StructExtra = {}): Schema {
   return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
-}
-
-/** A struct that embeds another one; `schema` holds the fields of both. */
-export function embedding({ go, ...schema }: Schema, embedded: Schema): Schema {
-  return { ...schema, go: { ...(go ?? { type: '' }), embedded } };
 }
 
 export function text(extra: Extra = {}): Schema {
@@ -53,11 +48,6 @@ export function bytes(): Schema {
   return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
 }
 
-/** resource.Quantity: a number with a unit, such as `100m`. */
-export function quantity(): Schema {
-  return { 'x-kubernetes-int-or-string': true, go: { type: 'resource.Quantity', codec: 'quantity' } };
-}
-
 /** A field that is kept as it came, whatever it holds. */
 export function raw(extra: Extra = {}): Schema {
   return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
@@ -72,7 +62,7 @@ export function map(values: Schema, extra: Extra = {}): Schema {
   return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
 }
 
-/** A list whose entries are told apart by `key`, for strategic merge and for server-side apply. */
+/** A list whose entries are identified by `key`, for strategic merge and server-side apply. */
 export function listByKey(items: Schema, key: string): Schema {
   return list(items, {
     'x-kubernetes-list-type': 'map',

@@ -27,12 +27,6 @@ export function pruneUnknown(object: Fields, schema: Schema): Pruned<Fields> {
   return { value, unknown: [...found.metadata, ...found.fields.sort(compareUtf8), ...found.embedded.sort(compareUtf8)] };
 }
 
-/** The same for a value somewhere in a resource, such as a default; nulls stay. */
-export function pruneValueAt(value: Value, schema: Schema): Value {
-  const found: Found = { fields: [], metadata: [], embedded: [] };
-  return pruneValue(value, schema, { path: '', found, metadata: found.embedded });
-}
-
 interface Found {
   readonly fields: string[];
   readonly metadata: string[];
@@ -42,7 +36,7 @@ interface Found {
 interface Place {
   readonly path: string;
   readonly found: Found;
-  /** Where unknown metadata of the resource at this place is noted. */
+  /** Collector of unknown metadata fields of the resource. */
   readonly metadata: string[];
 }
 
