@@ -52,7 +52,7 @@ async function movedCredential(name: string, namespace: string): Promise<void> {
 }
 
 /** What a log says of failures and of what was refused. */
-async function complaints(program: Program): Promise<readonly string[]> {
+async function stderr(program: Program): Promise<readonly string[]> {
   return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
@@ -140,7 +140,7 @@ describe('the overlay', () => {
     expect(unused(grantsOf(await kustomized('overlays/namespaces'), 'purser'), use)).toEqual(
       notUsed('in default (purser-controller-events)', 'in team-a (purser-controller-tokens)'),
     );
-    expect(await complaints(program as Program)).toEqual([]);
+    expect(await stderr(program as Program)).toEqual([]);
     expect(await world.kubectl('get', '-n', 'team-b', 'secrets', '-o', 'name')).toBe('');
     expect(await world.kubectl('get', '-n', 'team-b', 'mt/flux-target-1', '-o', 'jsonpath={.status}')).toBe('');
     const canRead = (namespace: string) => world.kubectl('auth', 'can-i', 'get', 'secrets', '-n', namespace, `--as=${account('purser')}`);
@@ -180,7 +180,7 @@ describe('a hub without the custom resources', () => {
     for (const name of ['purser', 'purser-again']) {
       const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } });
       await eventually(async () => await serves(program));
-      expect(await complaints(program)).toEqual([]);
+      expect(await stderr(program)).toEqual([]);
     }
     const { refused, used } = await useOf(world.hub.auditLog, account('purser'));
 

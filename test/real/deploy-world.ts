@@ -33,8 +33,8 @@ interface PodSpec {
 
 /** The objects of a kustomization in `deploy`. */
 export async function kustomized(path: string): Promise<readonly DeployedObject[]> {
-  const { code, output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)]);
-  if (code !== 0) throw new Error(complaints);
+  const { code, output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)]);
+  if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(output).map((document) => document.toJS() as DeployedObject);
 }
 
@@ -157,7 +157,7 @@ export class DeployWorld {
   async register(name: string, ...options: readonly string[]): Promise<void> {
     const command = [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac', ...options];
     const printed = await run(process.execPath, command, { NODE_OPTIONS: '' });
-    if (printed.code !== 0) throw new Error(printed.complaints);
+    if (printed.code !== 0) throw new Error(printed.stderr);
     const file = join(this.hub.folder, 'target-rbac.yaml');
     await writeFile(file, printed.output);
     await this.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
@@ -183,10 +183,10 @@ export class DeployWorld {
 
   /** Waits as `kubectl wait` does, and tells what Purser said when it waits in vain. */
   async until(...args: readonly string[]): Promise<void> {
-    const { code, complaints } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
+    const { code, stderr } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
     if (code === 0) return;
     const said = await Promise.all([...this.#running.values()].map((program) => program.output()));
-    throw new Error([complaints, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
+    throw new Error([stderr, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
   }
 
   async tokenOf(namespace: string, account: string): Promise<string> {
@@ -240,8 +240,8 @@ async function kubectl(cluster: RealCluster, args: readonly string[]): Promise<R
 }
 
 async function done(cluster: RealCluster, args: readonly string[]): Promise<string> {
-  const { code, output, complaints } = await kubectl(cluster, args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${complaints}`);
+  const { code, output, stderr } = await kubectl(cluster, args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return output;
 }
 

@@ -101,8 +101,8 @@ describe('kubectl create token', () => {
       'cannot bind token to object of type',
     ],
   ])('tells what is wrong with %s', async (_what, token, more, message) => {
-    const { code, output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
-    expect(`${output}${complaints}`).toContain(message);
+    const { code, output, stderr } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
+    expect(`${output}${stderr}`).toContain(message);
     expect(code).not.toBe(0);
   });
 });
@@ -128,8 +128,8 @@ describe('a program in Go, by client-go', () => {
     ['somebody who may not', 'bobtoken', 'deployer', 'User "bob" cannot create resource "serviceaccounts/token"'],
     ['an account that is not there', 'admintoken', 'nobody', 'serviceaccounts "nobody" not found'],
   ])('reads what is wrong with %s', async (_what, token, name, message) => {
-    const { code, complaints } = await createToken(token, name);
-    expect(complaints).toContain(message);
+    const { code, stderr } = await createToken(token, name);
+    expect(stderr).toContain(message);
     expect(code).toBe(1);
   });
 });
@@ -153,10 +153,8 @@ describe('a token that has expired', () => {
       },
       key,
     );
-    const { output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
+    const { output, stderr } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
     // The account itself may have no token: being told so takes being known.
-    expect(`${output}${complaints}`).toContain(
-      status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create',
-    );
+    expect(`${output}${stderr}`).toContain(status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create');
   });
 });

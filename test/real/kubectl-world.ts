@@ -81,8 +81,8 @@ async function prepared(folder: string, name: string, server: { readonly url: st
     );
 }
 
-function outcome({ code, output, complaints }: RunResult, folder: string): Outcome {
-  return { code, text: normalised(`${output}${complaints}`.replaceAll(folder, '.')) };
+function outcome({ code, output, stderr }: RunResult, folder: string): Outcome {
+  return { code, text: normalised(`${output}${stderr}`.replaceAll(folder, '.')) };
 }
 
 /** Texts that differ from server to server and from moment to moment, each with what is shown instead. */

@@ -99,6 +99,6 @@ async function copy(text: string, { cwd, root, rootOf, context }: CopyContext): 
 
 async function command(text: string, cwd: string): Promise<void> {
   const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
-  const { code, output, complaints } = await run('sh', ['-c', `cd '${cwd}' && ${text}`], { PATH: path, NODE_OPTIONS: '' });
-  if (code !== 0) throw new Error(`RUN ${text}\nended with ${code}:\n${output}${complaints}`);
+  const { code, output, stderr } = await run('sh', ['-c', `cd '${cwd}' && ${text}`], { PATH: path, NODE_OPTIONS: '' });
+  if (code !== 0) throw new Error(`RUN ${text}\nended with ${code}:\n${output}${stderr}`);
 }
