@@ -1,67 +1,77 @@
-// Who may import whom. The table is the architecture: a folder that is not in it, or an import that it does not allow, fails.
+// Allowed imports between layers. The table is the architecture: a folder without an entry, or an import without one, fails.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 interface Layer {
-  /** Folders (or files) of src that it may import, besides itself. */
+  /** Folders or files of src that the layer may import, besides itself. */
   readonly imports: readonly string[];
-  /** Packages of which it may use values; types of @kubernetes/client-node are free. */
+  /** Packages whose values the layer may use; types of @kubernetes/client-node are always allowed. */
   readonly packages: readonly string[];
-  /** Whether it may touch the machine through node: modules. */
+  /** True if the layer may use node: modules. */
   readonly node: boolean;
-  readonly why: string;
+  readonly purpose: string;
 }
 
 const LAYERS: Readonly<Record<string, Layer>> = {
-  std: { imports: [], packages: ['rxjs'], node: true, why: 'could belong to any project' },
-  api: { imports: ['std'], packages: [], node: false, why: 'our API as types and names' },
+  std: { imports: [], packages: ['rxjs'], node: true, purpose: 'could belong to any project' },
+  api: { imports: ['std'], packages: [], node: false, purpose: 'our API as types and names' },
   kubernetes: {
     imports: ['std'],
     packages: ['yaml'],
     node: true,
-    why: 'vocabulary and wire forms of Kubernetes APIs: the façade and the embedded server share them',
+    purpose: 'vocabulary and wire forms of Kubernetes APIs, shared by the façade and the embedded server',
   },
   kube: {
     imports: ['api', 'kubernetes', 'std'],
     packages: ['@kubernetes/client-node', 'rxjs', 'undici', 'yaml'],
     node: true,
-    why: 'the only folder that talks to a Kubernetes API',
+    purpose: 'the only folder that talks to a Kubernetes API',
   },
-  telemetry: { imports: ['api', 'kubernetes', 'std'], packages: ['pino', 'prom-client'], node: true, why: 'logs and metrics' },
+  telemetry: { imports: ['api', 'kubernetes', 'std'], packages: ['pino', 'prom-client'], node: true, purpose: 'logs and metrics' },
   runtime: {
     imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: false,
-    why: 'controller machinery: knows keys, not our kinds; of kube the types, and the error of a request without response',
+    purpose: 'controller machinery: knows keys, not our kinds; uses types of kube, and its error for requests without a response',
   },
-  'targets/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides what may be sent and trusted' },
+  'targets/policy': {
+    imports: ['api', 'kubernetes', 'std'],
+    packages: [],
+    node: false,
+    purpose: 'decides which requests and responses are trusted',
+  },
   targets: {
     imports: ['api', 'kube', 'kubernetes', 'std', 'targets/policy'],
     packages: [],
     node: true,
-    why: 'everything that touches a target cluster',
+    purpose: 'everything that touches a target cluster',
   },
   access: {
     imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['rxjs'],
     node: false,
-    why: 'permissions: reviews by the hub, and the index over its RBAC',
+    purpose: 'permissions: reviews by the hub, and the index over its RBAC',
   },
-  'clusters/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides about Clusters without effects' },
+  'clusters/policy': {
+    imports: ['api', 'kubernetes', 'std'],
+    packages: [],
+    node: false,
+    purpose: 'decides about Clusters without effects',
+  },
   clusters: {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'runtime', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['rxjs'],
     node: true,
-    why: 'the Cluster controller',
+    purpose: 'the Cluster controller',
   },
-  'tokens/outputs': { imports: ['api', 'std', 'targets/policy'], packages: [], node: false, why: 'renders Secrets' },
+  'tokens/outputs': { imports: ['api', 'std', 'targets/policy'], packages: [], node: false, purpose: 'renders Secrets' },
   'tokens/policy': {
     imports: ['api', 'kubernetes', 'std', 'targets/policy', 'tokens/outputs'],
     packages: [],
     node: false,
-    why: 'decides about ManagedTokens without effects',
+    purpose: 'decides about ManagedTokens without effects',
   },
   tokens: {
     imports: [
@@ -79,16 +89,16 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     ],
     packages: ['rxjs'],
     node: true,
-    why: 'the ManagedToken controller',
+    purpose: 'the ManagedToken controller',
   },
   facade: {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['find-my-way', 'rxjs'],
     node: true,
-    why: 'the HTTP façade; knows nothing of the controllers',
+    purpose: 'the HTTP façade; independent of the controllers',
   },
-  config: { imports: ['kubernetes', 'std'], packages: [], node: true, why: 'settings, checked once' },
-  cli: { imports: ['config', 'kube', 'std', 'telemetry'], packages: [], node: true, why: 'printed manifests, signals, exit codes' },
+  config: { imports: ['kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
+  cli: { imports: ['config', 'kube', 'std', 'telemetry'], packages: [], node: true, purpose: 'printed manifests, signals, exit codes' },
   app: {
     imports: [
       'api',
@@ -106,24 +116,24 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     ],
     packages: ['rxjs'],
     node: true,
-    why: 'the composition root',
+    purpose: 'the composition root',
   },
-  main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, why: 'a process on a cluster' },
+  main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, purpose: 'the process on a cluster' },
   apiserver: {
     imports: ['kubernetes', 'std'],
     packages: ['@marcbachmann/cel-js', 'jose', 're2js'],
     node: true,
-    why: 'meets its clients only on the wire: never kube',
+    purpose: 'the embedded API server: meets its clients only on the wire, never imports kube',
   },
   'apiserver/dev': {
     imports: ['api', 'apiserver', 'app', 'cli', 'config', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['yaml'],
     node: true,
-    why: 'the local run, and its process',
+    purpose: 'the local run and its process',
   },
 };
 
-/** Tools that run at development time only. */
+/** Development tools. */
 const TOOLS = new Set(['src/api/generate.ts', 'src/config/generate.ts']);
 
 const root = join(import.meta.dirname, '..');
@@ -147,7 +157,7 @@ const imports: readonly Import[] = files.flatMap((from) =>
   })),
 );
 
-/** The files that each file imports. */
+/** Imported files by file. */
 const importedBy = new Map(
   files.map((file) => [
     file,
@@ -162,7 +172,7 @@ function layerOf(file: string): string {
   return `${folder}/${inner}` in LAYERS ? `${folder}/${inner}` : folder;
 }
 
-/** Every file that a file needs, by whatever way. */
+/** Returns all files that a file imports, directly or indirectly. */
 function reachableFrom(file: string): ReadonlySet<string> {
   const reached = new Set<string>();
   const pending = [file];
@@ -176,19 +186,19 @@ function reachableFrom(file: string): ReadonlySet<string> {
   return reached;
 }
 
-describe('layers', () => {
-  it('lists every folder in the table of layers', () => {
+describe('layers of the source', () => {
+  it('has an entry in the table for every folder', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(files.length);
     expect([...new Set(files.map(layerOf))].filter((layer) => LAYERS[layer] === undefined)).toEqual([]);
   });
 
   it('imports only from layers that the table allows', () => {
-    const offences = imports
+    const violations = imports
       .filter(({ target }) => target.startsWith('.'))
       .map(({ from, target }) => ({ from, to: relative(root, join(root, dirname(from), target)) }))
       .filter(({ from, to }) => layerOf(to) !== layerOf(from) && !LAYERS[layerOf(from)]?.imports.includes(layerOf(to)));
-    expect(offences).toEqual([]);
+    expect(violations).toEqual([]);
   });
 
   it('has no import cycles, not even of types', () => {
@@ -196,12 +206,12 @@ describe('layers', () => {
   });
 
   it('uses only the packages that the table allows', () => {
-    const offences = imports.filter(({ from, target, isType }) => {
+    const violations = imports.filter(({ from, target, isType }) => {
       if (target.startsWith('.') || target.startsWith('node:')) return false;
       const name = target.startsWith('@') ? target.split('/').slice(0, 2).join('/') : (target.split('/')[0] ?? '');
       return !(isType && name === '@kubernetes/client-node') && !LAYERS[layerOf(from)]?.packages.includes(name);
     });
-    expect(offences).toEqual([]);
+    expect(violations).toEqual([]);
   });
 
   it('keeps pure layers free of node: modules, clocks and chance', () => {

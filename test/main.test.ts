@@ -24,15 +24,15 @@ describe('purser run', () => {
     ],
   ])('prints one line and exits with 2 for %s', async (_, env, args, line) => {
     const plain = { NODE_OPTIONS: '', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
-    const { code, complaints } = await run(process.execPath, [MAIN, 'run', ...args], { ...plain, ...env });
-    expect([code, complaints]).toEqual([2, expect.stringMatching(line)]);
-    expect(complaints).not.toMatch(/^ +at /m);
+    const { code, stderr } = await run(process.execPath, [MAIN, 'run', ...args], { ...plain, ...env });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(line)]);
+    expect(stderr).not.toMatch(/^ +at /m);
   });
 
-  it('prints its version', async () => {
-    const { code, output, complaints } = await run(process.execPath, [MAIN, 'run', '--version'], { NODE_OPTIONS: '' });
+  it('prints the version of Purser', async () => {
+    const { code, output, stderr } = await run(process.execPath, [MAIN, 'run', '--version'], { NODE_OPTIONS: '' });
     const { name, version } = JSON.parse(readText('package.json')) as Readonly<Record<string, string>>;
-    expect({ code, output, complaints }).toEqual({ code: 0, output: `${name} ${version}\n`, complaints: '' });
+    expect({ code, output, stderr }).toEqual({ code: 0, output: `${name} ${version}\n`, stderr: '' });
   });
 
   it('logs a warning for unknown PURSER_ variables', async () => {
@@ -43,8 +43,8 @@ describe('purser run', () => {
       PURSER_SERVICE_HOST: '10.0.0.1',
       PURSER_LOG_LEVLE: 'debug',
     };
-    const { complaints } = await run(process.execPath, [MAIN, 'run'], env);
-    const [warning = '', ...others] = complaints.split('\n');
+    const { stderr } = await run(process.execPath, [MAIN, 'run'], env);
+    const [warning = '', ...others] = stderr.split('\n');
 
     expect(JSON.parse(warning)).toMatchObject({ level: 'warn', variables: ['PURSER_LOG_LEVLE (PURSER_LOG_LEVEL?)'] });
     expect(others).toEqual([expect.stringMatching(/^purser: no cluster to run on/), '']);

@@ -1,4 +1,4 @@
-// The scripts of package.json as docs/contributing.md gives them.
+// Scripts of package.json in the examples of docs/contributing.md.
 
 import { expect, it } from '@jest/globals';
 import { readText } from './support/repository.ts';
@@ -6,10 +6,10 @@ import { run } from './support/run.ts';
 
 const commands = readText('docs/contributing.md').match(/^npm (test|run test:kube) -- test\/\S+$/gm) ?? [];
 
-it('are given for both kinds of tests', () => expect(commands).toHaveLength(2));
+it('finds one example for each kind of tests in docs/contributing.md', () => expect(commands).toHaveLength(2));
 
 it.each(commands)(
-  '%s runs that file alone',
+  'runs only the named file with %s',
   async (command) => {
     const listing = `${command.replace(' -- ', ' --silent --ignore-scripts -- ')} --listTests`;
     const { output } = await run('/bin/sh', ['-c', listing], { NODE_OPTIONS: '' });

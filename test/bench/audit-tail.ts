@@ -1,16 +1,16 @@
-// What an API server's audit log says of one user, read as it grows: a bench asks often, and the log is long.
+// Follows an API server's audit log, and returns the requests of one user.
 
-import { GrowingFile } from './growing-file.ts';
+import { FileTail } from './file-tail.ts';
 
-/** One request that was answered. */
-export interface Audited {
-  /** Such as `create serviceaccounts/token`. */
+/** Completed request. */
+export interface AuditedRequest {
+  /** Verb and resource, such as `create serviceaccounts/token`. */
   readonly request: string;
-  /** `namespace/name` of what it was about. */
+  /** `namespace/name` of the object. */
   readonly object: string;
   readonly code: number;
   readonly receivedAt: number;
-  readonly answeredAt: number;
+  readonly respondedAt: number;
 }
 
 interface AuditEvent {
@@ -26,56 +26,63 @@ interface AuditEvent {
 
 const COMPLETE = 'ResponseComplete';
 
-/** Reads from where it was last read. */
+/** Returns the requests since the last call. */
 export class AuditTail {
-  readonly #log: GrowingFile;
+  readonly #log: FileTail;
   readonly #user: string;
   #rest = Buffer.alloc(0);
 
   constructor(path: string, user: string) {
-    this.#log = new GrowingFile(path);
+    this.#log = new FileTail(path);
     this.#user = user;
   }
 
-  /** What was answered since the last call. */
-  async next(): Promise<readonly Audited[]> {
-    const found: Audited[] = [];
+  /** Returns the requests that completed since the last call. */
+  async next(): Promise<readonly AuditedRequest[]> {
+    const found: AuditedRequest[] = [];
     await this.#log.read((part) => found.push(...this.#decode(part)));
     return found;
   }
 
-  #decode(bytes: Buffer): readonly Audited[] {
+  #decode(bytes: Buffer): readonly AuditedRequest[] {
     const all = Buffer.concat([this.#rest, bytes]);
     const end = all.lastIndexOf(10) + 1;
     this.#rest = all.subarray(end);
     const lines = all.toString('utf8', 0, end).split('\n');
-    return lines.filter((line) => this.#mayCount(line)).flatMap((line) => this.#counted(JSON.parse(line) as AuditEvent));
+    return lines.filter((line) => this.#mayMatch(line)).flatMap((line) => this.#decodeEvent(JSON.parse(line) as AuditEvent));
   }
 
-  /** What is measured runs beside us: a line that is not wanted is not worth parsing. */
-  #mayCount(line: string): boolean {
+  /** Returns true if a line may match. Parsing every line would take CPU time from the measured processes. */
+  #mayMatch(line: string): boolean {
     return line.includes(COMPLETE) && line.includes(this.#user);
   }
 
-  #counted(event: AuditEvent): readonly Audited[] {
-    return event.stage === COMPLETE && event.user.username === this.#user ? [auditedOf(event)] : [];
+  #decodeEvent(event: AuditEvent): readonly AuditedRequest[] {
+    return event.stage === COMPLETE && event.user.username === this.#user ? [toAuditedRequest(event)] : [];
   }
 }
 
-/** How often each request was made. */
-export function countRequests(audited: readonly Audited[]): Readonly<Record<string, number>> {
+/** Returns the number of requests by verb and resource. */
+export function countRequests(audited: readonly AuditedRequest[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { request } of audited) counts[request] = (counts[request] ?? 0) + 1;
   return counts;
 }
 
-function auditedOf({ verb, objectRef, requestURI, responseStatus, requestReceivedTimestamp, stageTimestamp }: AuditEvent): Audited {
+function toAuditedRequest({
+  verb,
+  objectRef,
+  requestURI,
+  responseStatus,
+  requestReceivedTimestamp,
+  stageTimestamp,
+}: AuditEvent): AuditedRequest {
   const { resource, subresource, namespace, name } = objectRef ?? {};
   return {
     request: `${verb} ${resource === undefined ? requestURI.split('?')[0] : [resource, subresource].filter(Boolean).join('/')}`,
     object: [namespace, name].filter(Boolean).join('/'),
     code: responseStatus?.code ?? 0,
     receivedAt: Date.parse(requestReceivedTimestamp),
-    answeredAt: Date.parse(stageTimestamp),
+    respondedAt: Date.parse(stageTimestamp),
   };
 }

@@ -1,22 +1,22 @@
-// The least that it takes to make tokens: the requests that Purser makes for a first token, and nothing else, as a process
-// of its own. Reads its job from the file that it is given, and tells its parent how long it took.
+// Lower bound for issuance: sends the requests that Purser sends for a first token, and nothing else, as a separate process.
+// Reads its job from the file in its first argument, and sends the elapsed time to its parent.
 
 import { readFile } from 'node:fs/promises';
 import { Pool } from 'undici';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** What to make tokens for, and how. */
+/** Tokens to issue, and the settings of the loop. */
 export interface BareJob {
   readonly hub: BareServer;
   readonly target: BareServer;
   readonly tokens: readonly ManagedToken[];
   readonly concurrency: number;
-  /** For which share of the tokens an Event is written. */
+  /** Share of tokens for which an Event is written. */
   readonly eventShare: number;
 }
 
-/** An API server, and as whom it is asked. */
+/** API server with the client certificate for it. */
 export interface BareServer {
   readonly url: string;
   readonly ca: string;
@@ -36,11 +36,11 @@ async function send<T>(pool: Pool, method: 'GET' | 'POST' | 'PUT', path: string,
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
   const { statusCode, body } = await pool.request({ method, path, headers, ...(content && { body: JSON.stringify(content) }) });
   const text = await body.text();
-  if (statusCode >= 300) throw new Error(`${method} ${path} answered ${statusCode}: ${text}`);
+  if (statusCode >= 300) throw new Error(`${method} ${path} returned ${statusCode}: ${text}`);
   return JSON.parse(text) as T;
 }
 
-async function make(token: ManagedToken, index: number): Promise<void> {
+async function issueToken(token: ManagedToken, index: number): Promise<void> {
   const { namespace, name = '', uid = '' } = token.metadata;
   const { spec } = token;
   await send(pools.hub, 'POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', reviewOf(namespace));
@@ -107,12 +107,12 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-// Connections are there before the clock runs, as Purser's are after its lists.
+// Opens all connections before the measurement, because Purser has open connections after its lists.
 await Promise.all(
   Object.values(pools).map((pool) => inParallel(Array.from({ length: job.concurrency }), () => send(pool, 'GET', '/version'))),
 );
 const [startedAt, before] = [performance.now(), process.cpuUsage()];
-await inParallel(job.tokens, make, job.concurrency);
+await inParallel(job.tokens, issueToken, job.concurrency);
 const { user, system } = process.cpuUsage(before);
 process.send?.({ seconds: (performance.now() - startedAt) / 1_000, cpuSeconds: (user + system) / 1_000_000 });
 await Promise.all(Object.values(pools).map((pool) => pool.close()));

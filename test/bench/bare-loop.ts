@@ -1,11 +1,11 @@
-// Runs the bare loop at several concurrencies, and tells the best that it can do.
+// Runs the bare loop at several concurrencies, and returns the best result.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
 import type { BareJob, BareServer } from './bare-loop-process.ts';
-import { startHelper } from './helper-process.ts';
+import { startChild } from './child-process.ts';
 import { clientCertificate, createTokens, type TokenWorld } from './token-world.ts';
 
 const CONCURRENCIES = [4, 8, 16, 32];
@@ -18,42 +18,42 @@ export interface BareLoop {
   readonly trials: Readonly<Record<number, number>>;
 }
 
-/** The rate of the loop at its best concurrency, for this many tokens. */
-export async function bestBareLoop(world: TokenWorld, count: number, eventShare: number): Promise<BareLoop> {
+/** Measures the bare loop at its best concurrency, for `count` tokens. */
+export async function measureBareLoop(world: TokenWorld, count: number, eventShare: number): Promise<BareLoop> {
   const trialSize = Math.min(TRIAL, count);
   const total = trialSize * (CONCURRENCIES.length + 1) + count;
   const tokens = await createTokens(world.client, { prefix: 'bare', count: total, expirationSeconds: 3_600, renewBefore: '20%' });
-  const play = (concurrency: number, size: number) => loop(world, { tokens: tokens.splice(0, size), concurrency, eventShare });
-  // The first one warms the API servers.
-  await play(8, trialSize);
+  const runTrial = (concurrency: number, size: number) => runLoop(world, { tokens: tokens.splice(0, size), concurrency, eventShare });
+  // Warms up the API servers.
+  await runTrial(8, trialSize);
   const trials: Record<number, number> = {};
-  for (const concurrency of CONCURRENCIES) trials[concurrency] = trialSize / (await play(concurrency, trialSize)).seconds;
+  for (const concurrency of CONCURRENCIES) trials[concurrency] = trialSize / (await runTrial(concurrency, trialSize)).seconds;
   const concurrency = CONCURRENCIES.reduce((best, each) => ((trials[each] ?? 0) > (trials[best] ?? 0) ? each : best));
-  const { seconds, cpuSeconds } = await play(concurrency, count);
+  const { seconds, cpuSeconds } = await runTrial(concurrency, count);
   return { concurrency, tokensPerSecond: count / seconds, cpuMsPerToken: (cpuSeconds * 1_000) / count, trials };
 }
 
-interface Played {
+interface LoopResult {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
-interface Loop {
+interface LoopJob {
   readonly tokens: readonly ManagedToken[];
   readonly concurrency: number;
   readonly eventShare: number;
 }
 
-async function loop({ hub, target }: TokenWorld, work: Loop): Promise<Played> {
+async function runLoop({ hub, target }: TokenWorld, work: LoopJob): Promise<LoopResult> {
   const job: BareJob = { ...work, hub: await serverOf(hub), target: await serverOf(target) };
   const path = join(hub.folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
-  const { said: played, ended } = await startHelper<Played>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
+  const { message: result, ended } = await startChild<LoopResult>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
   await ended;
-  return played;
+  return result;
 }
 
-/** The loop is known by a client certificate, as Purser is: how API servers find out who asks is part of what they take. */
+/** Authenticates with a client certificate, as Purser does, because authentication is part of the cost of API servers. */
 async function serverOf(cluster: RealCluster): Promise<BareServer> {
   return { url: cluster.url, ca: cluster.ca, ...(await clientCertificate(cluster, 'bare')) };
 }

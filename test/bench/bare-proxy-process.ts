@@ -1,6 +1,5 @@
-// The least that a façade on Node's own HTTP server can cost: takes a request over TLS, sends it to the server that it is given,
-// and passes the answer on. Nobody is authenticated, nothing is read or checked, and the way to the server knows just as much of
-// HTTP as this server's answers need. Tells its parent where it listens.
+// Lower bound for a façade on Node's HTTPS server: forwards a request over TLS to a given server, and returns the response, without
+// authentication, parsing or checks. Its HTTP client supports only the responses of that server. Sends its URL to its parent.
 
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,11 +13,11 @@ const { hostname: host, port } = new URL(server);
 const ca = await readFile(caPath, 'utf8');
 const { certificate: cert, key } = issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now());
 
-/** A connection to the server, for one exchange at a time. */
-class Line {
+/** Connection to the server, for one exchange at a time. */
+class Connection {
   readonly #socket: TLSSocket = connect({ host, port: Number(port), ca });
   #read = '';
-  #answered: (answer: string) => void = () => {};
+  #onResponse: (response: string) => void = () => {};
 
   constructor() {
     this.#socket.setNoDelay(true);
@@ -26,49 +25,49 @@ class Line {
     this.#socket.on('close', () => process.exit(1));
   }
 
-  /** Sends a whole request, a character for each byte, and passes on the answer in the same way. */
-  exchange(request: string, answered: (answer: string) => void): void {
-    this.#answered = answered;
+  /** Sends a complete request as latin1 text, and passes the response on in the same encoding. */
+  exchange(request: string, onResponse: (response: string) => void): void {
+    this.#onResponse = onResponse;
     this.#socket.write(request, 'latin1');
   }
 
   #take(chunk: Buffer): void {
     this.#read += chunk.toString('latin1');
-    const headEnds = this.#read.indexOf(END_OF_HEAD);
+    const headEnd = this.#read.indexOf(HEAD_END);
     const length = LENGTH.exec(this.#read)?.[1];
-    if (headEnds < 0 || this.#read.length < headEnds + END_OF_HEAD.length + Number(length)) return;
-    const answer = this.#read;
+    if (headEnd < 0 || this.#read.length < headEnd + HEAD_END.length + Number(length)) return;
+    const response = this.#read;
     this.#read = '';
-    this.#answered(answer);
+    this.#onResponse(response);
   }
 }
 
-const END_OF_HEAD = '\r\n\r\n';
+const HEAD_END = '\r\n\r\n';
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 const STATUS = 'HTTP/1.1 '.length;
 
-/** Those that wait for the next request; there are as many as callers. */
-const free: Line[] = [];
+/** Idle connections; there are as many connections as callers. */
+const idle: Connection[] = [];
 
-function pass(request: IncomingMessage, response: ServerResponse): void {
+function forward(request: IncomingMessage, outgoing: ServerResponse): void {
   const { url = '/', headers } = request;
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString('latin1')));
   request.on('end', () => {
-    const line = free.pop() ?? new Line();
-    const passed = `authorization: ${headers.authorization}\r\ncontent-type: ${headers['content-type']}\r\n`;
-    const head = `POST ${url} HTTP/1.1\r\nhost: ${host}\r\n${passed}content-length: ${body.length}${END_OF_HEAD}`;
-    line.exchange(`${head}${body}`, (answer) => {
-      free.push(line);
-      const content = answer.slice(answer.indexOf(END_OF_HEAD) + END_OF_HEAD.length);
-      response.writeHead(Number(answer.slice(STATUS, STATUS + 3)), {
+    const connection = idle.pop() ?? new Connection();
+    const forwarded = `authorization: ${headers.authorization}\r\ncontent-type: ${headers['content-type']}\r\n`;
+    const head = `POST ${url} HTTP/1.1\r\nhost: ${host}\r\n${forwarded}content-length: ${body.length}${HEAD_END}`;
+    connection.exchange(`${head}${body}`, (response) => {
+      idle.push(connection);
+      const content = response.slice(response.indexOf(HEAD_END) + HEAD_END.length);
+      outgoing.writeHead(Number(response.slice(STATUS, STATUS + 3)), {
         'content-type': 'application/json',
         'content-length': content.length,
       });
-      response.end(content, 'latin1');
+      outgoing.end(content, 'latin1');
     });
   });
 }
 
-const proxy = createServer({ cert, key }, pass);
+const proxy = createServer({ cert, key }, forward);
 proxy.listen(0, '127.0.0.1', () => process.send?.(`https://127.0.0.1:${(proxy.address() as AddressInfo).port}`));

@@ -1,5 +1,5 @@
-// What a fleet of healthy clusters costs while nothing happens: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`.
-// A real hub, targets that are always well, and Purser are processes of their own; what is counted is Purser's. Prints JSON.
+// Cost of idle healthy clusters: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`. Runs a real hub, stub targets and Purser
+// as separate processes, and measures Purser. Prints JSON.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -8,9 +8,9 @@ import type { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
-import { startHelper } from './helper-process.ts';
-import { adminOf, base64, furnishHub, NAMESPACE } from './hub.ts';
-import { measureUsage, rounded } from './process-usage.ts';
+import { startChild } from './child-process.ts';
+import { adminOf, base64, NAMESPACE, seedHub } from './hub.ts';
+import { measureUsage, round } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';
 
 const READY_MS = 300_000;
@@ -24,13 +24,13 @@ async function bench(clusters: number, seconds: number): Promise<object> {
   const hub = await startRealCluster();
   const client = await adminOf(hub);
   try {
-    const targets = await startHelper<Fleet>('test/support/stub-targets-process.ts', [String(clusters)]);
-    await furnishHub(client);
-    const { urls, ca } = targets.said;
+    const targets = await startChild<Fleet>('test/support/stub-targets-process.ts', [String(clusters)]);
+    await seedHub(client);
+    const { urls, ca } = targets.message;
     for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
     const purser = await startPurser(await hub.kubeconfig('admin'));
     const figures = await measure(client, purser, { clusters, seconds });
-    // Purser first, which would miss the others.
+    // Purser stops first, because it would report the missing targets.
     await purser.stop();
     await targets.stop();
     return figures;
@@ -62,32 +62,32 @@ async function measure(client: KubeClient, purser: Purser, { clusters, seconds }
   const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
   const startedAt = performance.now();
   const notReady = () =>
-    informer.store.list().flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [saying(status)]));
+    informer.store.list().flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [firstMessage(status)]));
   while (informer.store.size < clusters || notReady().length > 0) {
     await purser.assertRunning();
     if (performance.now() - startedAt > READY_MS)
-      throw new Error(`${notReady().length} clusters do not get ready: ${[...new Set(notReady())].slice(0, 5).join(' ')}`);
+      throw new Error(`${notReady().length} clusters are not Ready: ${[...new Set(notReady())].slice(0, 5).join(' ')}`);
     await delay(100);
   }
-  const readySeconds = rounded((performance.now() - startedAt) / 1_000);
-  // The memory that the first probes took becomes free meanwhile.
+  const readySeconds = round((performance.now() - startedAt) / 1_000);
+  // Time for the garbage collector to free the memory of the first probes.
   await delay(Math.min(seconds, 90) * 1_000);
   const usage = await measureUsage(purser.pid);
   const restsFrom = performance.now();
   await delay(seconds * 1_000);
   const used = await usage();
   watching.unsubscribe();
-  // No longer than it should be, whatever the timer and the readings took.
+  // Exactly `seconds`, without the time of the timer and the measurements.
   const counted = writes.filter((at) => at > restsFrom && at <= restsFrom + seconds * 1_000);
-  const figures = { statusWrites: counted.length, mostWritesInTenSeconds: mostWithin(counted, 10_000), ...used };
-  return { clusters, seconds, readySeconds, ...figures, notReadyAtTheEnd: notReady().length };
+  const figures = { statusWrites: counted.length, maxWritesInTenSeconds: maxWithin(counted, 10_000), ...used };
+  return { clusters, seconds, readySeconds, ...figures, notReadyAtEnd: notReady().length };
 }
 
-function saying(status: Cluster['status']): string {
-  return status?.conditions?.[0]?.message ?? 'nothing is known.';
+function firstMessage(status: Cluster['status']): string {
+  return status?.conditions?.[0]?.message ?? 'no condition.';
 }
 
-function mostWithin(instants: readonly number[], windowMs: number): number {
+function maxWithin(instants: readonly number[], windowMs: number): number {
   return Math.max(0, ...instants.map((start) => instants.filter((at) => at >= start && at < start + windowMs).length));
 }
 

@@ -1,8 +1,8 @@
-// What the cluster list costs beside kube-apiserver's own: `node test/bench/clusters-list.ts [CLUSTERS] [WATCHERS]`.
-// A real kube-apiserver, Purser and a bare server are processes of their own; each is counted by the kernel. Prints JSON.
+// Cost of the cluster list, compared with kube-apiserver's list: `node test/bench/clusters-list.ts [CLUSTERS] [WATCHERS]`. Runs a real
+// kube-apiserver, Purser and a bare server as separate processes; CPU times come from the kernel. Prints JSON.
 
-import { startHelper } from './helper-process.ts';
-import { compareLists, listBytes } from './list-cost.ts';
+import { startChild } from './child-process.ts';
+import { compareLists, measureListBytes } from './list-cost.ts';
 import { measureUsage } from './process-usage.ts';
 import { startRegistryWorld } from './registry-world.ts';
 import { compareWatches } from './watch-cost.ts';
@@ -10,10 +10,10 @@ import { compareWatches } from './watch-cost.ts';
 async function bench(clusters: number, watchers: number): Promise<object> {
   const world = await startRegistryWorld(clusters);
   try {
-    const bytes = { hub: await listBytes(world.hub), facade: await listBytes(world.facade) };
-    // Has a ready-made buffer of so many bytes for everybody.
-    const floor = await startHelper<{ readonly url: string }>('test/support/ready-made-process.ts', [String(bytes.facade)]);
-    const lists = await compareLists(world, { url: floor.said.url, path: '/', pid: floor.pid });
+    const bytes = { hub: await measureListBytes(world.hub), facade: await measureListBytes(world.facade) };
+    // Sends a static body of the same length.
+    const floor = await startChild<{ readonly url: string }>('test/support/static-response-process.ts', [String(bytes.facade)]);
+    const lists = await compareLists(world, { url: floor.message.url, path: '/', pid: floor.pid });
     await floor.stop();
     console.error(JSON.stringify(lists));
     const watches = await compareWatches(world, watchers);

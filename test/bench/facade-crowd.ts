@@ -1,33 +1,33 @@
-// What crowds cost the façade, and how long a newcomer waits meanwhile: `node test/bench/facade-crowd.ts [CLUSTERS] [WATCHERS]`.
-// A real kube-apiserver and Purser are processes of their own. Prints JSON. To measure the memory that the image takes, set
-// LD_PRELOAD and MALLOC_CONF as the Dockerfile does.
+// Cost of many clients of the façade, and the waiting time of a new client: `node test/bench/facade-crowd.ts [CLUSTERS] [WATCHERS]`. Runs
+// a real kube-apiserver and Purser as separate processes. Prints JSON. To measure the memory of the image, set LD_PRELOAD and
+// MALLOC_CONF as in the Dockerfile.
 
 import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { inParallel } from './in-parallel.ts';
-import { memoryOf, rounded } from './process-usage.ts';
+import { memoryOf, round } from './process-usage.ts';
 import { type RegistryWorld, startRegistryWorld } from './registry-world.ts';
 
 const CALLERS = 50;
 const NEWCOMERS = 10;
-/** Attackers share the address of the loopback that the kernel chooses; newcomers have another one. */
+/** Loopback address of new clients; attackers share the default address. */
 const NEWCOMERS_ADDRESS = '127.0.0.2';
 const PATIENCE_MS = 240_000;
 
-const names = (what: string, count: number) => Array.from({ length: count }, (_, index) => `${what}${index}`);
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 const callers = new Map(
   ['crowd', 'watches', 'silent', 'tokens', 'lists', 'flood', 'rest']
-    .flatMap((what) => names(what, what === 'crowd' ? CALLERS : NEWCOMERS))
+    .flatMap((prefix) => names(prefix, prefix === 'crowd' ? CALLERS : NEWCOMERS))
     .map((name) => [`${name}-token`, { name, uid: name, groups: ['system:masters'] }]),
 );
 
-/** A connection that sends one request, and reads or does not. */
+/** Connection that sends one request, and optionally does not read the response. */
 class Client {
   readonly #socket: Socket;
   #first = '';
   bytes = 0;
-  /** Resolves with the status of the response; 0 if the connection ends without one. */
+  /** Resolves with the response status, or with 0 if the connection closes without one. */
   readonly status: Promise<number>;
 
   constructor({ facade }: RegistryWorld, request: { token: string; target: string; localAddress?: string; reads?: boolean }) {
@@ -52,21 +52,21 @@ class Client {
   }
 }
 
-/** Measures how long newcomers with tokens of their own wait for a page of the list. */
-async function newcomersMs(world: RegistryWorld, what: string): Promise<object> {
+/** Measures the time until new clients with new tokens receive a page of the list. */
+async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<object> {
   const times: number[] = [];
   const codes: number[] = [];
-  for (const name of names(what, NEWCOMERS)) {
+  for (const name of names(prefix, NEWCOMERS)) {
     const startedAt = performance.now();
     const client = new Client(world, { token: `${name}-token`, target: `${world.facade.path}?limit=1`, localAddress: NEWCOMERS_ADDRESS });
     codes.push(await client.status);
     times.push(performance.now() - startedAt);
     client.close();
   }
-  return { slowestMs: rounded(Math.max(...times)), served: codes.filter((code) => code === 200).length };
+  return { slowestMs: round(Math.max(...times)), served: codes.filter((code) => code === 200).length };
 }
 
-/** Watches of many callers; measures memory when all initial events have come, and after the crowd has left. */
+/** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */
 async function watchCrowd(world: RegistryWorld, watchers: number) {
   const clients: Client[] = [];
   const codes = new Map<number, number>();
@@ -77,7 +77,7 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
     const code = await client.status;
     codes.set(code, (codes.get(code) ?? 0) + 1);
   });
-  const newcomers = await newcomersMs(world, 'watches');
+  const newcomers = await measureNewcomers(world, 'watches');
   const isComplete = () => clients.every(({ bytes }) => bytes > (codes.size > 1 ? 0 : world.clusters * 1_000));
   for (let waited = 0; waited < PATIENCE_MS && !isComplete(); waited += 500) await delay(500);
   await delay(2_000);
@@ -88,7 +88,7 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
   return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, afterMegabytes };
 }
 
-/** Silent connections, opened again as soon as they are closed. */
+/** Keeps silent connections open, and reopens them as soon as they are closed. */
 async function silentCrowd(world: RegistryWorld): Promise<object> {
   const port = Number(new URL(world.facade.url).port);
   const sockets = new Set<Socket>();
@@ -104,14 +104,14 @@ async function silentCrowd(world: RegistryWorld): Promise<object> {
   };
   for (let count = 0; count < 4_000; count++) open();
   await delay(2_000);
-  const newcomers = await newcomersMs(world, 'silent');
+  const newcomers = await measureNewcomers(world, 'silent');
   isOver = true;
   for (const socket of sockets) socket.destroy();
   return newcomers;
 }
 
-/** Requests without end by so many connections at a time. */
-async function flood(world: RegistryWorld, what: string, atOnce: number, token: () => string): Promise<object> {
+/** Sends requests continuously over `atOnce` connections. */
+async function flood(world: RegistryWorld, prefix: string, atOnce: number, token: () => string): Promise<object> {
   const over = new AbortController();
   const codes = new Map<number, number>();
   const work = Array.from({ length: atOnce }, async () => {
@@ -123,13 +123,13 @@ async function flood(world: RegistryWorld, what: string, atOnce: number, token: 
     }
   });
   await delay(2_000);
-  const newcomers = await newcomersMs(world, what);
+  const newcomers = await measureNewcomers(world, prefix);
   over.abort();
   await Promise.all(work);
   return { ...newcomers, codes: Object.fromEntries(codes) };
 }
 
-/** Readers of full lists who read nothing. */
+/** Requests full lists without reading the responses. */
 async function slowReaders(world: RegistryWorld): Promise<object> {
   const clients = names('crowd', 4).flatMap((name) =>
     Array.from({ length: 32 }, () => new Client(world, { token: `${name}-token`, target: world.facade.path, reads: false })),
@@ -138,7 +138,7 @@ async function slowReaders(world: RegistryWorld): Promise<object> {
   const startedAt = performance.now();
   const full = new Client(world, { token: 'lists0-token', target: world.facade.path, localAddress: NEWCOMERS_ADDRESS });
   const code = await full.status;
-  const fullListMs = rounded(performance.now() - startedAt);
+  const fullListMs = round(performance.now() - startedAt);
   for (const client of [full, ...clients]) client.close();
   return { slowestMs: fullListMs, served: code === 200 ? 1 : 0 };
 }
@@ -147,7 +147,7 @@ async function bench(clusters: number, watchers: number): Promise<object> {
   const world = await startRegistryWorld(clusters, { callers, options: ['--facade-rate', '100'] });
   try {
     const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
-    const rest = await newcomersMs(world, 'rest');
+    const rest = await measureNewcomers(world, 'rest');
     const watches = await watchCrowd(world, watchers);
     console.error(JSON.stringify({ restMegabytes, rest, watches }));
     const silent = await silentCrowd(world);

@@ -1,4 +1,4 @@
-// What every hub of a bench has: Purser's kinds, and the namespace that Purser runs in.
+// Objects on the hub of every bench: Purser's CRDs and namespace, and one role.
 
 import {
   type ClusterRole,
@@ -20,32 +20,32 @@ import type { RealCluster } from '../support/real-cluster.ts';
 export const NAMESPACE = 'purser-system';
 const SERVED_MS = 30_000;
 
-/** A client that may do everything. */
+/** Returns a client with all permissions. */
 export async function adminOf(cluster: RealCluster): Promise<KubeClient> {
   return new KubeClient(createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock }), 'bench');
 }
 
-/** Makes a cluster a hub. */
-export async function furnishHub(client: KubeClient): Promise<void> {
+/** Installs Purser's CRDs and namespace. */
+export async function seedHub(client: KubeClient): Promise<void> {
   await applyAll(client, await readManifests('crds'));
   await client.create(Namespaces, { metadata: { name: NAMESPACE } });
   await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });
 }
 
-/** The role that `allow` makes. */
+/** Name of the role that `allow` creates. */
 export const ROLE = 'bench';
 
 type Rules = NonNullable<ClusterRole['rules']>;
 type Subjects = NonNullable<ClusterRoleBinding['subjects']>;
 
-/** Allows something to somebody. */
+/** Grants permissions to subjects with a ClusterRole and a binding. */
 export async function allow(client: KubeClient, rules: Rules, subjects: Subjects): Promise<void> {
   await client.create(ClusterRoles, { metadata: { name: ROLE }, rules });
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: ROLE };
   await client.create(ClusterRoleBindings, { metadata: { name: ROLE }, roleRef, subjects });
 }
 
-/** As the data of Secrets and certificates in Clusters are written. */
+/** Encodes text for Secrets and for certificates in Clusters. */
 export function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }

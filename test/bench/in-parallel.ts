@@ -1,6 +1,6 @@
-// Many things at once, but not all.
+// Concurrency limit.
 
-/** Does something for each item, so many of them at a time. */
+/** Calls `act` for each item, at most `atOnce` at a time. */
 export async function inParallel<T>(items: readonly T[], act: (item: T, index: number) => Promise<void>, atOnce = 32): Promise<void> {
   let next = 0;
   const work = async () => {

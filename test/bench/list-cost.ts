@@ -1,35 +1,35 @@
-// What a list of clusters costs who serves it.
+// Cost of a cluster list for its server.
 
 import { Agent, get } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuSeconds, rounded } from './process-usage.ts';
-import { ADMIN, ALICE, ALICES, type RegistryWorld, type Served } from './registry-world.ts';
+import { cpuSeconds, round } from './process-usage.ts';
+import { ADMIN, ALICE, ALICE_SELECTOR, type ListServer, type RegistryWorld } from './registry-world.ts';
 
-/** So many clusters in all lists that what the kernel counts in, ten milliseconds, does not matter. */
+/** Number of clusters in all lists together, so that the kernel's resolution of 10 ms is not significant. */
 const LISTED = 200_000;
 const MIN_LISTS = 20;
 const SMALL_LISTS = 300;
-/** kube-apiserver takes long for each. */
+/** Share of lists from kube-apiserver, which takes long for each. */
 const HUB_SHARE = 1 / 4;
 
-/** Lists of all clusters beside those of the hub and of a buffer of the same length, and lists of what Alice sees. */
-export async function compareLists({ hub, facade, clusters }: RegistryWorld, floor: Served): Promise<object> {
+/** Compares lists of all clusters with those of the hub and of a static body, and lists of the clusters that Alice sees. */
+export async function compareLists({ hub, facade, clusters }: RegistryWorld, floor: ListServer): Promise<object> {
   const lists = Math.max(MIN_LISTS, Math.ceil(LISTED / clusters));
   const fullMs = {
-    facade: await cpuPerList(facade, { token: ADMIN, lists }),
-    floor: await cpuPerList(floor, { token: ADMIN, lists }),
-    hub: await cpuPerList(hub, { token: ADMIN, lists: Math.ceil(lists * HUB_SHARE) }),
+    facade: await measureList(facade, { token: ADMIN, lists }),
+    floor: await measureList(floor, { token: ADMIN, lists }),
+    hub: await measureList(hub, { token: ADMIN, lists: Math.ceil(lists * HUB_SHARE) }),
   };
   const smallMs = {
-    hubBySelector: await cpuPerList(hub, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICES}` }),
-    facadeByRights: await cpuPerList(facade, { token: ALICE, lists: SMALL_LISTS }),
-    facadeBySelector: await cpuPerList(facade, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICES}` }),
+    hubBySelector: await measureList(hub, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
+    facadeByPermissions: await measureList(facade, { token: ALICE, lists: SMALL_LISTS }),
+    facadeBySelector: await measureList(facade, { token: ADMIN, lists: SMALL_LISTS, query: `?${ALICE_SELECTOR}` }),
   };
   return { fullMs, smallMs };
 }
 
-/** How long the list of all clusters is, in bytes. */
-export async function listBytes(server: Served): Promise<number> {
+/** Returns the length of the list of all clusters, in bytes. */
+export async function measureListBytes(server: ListServer): Promise<number> {
   const agent = new Agent({ rejectUnauthorized: false });
   const bytes = await read(server, ADMIN, agent);
   agent.destroy();
@@ -42,39 +42,39 @@ interface Lists {
   readonly query?: string;
 }
 
-/** Milliseconds of CPU for one list, one after the other on one connection. */
-async function cpuPerList({ url, path, pid }: Served, { token, lists, query = '' }: Lists): Promise<number> {
+/** Measures the CPU time per list in milliseconds; lists are sequential on one connection. */
+async function measureList({ url, path, pid }: ListServer, { token, lists, query = '' }: Lists): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   const readAll = async () => {
     for (let count = 0; count < lists; count++) await read({ url, path: path + query }, token, agent);
   };
-  // A program that runs for days has long been compiled.
+  // Compiles hot code before the measurement.
   await readAll();
   const before = await cpuSeconds(pid);
   await readAll();
   const used = (await cpuSeconds(pid)) - before;
   agent.destroy();
-  return rounded((used * 1_000) / lists);
+  return round((used * 1_000) / lists);
 }
 
-/** Reads an answer whole, and says how long it was. A busy hub may not answer the façade at first. */
-async function read(server: Pick<Served, 'url' | 'path'>, token: string, agent: Agent): Promise<number> {
+/** Reads a complete response, and returns its length. Retries 503, because a busy hub may not respond to the façade at first. */
+async function read(server: Pick<ListServer, 'url' | 'path'>, token: string, agent: Agent): Promise<number> {
   for (;;) {
     const { status, bytes } = await readOnce(server, token, agent);
     if (status === 200) return bytes;
-    if (status !== 503) throw new Error(`${server.path} answered ${status}`);
+    if (status !== 503) throw new Error(`${server.path} returned ${status}`);
     await delay(1_000);
   }
 }
 
-async function readOnce({ url, path }: Pick<Served, 'url' | 'path'>, token: string, agent: Agent) {
+async function readOnce({ url, path }: Pick<ListServer, 'url' | 'path'>, token: string, agent: Agent) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; bytes: number }>();
-  get(url + path, { agent, headers: { authorization: `Bearer ${token}`, accept: 'application/json' } }, (answer) => {
+  get(url + path, { agent, headers: { authorization: `Bearer ${token}`, accept: 'application/json' } }, (response) => {
     let bytes = 0;
-    answer.on('data', (chunk: Buffer) => {
+    response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
     });
-    answer.on('end', () => resolve({ status: answer.statusCode ?? 0, bytes }));
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, bytes }));
   }).on('error', reject);
   return await promise;
 }

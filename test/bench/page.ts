@@ -16,10 +16,10 @@ export interface Run extends Outcome {
 }
 
 /** Description of a scenario beside its figures. */
-export type Told = Pick<Scenario, 'name' | 'title' | 'note'>;
+export type ScenarioText = Pick<Scenario, 'name' | 'title' | 'note'>;
 
 /** Returns the page of these runs; lists the scenarios that were not run. */
-export function pageOf(runs: readonly Run[], scenarios: readonly Told[]): string {
+export function renderPage(runs: readonly Run[], scenarios: readonly ScenarioText[]): string {
   const missing = scenarios.filter(({ name }) => !runs.some((run) => run.name === name));
   const noteOf = (run: Run) => scenarios.find(({ name }) => name === run.name)?.note;
   const missed = runs.flatMap(({ title, figures }) =>
@@ -34,10 +34,10 @@ machine; CPU times are then too high, and wall times are not meaningful.
 
 ${missed.length === 0 ? 'All goals were met in these runs.' : `Goals not met in these runs:\n\n${missed.map((each) => `- ${each}`).join('\n')}`}
 ${missing.length === 0 ? '' : `\nNot run: ${missing.map(({ title }) => title).join('; ')}.\n`}
-${runs.map((run) => sectionOf(run, noteOf(run))).join('\n')}`;
+${runs.map((run) => renderSection(run, noteOf(run))).join('\n')}`;
 }
 
-function sectionOf({ name, title, scale, date, machine, minutes, load, figures, charts }: Run, note: string | undefined): string {
+function renderSection({ name, title, scale, date, machine, minutes, load, figures, charts }: Run, note: string | undefined): string {
   const images = charts.map((chart) => `![${chart.title}](bench/${chart.name}.svg)`).join('\n\n');
   return `## ${title}
 

@@ -1,4 +1,4 @@
-// Purser as a process of its own, started as `npm start` starts it.
+// Purser as a separate process, started as by `npm start`.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Program, startProgram } from '../support/processes.ts';
 
-/** A Purser that runs. */
+/** Running process of Purser. */
 export interface Purser {
   readonly pid: number;
-  /** Resolves once it has synced and serves, with how long that took since the process began. */
+  /** Resolves when Purser has synced and serves, with the time since its start. */
   readonly ready: Promise<PurserReady>;
-  /** Ends it in good order. Throws when it has ended by itself. */
+  /** Stops the process cleanly. Throws if it has exited by itself. */
   readonly stop: () => Promise<void>;
   readonly assertRunning: () => Promise<void>;
-  /** Whether it is ready and leads, how much waits, and the end of its log: for whoever waits in vain. */
+  /** Returns readiness, leadership, queue depth and the end of the log, for error messages. */
   readonly state: () => Promise<string>;
 }
 
@@ -26,7 +26,7 @@ export interface PurserReady {
 const READY_MS = 180_000;
 const STOP_MS = 30_000;
 
-/** Starts Purser on the hub of a kubeconfig. BENCH_NODE_OPTIONS may hold further options of Node, such as `--cpu-prof`. */
+/** Starts Purser on the hub of a kubeconfig. BENCH_NODE_OPTIONS may contain additional Node.js options, such as `--cpu-prof`. */
 export async function startPurser(kubeconfig: string, options: readonly string[] = []): Promise<Purser> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
@@ -36,57 +36,63 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
   const startedAt = performance.now();
   const program = await startProgram(process.execPath, args, logFile, { env });
   const assertRunning = async () => {
-    if (!program.isRunning()) throw new Error(`Purser ended:\n${await endOfLog(program)}`);
+    if (!program.isRunning()) throw new Error(`Purser exited:\n${await readLogEnd(program)}`);
   };
-  const ready = untilReady(program, readyFile, startedAt);
+  const ready = waitUntilReady(program, readyFile, startedAt);
   ready.catch(() => {});
   const stop = async () => {
     await assertRunning();
     await program.stop(STOP_MS);
     await rm(folder, { recursive: true, force: true });
   };
-  return { pid: program.pid, ready, stop, assertRunning, state: async () => `${await progress(readyFile)}\n${await endOfLog(program)}` };
+  return {
+    pid: program.pid,
+    ready,
+    stop,
+    assertRunning,
+    state: async () => `${await readProgress(readyFile)}\n${await readLogEnd(program)}`,
+  };
 }
 
-/** Returns the options of Node in the start script, with those of BENCH_NODE_OPTIONS. */
+/** Returns the Node.js options of the start script, with those of BENCH_NODE_OPTIONS. */
 async function nodeOptions(): Promise<readonly string[]> {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
   const more = process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
   return [...(scripts.start.match(/--\S+/g) ?? []), ...more];
 }
 
-async function untilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {
+async function waitUntilReady(program: Program, readyFile: string, startedAt: number): Promise<PurserReady> {
   const giveUpAt = startedAt + READY_MS;
   while (performance.now() < giveUpAt && program.isRunning()) {
-    const served = await readServed(readyFile);
+    const served = await readAddresses(readyFile);
     if (served !== undefined) return { afterMs: performance.now() - startedAt, facade: served.facade };
     await delay(20);
   }
-  throw new Error(`Purser does not get ready:\n${await endOfLog(program)}`);
+  throw new Error(`Purser is not ready:\n${await readLogEnd(program)}`);
 }
 
-interface Served {
+interface Addresses {
   readonly facade?: string;
   readonly metrics?: string;
 }
 
-/** Undefined before it is ready. */
-async function readServed(readyFile: string): Promise<Served | undefined> {
+/** Returns the addresses in the ready file, or undefined before Purser is ready. */
+async function readAddresses(readyFile: string): Promise<Addresses | undefined> {
   const text = await readFile(readyFile, 'utf8').catch(() => '');
-  return text === '' ? undefined : (JSON.parse(text) as Served);
+  return text === '' ? undefined : (JSON.parse(text) as Addresses);
 }
 
-/** By its metrics, which cost nothing until they are asked for: a log of every step would. */
-async function progress(readyFile: string): Promise<string> {
-  const served = await readServed(readyFile);
-  if (served === undefined) return 'it is not ready';
-  const answer = await fetch(`${served.metrics}/metrics`).catch(() => undefined);
-  const lines = (await answer?.text())?.split('\n') ?? ['it is ready and tells no metrics'];
+/** Reads the progress from metrics, which cost nothing until they are scraped. */
+async function readProgress(readyFile: string): Promise<string> {
+  const served = await readAddresses(readyFile);
+  if (served === undefined) return 'Purser is not ready';
+  const response = await fetch(`${served.metrics}/metrics`).catch(() => undefined);
+  const lines = (await response?.text())?.split('\n') ?? ['Purser is ready but does not serve metrics'];
   return lines.filter((line) => !line.startsWith('#') && PROGRESS.test(line)).join('\n');
 }
 
-const PROGRESS = /^(it is|purser_leader|purser_workqueue_depth|purser_reconcile_total)/;
+const PROGRESS = /^(Purser is|purser_leader|purser_workqueue_depth|purser_reconcile_total)/;
 
-async function endOfLog(program: Program): Promise<string> {
+async function readLogEnd(program: Program): Promise<string> {
   return (await program.output()).slice(-4_000);
 }

@@ -1,4 +1,4 @@
-// A real hub with many Clusters, Alice, who sees some of them, and a façade before it.
+// Real hub with many Clusters, a user Alice who sees some of them, and a façade.
 
 import type { User } from '../../apiserver/access/user.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -6,21 +6,21 @@ import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { TEST_USERS } from '../support/users.ts';
-import { adminOf, allow, base64, furnishHub, ROLE } from './hub.ts';
+import { adminOf, allow, base64, ROLE, seedHub } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 import { pidOf } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 
-/** Who asks. */
+/** Static tokens of the two callers. */
 export const ADMIN = 'admintoken';
 export const ALICE = 'alicetoken';
-/** Selects what Alice sees. */
-export const ALICES = 'labelSelector=slice%3Dsmall';
-/** As many as Alice sees, where there are enough. */
+/** Query that selects the clusters that Alice sees. */
+export const ALICE_SELECTOR = 'labelSelector=slice%3Dsmall';
+/** Number of clusters that Alice sees, if there are enough. */
 const VISIBLE = 100;
 
-/** Where lists are served, and by which process. */
-export interface Served {
+/** Server of lists, and its process. */
+export interface ListServer {
   readonly url: string;
   readonly path: string;
   readonly pid: number;
@@ -29,28 +29,28 @@ export interface Served {
 export interface RegistryWorld {
   readonly client: KubeClient;
   readonly clusters: number;
-  /** How many of them Alice sees. */
+  /** Number of clusters that Alice sees. */
   readonly visible: number;
-  readonly hub: Served;
-  readonly facade: Served;
+  readonly hub: ListServer;
+  readonly facade: ListServer;
   readonly stop: () => Promise<void>;
 }
 
 export interface RegistryWorldOptions {
-  /** Callers with static tokens besides the users of the tests. */
+  /** Callers with static tokens, in addition to the users of the tests. */
   readonly callers?: ReadonlyMap<string, User>;
-  /** Options of Purser besides those of every bench. */
+  /** Options of Purser, in addition to those of every bench. */
   readonly options?: readonly string[];
 }
 
-/** Starts a hub with so many Clusters, and a façade. */
+/** Starts a hub with some Clusters, and a façade. */
 export async function startRegistryWorld(clusters: number, { callers, options = [] }: RegistryWorldOptions = {}): Promise<RegistryWorld> {
   const hub = await startRealCluster({ tokens: new Map([...TEST_USERS, ...(callers ?? [])]) });
   const client = await adminOf(hub);
   const visible = Math.min(VISIBLE, Math.floor(clusters / 2));
-  await furnishHub(client);
+  await seedHub(client);
   await register(client, { clusters, visible });
-  // What the controllers do beside it is not the subject.
+  // Without controllers, which are not measured.
   const purser = await startPurser(await hub.kubeconfig('admin'), ['--components', 'facade', ...options]);
   const { facade = '' } = await purser.ready;
   const stop = async () => {
@@ -62,8 +62,8 @@ export async function startRegistryWorld(clusters: number, { callers, options = 
   return { client, clusters, visible, hub: served, facade: { url: facade, path: '/auth/v1/clusters', pid: purser.pid }, stop };
 }
 
-/** Shows Alice one more. */
-export async function showNext(client: KubeClient, { visible }: Pick<RegistryWorld, 'visible'>): Promise<void> {
+/** Grants Alice permission for one more cluster. */
+export async function grantNext(client: KubeClient, { visible }: Pick<RegistryWorld, 'visible'>): Promise<void> {
   await client.patch(ClusterRoles, { name: ROLE }, [{ op: 'add', path: '/rules/-', value: rule([nameOf(visible)]) }]);
 }
 
@@ -81,7 +81,7 @@ function rule(resourceNames: readonly string[]) {
   return { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get'], resourceNames: [...resourceNames] };
 }
 
-/** About 2.5 kB as the hub shows it. */
+/** Returns a Cluster of about 2.5 kB in the hub's response. */
 function clusterOf(name: string, index: number, isVisible: boolean): Cluster {
   const labels = { env: index % 2 === 0 ? 'prod' : 'dev', region: `region-${index % 10}`, ...(isVisible && { slice: 'small' }) };
   const certificate = `-----BEGIN CERTIFICATE-----\n${'TUlJQ2R6Q0NBZCtnQXdJQkFnSVVk'.repeat(36)}\n-----END CERTIFICATE-----\n`;

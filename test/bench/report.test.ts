@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { barChart } from './chart.ts';
 import { helpText, parseOptions } from './options.ts';
-import { pageOf, type Run } from './page.ts';
+import { type Run, renderPage } from './page.ts';
 import { atLeast, atMost, type Figure, isMet } from './scenario.ts';
-import { markdownTable, textTable, valueText } from './table.ts';
+import { formatValue, markdownTable, textTable } from './table.ts';
 
 const FIGURES: readonly Figure[] = [
   { name: 'CPU of kube-apiserver', value: 0.025, unit: '×', goal: atMost(0.1) },
@@ -26,23 +26,23 @@ const RUN: Run = {
 
 const TOKENS = { name: 'tokens', title: 'Tokens', note: 'Tokens are signed with RSA.' };
 
-describe('goals', () => {
+describe('isMet', () => {
   it.each([
     [atMost(1), 1, true],
     [atMost(1), 1.01, false],
     [atLeast(90), 90, true],
     [atLeast(90), 89.9, false],
     [atMost(1), Number.NaN, false],
-  ])('of %j are kept by %d: %s', (goal, value, met) => {
+  ])('compares goal %j with %d: %s', (goal, value, met) => {
     expect(isMet({ name: '', value, unit: '', goal })).toBe(met);
   });
 
-  it('skips figures without a goal', () => {
+  it('returns undefined for figures without a goal', () => {
     expect(isMet({ name: '', value: 1, unit: '' })).toBeUndefined();
   });
 });
 
-describe('table', () => {
+describe('textTable, markdownTable and formatValue', () => {
   it('shows each goal and its result beside the measurement', () => {
     expect(textTable(FIGURES)).toBe(
       [
@@ -54,7 +54,7 @@ describe('table', () => {
     );
   });
 
-  it('renders Markdown on request', () => {
+  it('renders figures as Markdown', () => {
     expect(markdownTable(FIGURES).split('\n').slice(2)).toEqual([
       '| CPU of kube-apiserver | 0.025 × | ≤ 0.1 × | yes |',
       '| throughput | 82.4 % | ≥ 90 % | NO |',
@@ -68,12 +68,12 @@ describe('table', () => {
     [1.234, '×', '1.23 ×'],
     [0.0333, '×', '0.033 ×'],
     [0, '', '0'],
-  ])('shows %d %s as %s', (value, unit, text) => {
-    expect(valueText(value, unit)).toBe(text);
+  ])('formats %d %s as %s', (value, unit, text) => {
+    expect(formatValue(value, unit)).toBe(text);
   });
 });
 
-describe('chart', () => {
+describe('barChart', () => {
   it('draws one bar per value, the longest for the largest value', () => {
     const svg = barChart({
       name: 'x',
@@ -90,14 +90,14 @@ describe('chart', () => {
     expect(svg).toContain('4 ms');
   });
 
-  it('renders a chart without values', () => {
+  it('renders a chart without positive values', () => {
     expect(barChart({ name: 'x', title: '', unit: '', bars: [{ label: 'nothing', value: 0 }] })).toContain('width="1.0"');
   });
 });
 
-describe('page', () => {
-  it('lists missed goals and scenarios that did not run', () => {
-    const page = pageOf([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
+describe('renderPage', () => {
+  it('lists goals that were not met, and scenarios that did not run', () => {
+    const page = renderPage([RUN], [TOKENS, { name: 'growth', title: 'Growth' }]);
     expect(page).toContain('- Tokens: throughput');
     expect(page).toContain('Not run: Growth.');
     expect(page).toContain('\n\nTokens are signed with RSA.\n\n![CPU]');
@@ -105,12 +105,12 @@ describe('page', () => {
     expect(page).toContain('![CPU](bench/cpu.svg)');
   });
 
-  it('states that all goals were reached', () => {
-    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
+  it('reports that all goals were met', () => {
+    expect(renderPage([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
   });
 });
 
-describe('options', () => {
+describe('parseOptions', () => {
   it('selects scenarios and their scale', () => {
     expect(parseOptions(['--only', 'a,b', '--scale', 'full'], ['a', 'b', 'c'])).toEqual({
       only: ['a', 'b'],
@@ -126,20 +126,20 @@ describe('options', () => {
   });
 
   it.each([
-    [['--only', 'x'], 'there is no scenario x'],
-    [['--size', '50'], '--size is for one scenario'],
-    [['--only', 'a', '--size', '0'], '--size is a number, at least 1'],
-    [['--only', 'a', '--size', 'ten'], '--size is a number, at least 1'],
-    [['--only', 'a', '--size', '50', '--write-docs'], 'the docs show the sizes of the goals'],
-    [['--scale', 'huge'], '--scale is small or full'],
+    [['--only', 'x'], 'Unknown scenario x. Choose from a.'],
+    [['--size', '50'], 'Option --size requires one scenario. Name it with --only.'],
+    [['--only', 'a', '--size', '0'], 'Option --size must be a positive integer.'],
+    [['--only', 'a', '--size', 'ten'], 'Option --size must be a positive integer.'],
+    [['--only', 'a', '--size', '50', '--write-docs'], 'Option --write-docs requires the sizes of the goals. Remove --size.'],
+    [['--scale', 'huge'], 'Option --scale must be small or full.'],
     [['--what'], 'Unknown option'],
-  ])('%j are refused', (args, message) => {
+  ])('rejects %j', (args, message) => {
     expect(() => parseOptions(args, ['a'])).toThrow(message);
   });
 
-  it('prints help on request', () => {
+  it('returns undefined for --help, and lists scenarios with their sizes', () => {
     expect(parseOptions(['--help'], ['a'])).toBeUndefined();
-    const growth = { name: 'growth', title: 'Growth', what: 'clusters', sizes: { small: 250, full: 1_000 } };
+    const growth = { name: 'growth', title: 'Growth', sizeUnit: 'clusters', sizes: { small: 250, full: 1_000 } };
     expect(helpText([growth])).toContain('growth  Growth (250 clusters, full: 1,000)');
   });
 });

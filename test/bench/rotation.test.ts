@@ -16,8 +16,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('rotations of a window', () => {
-  it('includes rotations logged before the first read, and excludes those before the window', async () => {
+describe('rotateAll', () => {
+  it('counts rotations logged before the first read, and ignores those before the window', async () => {
     const dueAt = Date.now() + 3_000;
     const logs = { hub: join(folder, 'hub.log'), target: join(folder, 'target.log') };
     await writeFile(logs.hub, secretWritten(dueAt - 60_000));

@@ -1,25 +1,25 @@
-// The rotation of all tokens in one window: what it takes, and whether it comes in time.
+// Rotation of all tokens in one window: cost and delay.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { ManagedTokens } from '../../src/api/resources.ts';
-import { type Audited, countRequests } from './audit-tail.ts';
-import { isForToken, tailsOf } from './issuance.ts';
+import { type AuditedRequest, countRequests } from './audit-tail.ts';
+import { followLogs, isForToken } from './issuance.ts';
 import { cpuSeconds } from './process-usage.ts';
 import type { Purser } from './purser-process.ts';
 import type { TokenWorld } from './token-world.ts';
 
 export interface Rotation {
   readonly rotations: number;
-  /** From the first to the last instant at which a rotation was due. */
+  /** Time from the first to the last planned rotation. */
   readonly windowSeconds: number;
   readonly reviewsPerRotation: number;
-  /** All others. */
+  /** Number of other requests. */
   readonly requestsPerRotation: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly worstLateSeconds: number;
-  /** Tokens whose old one had expired when the new one came, or that did not come at all. */
+  /** Number of tokens that expired before their rotation, or were not rotated. */
   readonly late: number;
-  /** Without what Purser takes while nothing is due. */
+  /** CPU time, without that of an idle Purser. */
   readonly cpuMsPerRotation: number;
 }
 
@@ -30,47 +30,52 @@ interface Due {
 
 const ROTATED = 'update secrets';
 const PATIENCE_MS = 120_000;
-/** What a few probes cost says little of a window of minutes. */
+/** Shorter measurements of idle CPU time are not significant. */
 const SHORTEST_IDLE_SECONDS = 15;
 
-/** Waits until every token of this world was rotated once. Nothing may be due when it is called. */
+/** Waits until every token was rotated once. No rotation may be due when it is called. */
 export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rotation> {
-  const tails = tailsOf(world);
-  // What is in the logs already takes a while to be read; nothing that comes meanwhile may be taken for old.
-  await tails.next();
+  const logs = followLogs(world);
+  // Skips the present contents of the logs before the tokens are listed, so that no rotation is missed.
+  await logs.next();
   const due = await dueTimes(world);
   const [listedAt, instants] = [Date.now(), [...due.values()].map(({ at }) => at)];
-  const [firstAt, lastAt] = [lowest(instants), highest(instants)];
-  if (firstAt < listedAt) throw new Error('tokens were due before all of them had been issued');
-  const idleShare = await idleUntil(firstAt - 1_000, purser);
+  const [firstAt, lastAt] = [minimum(instants), maximum(instants)];
+  if (firstAt < listedAt) throw new Error('Tokens were due before all of them were issued.');
+  const idleShare = await measureIdleUntil(firstAt - 1_000, purser);
   const [startedAt, cpu] = [performance.now(), await cpuSeconds(purser.pid)];
-  const parts: (readonly Audited[])[] = [];
+  const parts: (readonly AuditedRequest[])[] = [];
   const rotatedAt = new Map<string, number>();
   while (rotatedAt.size < due.size && Date.now() < lastAt + PATIENCE_MS) {
     await purser.assertRunning();
     await delay(1_000);
-    const next = (await tails.next()).filter(({ receivedAt }) => receivedAt >= listedAt);
+    const next = (await logs.next()).filter(({ receivedAt }) => receivedAt >= listedAt);
     parts.push(next);
-    for (const { request, object, code, answeredAt } of next)
-      if (request === ROTATED && code === 200 && due.has(object) && !rotatedAt.has(object)) rotatedAt.set(object, answeredAt);
+    for (const { request, object, code, respondedAt } of next)
+      if (request === ROTATED && code === 200 && due.has(object) && !rotatedAt.has(object)) rotatedAt.set(object, respondedAt);
   }
-  // The last status follows its Secret.
+  // The last status write follows its Secret write.
   await delay(1_000);
-  const audited = [...parts, await tails.next()].flat();
+  const audited = [...parts, await logs.next()].flat();
   const idleSeconds = (idleShare * (performance.now() - startedAt)) / 1_000;
   const spent = (await cpuSeconds(purser.pid)) - cpu - idleSeconds;
-  return { windowSeconds: (lastAt - firstAt) / 1_000, ...lateness(due, rotatedAt), ...costs(audited), ...cpuOf(spent, audited) };
+  return {
+    windowSeconds: (lastAt - firstAt) / 1_000,
+    ...lateness(due, rotatedAt),
+    ...countRequestsPerRotation(audited),
+    ...cpuOf(spent, audited),
+  };
 }
 
-/** Which share of a core Purser takes while nothing is due, up to an instant; 0 where there is no time to tell. */
-async function idleUntil(at: number, { pid }: Purser): Promise<number> {
+/** Measures the idle CPU time up to an instant, as a share of a core; 0 if the time is too short. */
+async function measureIdleUntil(at: number, { pid }: Purser): Promise<number> {
   const [startedAt, cpu] = [performance.now(), await cpuSeconds(pid)];
   await delay(at - Date.now());
   const seconds = (performance.now() - startedAt) / 1_000;
   return seconds < SHORTEST_IDLE_SECONDS ? 0 : ((await cpuSeconds(pid)) - cpu) / seconds;
 }
 
-/** By the key of the Secret, which has the name of its ManagedToken here. */
+/** Returns planned rotations by the key of the Secret, which has the name of its ManagedToken here. */
 async function dueTimes({ client }: TokenWorld): Promise<ReadonlyMap<string, Due>> {
   const { items } = await client.listAll(ManagedTokens);
   return new Map(
@@ -84,11 +89,13 @@ async function dueTimes({ client }: TokenWorld): Promise<ReadonlyMap<string, Due
 function lateness(due: ReadonlyMap<string, Due>, rotatedAt: ReadonlyMap<string, number>) {
   const lateMs = [...rotatedAt].map(([key, at]) => at - (due.get(key)?.at ?? 0));
   const late = [...due].filter(([key, { expiresAt }]) => (rotatedAt.get(key) ?? Infinity) > expiresAt).length;
-  return { worstLateSeconds: highest(lateMs) / 1_000, late };
+  return { worstLateSeconds: maximum(lateMs) / 1_000, late };
 }
 
-/** Tokens that are put to their cluster by the way, with a read of the Secret each, are not part of a rotation. */
-function costs(audited: readonly Audited[]): Pick<Rotation, 'rotations' | 'reviewsPerRotation' | 'requestsPerRotation' | 'requests'> {
+/** Counts requests per rotation, without the verification of tokens and its reads of Secrets. */
+function countRequestsPerRotation(
+  audited: readonly AuditedRequest[],
+): Pick<Rotation, 'rotations' | 'reviewsPerRotation' | 'requestsPerRotation' | 'requests'> {
   const requests = countRequests(audited.filter(isForToken));
   const of = (request: string) => requests[request] ?? 0;
   const rotations = of(ROTATED);
@@ -98,15 +105,15 @@ function costs(audited: readonly Audited[]): Pick<Rotation, 'rotations' | 'revie
   return { rotations, reviewsPerRotation: reviews / rotations, requestsPerRotation: (all - reviews - checks) / rotations, requests };
 }
 
-function cpuOf(seconds: number, audited: readonly Audited[]): Pick<Rotation, 'cpuMsPerRotation'> {
+function cpuOf(seconds: number, audited: readonly AuditedRequest[]): Pick<Rotation, 'cpuMsPerRotation'> {
   return { cpuMsPerRotation: (seconds * 1_000) / audited.filter(({ request }) => request === ROTATED).length };
 }
 
-/** Of any number: a call takes no more than some 100,000 arguments. */
-function lowest(values: readonly number[]): number {
+/** Returns the minimum of any number of values; Math.min accepts only about 100,000 arguments. */
+function minimum(values: readonly number[]): number {
   return values.reduce((least, value) => Math.min(least, value), Infinity);
 }
 
-function highest(values: readonly number[]): number {
+function maximum(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), -Infinity);
 }

@@ -1,4 +1,4 @@
-// `npm run bench`: every scenario on real API servers; figures beside their goals, as a table, as JSON and as charts.
+// `npm run bench`: runs scenarios on real API servers, and compares figures with their goals, as a table, JSON and charts.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { readOptions } from '../support/command-line.ts';
 import { barChart } from './chart.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
-import { pageOf, type Run } from './page.ts';
-import { type Extent, isMet, type Scenario, type Tell } from './scenario.ts';
+import { type Run, renderPage } from './page.ts';
+import { type Extent, isMet, type PrintProgress, type Scenario } from './scenario.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeCrowd } from './scenarios/facade-crowd.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
@@ -33,29 +33,29 @@ async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promis
   const runs: Run[] = [];
   for (const [index, scenario] of chosen.entries()) {
     const extent = { scale, size: size ?? scenario.sizes[scale] };
-    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.what})`);
+    console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.sizeUnit})`);
     runs.push(await runScenario(scenario, extent));
     console.log(textTable(runs.at(-1)?.figures ?? []));
-    // What took long is not to be lost by what follows.
+    // Saves the results after each scenario, in case a later one fails.
     await writeRuns(out, out, runs);
     if (writeDocs) await refreshDocs(runs);
   }
   const figures = runs.flatMap((run) => run.figures);
   const missed = figures.filter((figure) => isMet(figure) === false);
-  console.log(`\n${figures.filter((figure) => isMet(figure)).length} goals reached, ${missed.length} not; see ${out}`);
+  console.log(`\n${figures.filter((figure) => isMet(figure)).length} goals met, ${missed.length} not met; results in ${out}`);
   return missed.length === 0;
 }
 
 async function runScenario({ name, title, run }: Scenario, extent: Extent): Promise<Run> {
   const [startedAt, [load = 0]] = [performance.now(), loadavg()];
-  const outcome = await run(extent, progress());
+  const outcome = await run(extent, startProgress());
   const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
   const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
   return { name, title, scale: extent.scale, date, machine, minutes, load, ...outcome };
 }
 
-function progress(): Tell {
+function startProgress(): PrintProgress {
   const startedAt = performance.now();
   return (text) => console.log(`  ${String(Math.round((performance.now() - startedAt) / 1_000)).padStart(4)} s  ${text}`);
 }
@@ -66,14 +66,14 @@ async function writeRuns(folder: string, charts: string, runs: readonly Run[]): 
   for (const chart of runs.flatMap((run) => run.charts)) await writeFile(join(charts, `${chart.name}.svg`), barChart(chart));
 }
 
-/** The newest run of each scenario. */
+/** Updates the docs with the latest run of each scenario. */
 async function refreshDocs(runs: readonly Run[]): Promise<void> {
   const folder = 'docs/bench';
   const text = await readFile(join(folder, 'bench.json'), 'utf8').catch(() => '[]');
   const known = JSON.parse(text) as readonly Run[];
   const newest = SCENARIOS.flatMap(({ name }) => [...runs, ...known].find((run) => run.name === name) ?? []);
   await writeRuns(folder, folder, newest);
-  await writeFile('docs/benchmarks.md', pageOf(newest, SCENARIOS));
+  await writeFile('docs/benchmarks.md', renderPage(newest, SCENARIOS));
 }
 
 const names = SCENARIOS.map(({ name }) => name);

@@ -1,29 +1,29 @@
-// What a scenario of the bench is, and what it tells.
+// Scenario of the bench, and its results.
 
-/** small takes minutes, full has the sizes of the goals. */
+/** Scale: small takes minutes, full uses the sizes of the goals. */
 export type Scale = 'small' | 'full';
 
-/** Says what is being done; shown while it is done. */
-export type Tell = (text: string) => void;
+/** Prints the current step. */
+export type PrintProgress = (text: string) => void;
 
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** What its size is a number of. */
-  readonly what: string;
+  /** Unit of the size, such as `clusters`. */
+  readonly sizeUnit: string;
   readonly sizes: Readonly<Record<Scale, number>>;
-  /** What one has to know to read its figures. */
+  /** Explanation of the figures. */
   readonly note?: string;
-  readonly run: (extent: Extent, tell: Tell) => Promise<Outcome>;
+  readonly run: (extent: Extent, progress: PrintProgress) => Promise<Outcome>;
 }
 
-/** How much is to be measured: for how long, and of how many. */
+/** Scale and size of a run. */
 export interface Extent {
   readonly scale: Scale;
   readonly size: number;
 }
 
-/** One measured value, most often a ratio of two that were measured in the same run. */
+/** Measured value, usually a ratio of two values of the same run. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
@@ -31,13 +31,13 @@ export interface Figure {
   readonly goal?: Goal;
 }
 
-/** The bound that a value has to keep. */
+/** Bound for a value. */
 export interface Goal {
   readonly bound: 'at most' | 'at least';
   readonly value: number;
 }
 
-/** Values side by side. */
+/** Chart of several values. */
 export interface Chart {
   readonly name: string;
   readonly title: string;
@@ -53,21 +53,21 @@ export interface Bar {
 export interface Outcome {
   readonly figures: readonly Figure[];
   readonly charts: readonly Chart[];
-  /** Everything that was measured. */
+  /** All measurements. */
   readonly measured: object;
 }
 
-/** Not more than this. */
+/** Returns a goal with an upper bound. */
 export function atMost(value: number): Goal {
   return { bound: 'at most', value };
 }
 
-/** Not less than this. */
+/** Returns a goal with a lower bound. */
 export function atLeast(value: number): Goal {
   return { bound: 'at least', value };
 }
 
-/** Whether a figure keeps its goal; undefined when it has none. */
+/** Returns true if a figure meets its goal; undefined without a goal. */
 export function isMet({ value, goal }: Figure): boolean | undefined {
   if (goal === undefined) return undefined;
   return goal.bound === 'at most' ? value <= goal.value : value >= goal.value;

@@ -1,12 +1,12 @@
-// Figures as lines of a table, for terminals and for Markdown.
+// Tables of figures, for terminals and Markdown.
 
 import { type Figure, type Goal, isMet } from './scenario.ts';
 
 const HEADINGS = ['figure', 'measured', 'goal', 'ok'] as const;
 
-/** A table for a terminal, with aligned columns. */
+/** Formats a table for a terminal, with aligned columns. */
 export function textTable(figures: readonly Figure[]): string {
-  const rows = [HEADINGS, ...figures.map(cells)];
+  const rows = [HEADINGS, ...figures.map(formatCells)];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) =>
@@ -18,25 +18,25 @@ export function textTable(figures: readonly Figure[]): string {
     .join('\n');
 }
 
-/** The same for Markdown. */
+/** Formats a Markdown table. */
 export function markdownTable(figures: readonly Figure[]): string {
   const line = (texts: readonly string[]) => `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(HEADINGS), '|---|---|---|---|', ...figures.map((figure) => line(cells(figure)))].join('\n');
+  return [line(HEADINGS), '|---|---|---|---|', ...figures.map((figure) => line(formatCells(figure)))].join('\n');
 }
 
-/** A value with its unit, with as many digits as can be believed. */
-export function valueText(value: number, unit: string): string {
+/** Formats a value with its unit and its significant digits. */
+export function formatValue(value: number, unit: string): string {
   const size = Math.abs(value);
   const digits = [100, 10, 0.1].findIndex((bound) => size >= bound);
   return `${value.toLocaleString('en-US', { maximumFractionDigits: digits === -1 ? 3 : digits })} ${unit}`.trimEnd();
 }
 
-function cells(figure: Figure): readonly string[] {
+function formatCells(figure: Figure): readonly string[] {
   const { name, value, unit, goal } = figure;
   const met = isMet(figure);
-  return [name, valueText(value, unit), goal === undefined ? '' : goalText(goal, unit), met === undefined ? '' : met ? 'yes' : 'NO'];
+  return [name, formatValue(value, unit), goal === undefined ? '' : formatGoal(goal, unit), met === undefined ? '' : met ? 'yes' : 'NO'];
 }
 
-function goalText({ bound, value }: Goal, unit: string): string {
-  return `${bound === 'at most' ? '≤' : '≥'} ${valueText(value, unit)}`;
+function formatGoal({ bound, value }: Goal, unit: string): string {
+  return `${bound === 'at most' ? '≤' : '≥'} ${formatValue(value, unit)}`;
 }

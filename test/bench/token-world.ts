@@ -1,4 +1,4 @@
-// A hub and a target cluster, both real, with namespaces full of ManagedTokens.
+// Real hub and target cluster, with namespaces full of ManagedTokens.
 
 import { readFile } from 'node:fs/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -6,10 +6,10 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
-import { adminOf, allow, base64, furnishHub, NAMESPACE } from './hub.ts';
+import { adminOf, allow, base64, NAMESPACE, seedHub } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** Who Purser is on the hub and on the target. */
+/** User name of Purser on the hub and on the target. */
 export const PURSER_USER = 'purser';
 const PER_NAMESPACE = 100;
 
@@ -17,23 +17,23 @@ export interface TokenWorld {
   readonly hub: RealCluster;
   readonly target: RealCluster;
   readonly client: KubeClient;
-  /** Of Purser, on the hub. */
+  /** Path of Purser's kubeconfig for the hub. */
   readonly kubeconfig: string;
   readonly stop: () => Promise<void>;
 }
 
-/** Which ManagedTokens to make. */
-export interface Wanted {
-  /** Begins the names of their namespaces. */
+/** ManagedTokens to create. */
+export interface TokenBatch {
+  /** Prefix of namespaces. */
   readonly prefix: string;
   readonly count: number;
   readonly expirationSeconds: number;
   readonly renewBefore: string;
 }
 
-/** Starts the clusters, with audit logs unless that is said otherwise, and registers the target under the name `target`. */
+/** Starts the clusters, by default with audit logs, and registers the target under the name `target`. */
 export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld> {
-  // Longer than any bench: a log that starts over would not be read whole.
+  // Larger than any log of a bench: rotation would lose entries.
   const options = audit ? { audit, flags: ['--audit-log-maxsize=100000'] } : {};
   const [hub, target] = await Promise.all([startRealCluster(options), startRealCluster(options)]);
   const client = await adminOf(hub);
@@ -42,8 +42,8 @@ export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld
     await Promise.all([hub.stop(), target.stop()]);
   };
   try {
-    await furnishTarget(target);
-    await furnishHub(client);
+    await seedTarget(target);
+    await seedHub(client);
     await register(client, target);
     return { hub, target, client, kubeconfig: await hub.kubeconfig(PURSER_USER, ['system:masters']), stop };
   } catch (error) {
@@ -52,14 +52,17 @@ export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld
   }
 }
 
-/** Makes ManagedTokens, and returns them as the hub has them. */
-export async function createTokens(client: KubeClient, { prefix, count, expirationSeconds, renewBefore }: Wanted): Promise<ManagedToken[]> {
+/** Creates ManagedTokens, and returns them as stored. */
+export async function createTokens(
+  client: KubeClient,
+  { prefix, count, expirationSeconds, renewBefore }: TokenBatch,
+): Promise<ManagedToken[]> {
   const namespaces = Array.from({ length: Math.ceil(count / PER_NAMESPACE) }, (_, index) => `${prefix}-${index}`);
   await inParallel(namespaces, async (name) => {
     await client.create(Namespaces, { metadata: { name } });
     await client.create(ServiceAccounts, { metadata: { namespace: name, name: 'default' } });
   });
-  const made: ManagedToken[] = [];
+  const created: ManagedToken[] = [];
   await inParallel(Array.from({ length: count }), async (_, index) => {
     const metadata = { namespace: namespaces[Math.floor(index / PER_NAMESPACE)] as string, name: `token-${index}` };
     const spec = {
@@ -69,13 +72,13 @@ export async function createTokens(client: KubeClient, { prefix, count, expirati
       expirationSeconds,
       rotation: { renewBefore },
     };
-    // The API server fills in the rest.
-    made[index] = await client.create(ManagedTokens, { metadata, spec } as unknown as ManagedToken);
+    // The API server sets the defaults.
+    created[index] = await client.create(ManagedTokens, { metadata, spec } as unknown as ManagedToken);
   });
-  return made;
+  return created;
 }
 
-async function furnishTarget(target: RealCluster): Promise<void> {
+async function seedTarget(target: RealCluster): Promise<void> {
   const client = await adminOf(target);
   await client.create(Namespaces, { metadata: { name: 'deploy' } });
   await client.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });
@@ -100,7 +103,7 @@ async function credentialOf(target: RealCluster): Promise<Record<string, string>
   return { 'tls.crt': base64(certificate), 'tls.key': base64(key), ...pins };
 }
 
-/** By which somebody may do everything on a cluster. */
+/** Returns a client certificate with all permissions on a cluster. */
 export async function clientCertificate(cluster: RealCluster, user: string): Promise<Readonly<Record<'certificate' | 'key', string>>> {
   const path = await cluster.kubeconfig(user, ['system:masters']);
   const { users } = JSON.parse(await readFile(path, 'utf8')) as {

@@ -6,12 +6,12 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import type { RealCluster } from '../support/real-cluster.ts';
-import { type Helper, startHelper } from './helper-process.ts';
-import { cpuSeconds, pidOf, rounded } from './process-usage.ts';
+import { type ChildProcess, startChild } from './child-process.ts';
+import { cpuSeconds, pidOf, round } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';
 
-/** Code is compiled by how often it runs, not by how long: before about as many, a token costs twice as much. */
+/** Number of tokens after which hot code is compiled; before, a token costs twice as much CPU time. */
 const WARM_TOKENS = { go: 2_000, node: 20_000 };
 const ACCOUNT_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const BODY = JSON.stringify({ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: { audiences: ['bench'] } });
@@ -22,11 +22,11 @@ interface Load {
   readonly seconds: number;
 }
 
-/** A way to a token. */
-interface Way {
+/** Server that issues tokens. */
+interface TokenServer {
   readonly pool: Pool;
   readonly path: string;
-  /** Of the process whose processor time counts. */
+  /** Process whose CPU time is measured. */
   readonly pid: number;
   readonly warmTokens: number;
 }
@@ -34,12 +34,12 @@ interface Way {
 interface Round {
   readonly tokens: number;
   readonly tokensPerSecond: number;
-  /** Milliseconds of processor time for each token. */
+  /** CPU time per token, in milliseconds. */
   readonly cpuMs: number;
 }
 
 async function bench(load: Load, rounds: number): Promise<object> {
-  // Without audit logs: they would make kube-apiserver dearer, and the façade cheap beside it.
+  // Without audit logs, which would raise the cost of kube-apiserver and so favor the façade.
   const world = await startTokenWorld({ audit: false });
   const purser = await startPurser(world.kubeconfig);
   const proxy = await startProxy(world.target);
@@ -49,37 +49,37 @@ async function bench(load: Load, rounds: number): Promise<object> {
   const pool = new Pool(world.target.url, { connections, connect: { ca: world.target.ca } });
   const kube = { pool, path: ACCOUNT_PATH, pid: await pidOf(`--secure-port=${world.target.port}`), warmTokens: WARM_TOKENS.go };
   const orchestrator = `/orchestrator/target${ACCOUNT_PATH}`;
-  const ways: readonly Way[] = [
+  const servers: readonly TokenServer[] = [
     kube,
     { pool: new Pool(facade, untrusted), path: orchestrator, pid: purser.pid, warmTokens: WARM_TOKENS.node },
-    { pool: new Pool(proxy.said, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
+    { pool: new Pool(proxy.message, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
   ];
   try {
-    for (const way of ways) await warmUp(way, load);
-    const played: Round[][] = ways.map(() => []);
-    for (let round = 0; round < rounds; round++) for (const [index, way] of ways.entries()) played[index]?.push(await play(way, load));
-    const [direct, through, floor] = played.map(median) as [Round, Round, Round];
+    for (const server of servers) await warmUp(server, load);
+    const results: Round[][] = servers.map(() => []);
+    for (let n = 0; n < rounds; n++) for (const [index, server] of servers.entries()) results[index]?.push(await runRound(server, load));
+    const [direct, through, floor] = results.map(median) as [Round, Round, Round];
     return figures(load, { direct, through, floor });
   } finally {
-    await Promise.all(ways.map((way) => way.pool.close()));
+    await Promise.all(servers.map((server) => server.pool.close()));
     await proxy.stop();
     await purser.stop();
     await world.stop();
   }
 }
 
-/** Says where it listens. */
-async function startProxy(target: RealCluster): Promise<Helper<string>> {
+/** Starts the bare proxy; its message is its URL. */
+async function startProxy(target: RealCluster): Promise<ChildProcess<string>> {
   const caPath = join(target.folder, 'proxy-ca.crt');
   await writeFile(caPath, target.ca);
-  return await startHelper(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
+  return await startChild(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
 }
 
-async function warmUp(way: Way, load: Load): Promise<void> {
-  for (let tokens = 0; tokens < way.warmTokens; ) tokens += (await play(way, load)).tokens;
+async function warmUp(server: TokenServer, load: Load): Promise<void> {
+  for (let tokens = 0; tokens < server.warmTokens; ) tokens += (await runRound(server, load)).tokens;
 }
 
-async function play({ pool, path, pid }: Way, { connections, seconds }: Load): Promise<Round> {
+async function runRound({ pool, path, pid }: TokenServer, { connections, seconds }: Load): Promise<Round> {
   const before = await cpuSeconds(pid);
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
@@ -88,7 +88,7 @@ async function play({ pool, path, pid }: Way, { connections, seconds }: Load): P
     while (performance.now() < endsAt) {
       const { statusCode, body } = await pool.request({ method: 'POST', path, headers: HEADERS, body: BODY });
       const text = await body.text();
-      if (statusCode !== 201) throw new Error(`${path} answered ${statusCode}: ${text}`);
+      if (statusCode !== 201) throw new Error(`${path} returned ${statusCode}: ${text}`);
       tokens += 1;
     }
   };
@@ -107,15 +107,15 @@ function median(rounds: readonly Round[]): Round {
 }
 
 function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct' | 'through' | 'floor', Round>>): object {
-  const shown = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: rounded(tokensPerSecond), cpuMsPerToken: rounded(cpuMs) });
-  const percentOf = (part: number, whole: number) => rounded((part / whole) * 100);
+  const toFigures = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: round(tokensPerSecond), cpuMsPerToken: round(cpuMs) });
+  const percentOf = (part: number, whole: number) => round((part / whole) * 100);
   return {
     ...load,
-    // Others on the machine make every token dearer: caches are shared.
-    loadAverage: loadavg().map(rounded),
-    direct: shown(direct),
-    facade: shown(through),
-    bareProxy: shown(floor),
+    // Other processes on the machine raise the cost of every token, because they share its caches.
+    loadAverage: loadavg().map(round),
+    direct: toFigures(direct),
+    facade: toFigures(through),
+    bareProxy: toFigures(floor),
     cpuPercentOfKube: percentOf(through.cpuMs, direct.cpuMs),
     bareProxyPercentOfKube: percentOf(floor.cpuMs, direct.cpuMs),
     throughputPercentOfDirect: percentOf(through.tokensPerSecond, direct.tokensPerSecond),

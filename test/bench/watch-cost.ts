@@ -1,53 +1,53 @@
-// What it costs who serves watches to deliver an event.
+// Cost of the delivery of watch events for their server.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Clusters } from '../../src/api/resources.ts';
 import { inParallel } from './in-parallel.ts';
-import { cpuSeconds, measureUsage, rounded } from './process-usage.ts';
-import { ADMIN, ALICE, nameOf, type RegistryWorld, type Served, showNext } from './registry-world.ts';
+import { cpuSeconds, measureUsage, round } from './process-usage.ts';
+import { ADMIN, ALICE, grantNext, type ListServer, nameOf, type RegistryWorld } from './registry-world.ts';
 import { PATIENCE_MS, WatchCrowd } from './watch-crowd.ts';
 
 const SINGLE_EVENTS = 100;
 const BURST_EVENTS = 500;
 
-/** Watches through the façade beside those of the hub. */
+/** Compares watches of the façade with those of the hub. */
 export async function compareWatches(world: RegistryWorld, watchers: number): Promise<object> {
-  const hub = await cpuPerDelivery(world, world.hub, watchers);
-  const facade = await cpuPerDelivery(world, world.facade, watchers);
+  const hub = await measureDelivery(world, world.hub, watchers);
+  const facade = await measureDelivery(world, world.facade, watchers);
   return {
     microseconds: { hub: hub.microseconds, facade: facade.microseconds },
     withWatchers: facade.usage,
-    rightsMs: await rightsLatency(world),
+    permissionMs: await permissionLatency(world),
   };
 }
 
-async function cpuPerDelivery(world: RegistryWorld, server: Served, watchers: number) {
+async function measureDelivery(world: RegistryWorld, server: ListServer, watchers: number) {
   const crowd = new WatchCrowd();
   const { resourceVersion } = await world.client.list(Clusters, { limit: 1 });
   await crowd.open(server, { watchers, token: ADMIN, resourceVersion });
-  // What it takes to connect is not what it takes to deliver.
+  // Excludes the cost of connecting.
   await delay(2_000);
   const usage = await measureUsage(server.pid);
   const single = await measured(server, SINGLE_EVENTS * watchers, async () => {
     for (let count = 1; count <= SINGLE_EVENTS; count++) {
       await touch(world, count);
-      await crowd.received(count * watchers);
+      await crowd.waitForEvents(count * watchers);
     }
   });
   const burst = await measured(server, BURST_EVENTS * watchers, async () => {
     await inParallel(Array.from({ length: BURST_EVENTS }), (_, index) => touch(world, SINGLE_EVENTS + index + 1));
-    await crowd.received((SINGLE_EVENTS + BURST_EVENTS) * watchers);
+    await crowd.waitForEvents((SINGLE_EVENTS + BURST_EVENTS) * watchers);
   });
   const used = await usage();
   crowd.close();
   return { microseconds: { single, burst }, usage: used };
 }
 
-/** Microseconds of CPU for one delivery. */
-async function measured({ pid }: Served, deliveries: number, act: () => Promise<void>): Promise<number> {
+/** Measures the CPU time per delivery, in microseconds. */
+async function measured({ pid }: ListServer, deliveries: number, act: () => Promise<void>): Promise<number> {
   const before = await cpuSeconds(pid);
   await act();
-  return rounded((((await cpuSeconds(pid)) - before) * 1_000_000) / deliveries);
+  return round((((await cpuSeconds(pid)) - before) * 1_000_000) / deliveries);
 }
 
 async function touch({ client, clusters }: RegistryWorld, count: number): Promise<void> {
@@ -55,14 +55,14 @@ async function touch({ client, clusters }: RegistryWorld, count: number): Promis
   await client.patch(Clusters, { name: nameOf(count % clusters) }, { metadata: { labels } }, { timeoutMs: PATIENCE_MS });
 }
 
-/** How long a right that is given takes to show in a watch. */
-async function rightsLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
+/** Measures the time until a watch shows a cluster after permission for it was granted. */
+async function permissionLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
   const crowd = new WatchCrowd();
   await crowd.open(facade, { watchers: 1, token: ALICE });
-  await crowd.received(visible);
+  await crowd.waitForEvents(visible);
   const startedAt = performance.now();
-  await showNext(client, { visible });
-  await crowd.received(visible + 1);
+  await grantNext(client, { visible });
+  await crowd.waitForEvents(visible + 1);
   crowd.close();
-  return rounded(performance.now() - startedAt);
+  return round(performance.now() - startedAt);
 }

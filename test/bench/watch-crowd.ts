@@ -1,48 +1,48 @@
-// Many readers of watches, who count what comes.
+// Many watches, whose events are counted.
 
 import { Agent, get } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from './in-parallel.ts';
-import type { Served } from './registry-world.ts';
+import type { ListServer } from './registry-world.ts';
 
-/** How long something may take before the bench gives up. */
+/** Maximum waiting time, in milliseconds. */
 export const PATIENCE_MS = 300_000;
 
-/** Who watches, and from where on. */
-export interface Watching {
+/** Number, user and start of watches. */
+export interface WatchOptions {
   readonly watchers: number;
   readonly token: string;
-  /** From all present objects on by default. */
+  /** Start of the watches; default: all present objects. */
   readonly resourceVersion?: string;
 }
 
 export class WatchCrowd {
   readonly #agent = new Agent({ keepAlive: false, rejectUnauthorized: false });
   #lines = 0;
-  #look = () => {};
+  #check = () => {};
 
-  /** Returns when all watches have begun. */
-  async open({ url, path }: Served, { watchers, token, resourceVersion }: Watching): Promise<void> {
+  /** Opens watches, and waits until all have started. */
+  async open({ url, path }: ListServer, { watchers, token, resourceVersion }: WatchOptions): Promise<void> {
     const from = resourceVersion === undefined ? '' : `&resourceVersion=${resourceVersion}`;
     await inParallel(Array.from({ length: watchers }), async () => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const headers = { authorization: `Bearer ${token}` };
-      get(`${url}${path}?watch=true&timeoutSeconds=3000${from}`, { agent: this.#agent, headers }, (answer) => {
-        answer.on('data', (chunk: Buffer) => this.#count(chunk));
-        answer.on('error', () => {});
-        if (answer.statusCode === 200) resolve();
-        else reject(new Error(`a watch was answered with ${answer.statusCode}`));
+      get(`${url}${path}?watch=true&timeoutSeconds=3000${from}`, { agent: this.#agent, headers }, (response) => {
+        response.on('data', (chunk: Buffer) => this.#count(chunk));
+        response.on('error', () => {});
+        if (response.statusCode === 200) resolve();
+        else reject(new Error(`a watch returned ${response.statusCode}`));
       }).on('error', reject);
       await promise;
     });
   }
 
-  /** Returns when so many events have come to all of them together since they began. */
-  async received(lines: number): Promise<void> {
+  /** Waits until all watches together have received `lines` events since their start. */
+  async waitForEvents(lines: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#look = () => this.#lines >= lines && resolve();
-    this.#look();
-    await Promise.race([promise, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`${this.#lines} of ${lines} events came`)))]);
+    this.#check = () => this.#lines >= lines && resolve();
+    this.#check();
+    await Promise.race([promise, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`received ${this.#lines} of ${lines} events`)))]);
   }
 
   close(): void {
@@ -51,6 +51,6 @@ export class WatchCrowd {
 
   #count(chunk: Buffer): void {
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) this.#lines += 1;
-    this.#look();
+    this.#check();
   }
 }

@@ -96,10 +96,10 @@ describe('runProgram', () => {
     const script = `const [{ runProgram }, { systemClock: clock }] = [${imports.join(', ')}];
       setInterval(() => {}, 1_000);
       void runProgram({ host: process, clock, stopMs: 1_000 }, async () => { ${defect}; return { stop: async () => {} }; });`;
-    const { code, output, complaints } = await runToEnd(process.execPath, ['--input-type=module', '-e', script], { NODE_OPTIONS: '' });
+    const { code, output, stderr } = await runToEnd(process.execPath, ['--input-type=module', '-e', script], { NODE_OPTIONS: '' });
 
     expect([code, output]).toEqual([1, '']);
-    expect(JSON.parse(complaints)).toMatchObject({ level: 'fatal', error: { message: 'oops [redacted]' } });
+    expect(JSON.parse(stderr)).toMatchObject({ level: 'fatal', error: { message: 'oops [redacted]' } });
   });
 
   it('does not exit if there is nothing to run', async () => {

@@ -1,6 +1,6 @@
 // What an administrator reads and writes, with as few words as tests want to spend on it.
 
-import type { ApiAnswer } from '../support/api-request.ts';
+import type { ApiResponse } from '../support/api-request.ts';
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
 
@@ -21,8 +21,8 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface Admin {
   /** The whole answer to a request; `body` is sent as JSON unless it is text. */
-  readonly ask: (method: string, path: string, headers?: Headers, body?: unknown) => Promise<ApiAnswer>;
-  readonly get: (path: string, headers?: Headers) => Promise<ApiAnswer>;
+  readonly ask: (method: string, path: string, headers?: Headers, body?: unknown) => Promise<ApiResponse>;
+  readonly get: (path: string, headers?: Headers) => Promise<ApiResponse>;
   /** The objects at a path; throws unless there are any to be had. */
   readonly list: (path: string) => Promise<Listed>;
   /** The names of the objects at a path. */
@@ -78,6 +78,6 @@ export function definition(group: string, kind: string, scope: 'Cluster' | 'Name
 }
 
 /** The message of a Status. */
-export function messageOf({ body }: ApiAnswer): string {
+export function messageOf({ body }: ApiResponse): string {
   return (JSON.parse(body) as { readonly message: string }).message;
 }

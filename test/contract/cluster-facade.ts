@@ -1,4 +1,4 @@
-// The façade on the server under test: its informers, its cluster list, and a TLS socket of its own.
+// A façade for cluster lists on the server under test, with its own informers and TLS socket.
 
 import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
@@ -20,19 +20,19 @@ import { silentLog } from '../support/silent-log.ts';
 import { settings as targetSettings } from '../targets/registration.ts';
 import type { ContractServer } from './server.ts';
 
-/** A façade as its tests see it: a server like any other, and a client of the hub behind it. */
+/** Façade under test: a server like any other, with a client of its hub. */
 export interface ClusterFacade extends Omit<ContractServer, 'forget'> {
   readonly hub: KubeClient;
   readonly agent: Agent;
 }
 
 export interface ClusterFacadeOptions {
-  /** Makes Clusters known to the hub, before the façade starts. */
+  /** Installs the Cluster CRD on the hub before the façade starts; default: Purser's own CRDs. */
   readonly install?: (server: ContractServer) => Promise<void>;
   readonly historyCapacity?: number;
 }
 
-/** A façade for the tests of one file, started after the server and before the first of them. */
+/** Starts a façade for the tests of one file, after its server and before the first test. */
 export function clusterFacade(server: ContractServer, options: ClusterFacadeOptions = {}): ClusterFacade {
   let started: Started | undefined;
   beforeAll(async () => {
@@ -66,7 +66,7 @@ const START_MS = 120_000;
 const authority = createAuthority(Date.now());
 
 function running(facade: Started | undefined): Started {
-  if (facade === undefined) throw new Error('the façade starts before the first test, not earlier');
+  if (facade === undefined) throw new Error('The façade starts in beforeAll.');
   return facade;
 }
 

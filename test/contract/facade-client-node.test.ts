@@ -1,4 +1,4 @@
-// The informer of the official JavaScript client on the façade, as its users call it.
+// The informer of the official JavaScript client on the façade.
 
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Informer, KubeConfig, type KubernetesListObject, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const informer of informers) await informer.stop();
 });
 
-async function informed(token: string): Promise<() => readonly string[]> {
+async function startInformer(token: string): Promise<() => readonly string[]> {
   const config = new KubeConfig();
   config.loadFromOptions({
     clusters: [{ name: 'c', server: facade.url, caData: Buffer.from(facade.ca).toString('base64') }],
@@ -53,26 +53,26 @@ async function grant(names: readonly string[]): Promise<void> {
   await facade.hub.apply(ClusterRoleBindings, { metadata: { name: 'team' }, roleRef, subjects }, { force: true });
 }
 
-describe('the informer of @kubernetes/client-node', () => {
-  it('follows clusters and rights', async () => {
+describe('informer of @kubernetes/client-node on the façade', () => {
+  it('follows changes of clusters and of permissions', async () => {
     const { hub } = facade;
     for (const name of ['a', 'b', 'c']) await hub.create(Clusters, clusterOf(name, 'prod'));
     await grant(['a', 'b', 'd']);
-    const admins = await informed(facade.tokens.admin);
-    const alices = await informed(facade.tokens.alice);
+    const listAdmin = await startInformer(facade.tokens.admin);
+    const listAlice = await startInformer(facade.tokens.alice);
     await eventually(async () => {
-      expect(admins()).toEqual(['a prod', 'b prod', 'c prod']);
-      expect(alices()).toEqual(['a prod', 'b prod']);
+      expect(listAdmin()).toEqual(['a prod', 'b prod', 'c prod']);
+      expect(listAlice()).toEqual(['a prod', 'b prod']);
     });
     await hub.apply(Clusters, clusterOf('a', 'dev'), { force: true });
     await hub.create(Clusters, clusterOf('d', 'prod'));
     await grant(['a', 'c', 'd']);
     await hub.delete(Clusters, { name: 'b' });
     await eventually(async () => {
-      expect(admins()).toEqual(['a dev', 'c prod', 'd prod']);
-      expect(alices()).toEqual(['a dev', 'c prod', 'd prod']);
+      expect(listAdmin()).toEqual(['a dev', 'c prod', 'd prod']);
+      expect(listAlice()).toEqual(['a dev', 'c prod', 'd prod']);
     });
     await grant(['c']);
-    await eventually(async () => expect(alices()).toEqual(['c prod']));
+    await eventually(async () => expect(listAlice()).toEqual(['c prod']));
   }, 60_000);
 });

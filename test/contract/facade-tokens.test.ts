@@ -1,4 +1,4 @@
-// The façade before a server that behaves as Kubernetes does: what clients see of it, beside what was recorded.
+// Responses of the façade's token endpoint, compared with those of the server itself.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
@@ -14,14 +14,14 @@ beforeAll(() => createTokenWorld(server), 60_000);
 const facade = contractFacade(server);
 
 const PATH = '/api/v1/namespaces/team-a/serviceaccounts/builder/token';
-const bearing = (token: string, more: ApiRequest = {}) =>
+const requestToken = (token: string, more: ApiRequest = {}) =>
   facade.request('POST', `/orchestrator/${CLUSTER}${PATH}`, {
     body: '{"spec":{"audiences":["x"]}}',
     ...more,
     headers: { authorization: `Bearer ${token}`, ...more.headers },
   });
 
-/** A token of the account, as the hub itself knows it. */
+/** Requests a token of the service account from the hub. */
 async function hubToken(audiences: readonly string[] = []): Promise<string> {
   const { body } = await server.request('POST', PATH, {
     headers: { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json' },
@@ -30,18 +30,18 @@ async function hubToken(audiences: readonly string[] = []): Promise<string> {
   return (JSON.parse(body) as { status: { token: string } }).status.token;
 }
 
-/** What must differ between two answers is blanked out. */
-function comparable(body: string): string {
+/** Replaces the parts that differ between two responses. */
+function normalize(body: string): string {
   return (
     withoutManagedFields(body)
       .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'TOKEN')
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
-      // Where the scheme is declared depends on how the server was built.
+      // The package of the scheme depends on how the server was built.
       .replace(/scheme \\"[^"]*"/, 'SCHEME')
   );
 }
 
-describe('what nobody recorded', () => {
+describe('token endpoint of the façade', () => {
   const spec = { audiences: ['x', 'y', 'x'], expirationSeconds: 7200 };
   const text = (object: object) => JSON.stringify(object);
   it.each<readonly [string, string, ApiRequest]>([
@@ -73,7 +73,7 @@ describe('what nobody recorded', () => {
         }),
       },
     ],
-    ['its own name', '', { body: text({ metadata: { name: 'builder', namespace: 'team-a' }, spec }) }],
+    ['the name of the service account', '', { body: text({ metadata: { name: 'builder', namespace: 'team-a' }, spec }) }],
     ['a binding by kind alone', '', { body: text({ spec: { ...spec, boundObjectRef: { kind: 'Secret', name: 'bindme' } } }) }],
     [
       'a binding of another version',
@@ -91,19 +91,23 @@ describe('what nobody recorded', () => {
       { body: text({ spec: { ...spec, boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } } }) },
     ],
     [
-      'a lifetime and a binding that are wrong',
+      'an invalid lifetime and an invalid binding',
       '',
       { body: text({ spec: { ...spec, expirationSeconds: 1, boundObjectRef: { kind: 'Secret', name: 'ghost' } } }) },
     ],
-    ['a name and a lifetime that are wrong', '', { body: text({ metadata: { name: 'nope' }, spec: { ...spec, expirationSeconds: 1 } }) }],
-    ['a wrong UID and a wrong lifetime', '', { body: text({ metadata: { uid: 'u' }, spec: { ...spec, expirationSeconds: 1 } }) }],
     [
-      'YAML both ways',
+      'an invalid name and an invalid lifetime',
+      '',
+      { body: text({ metadata: { name: 'nope' }, spec: { ...spec, expirationSeconds: 1 } }) },
+    ],
+    ['an invalid UID and an invalid lifetime', '', { body: text({ metadata: { uid: 'u' }, spec: { ...spec, expirationSeconds: 1 } }) }],
+    [
+      'YAML in request and response',
       '',
       { headers: { 'content-type': 'application/yaml', accept: 'application/yaml' }, body: 'spec:\n  audiences: [x]\n  unknown: 1\n' },
     ],
-    ['an indented answer', '?pretty=true', { body: text({ spec }) }],
-    ['an indented refusal', '', { headers: { 'user-agent': 'curl/8' }, body: '{' }],
+    ['an indented response', '?pretty=true', { body: text({ spec }) }],
+    ['an indented error', '', { headers: { 'user-agent': 'curl/8' }, body: '{' }],
     [
       'unknown fields at every level',
       '?fieldValidation=Strict',
@@ -113,7 +117,7 @@ describe('what nobody recorded', () => {
     ],
     ['a status of the wrong type', '', { body: '{"spec":{"audiences":["x"]},"status":{"expirationTimestamp":5}}' }],
     [
-      'null everywhere',
+      'null for every field',
       '',
       { body: '{"metadata":null,"spec":{"audiences":["x"],"expirationSeconds":null,"boundObjectRef":null},"status":null}' },
     ],
@@ -122,30 +126,30 @@ describe('what nobody recorded', () => {
     ['a Deployment of another version', '', { body: text({ apiVersion: 'apps/v1beta9', kind: 'Deployment' }) }],
     ['an unsatisfiable Accept', '', { headers: { accept: 'application/xml' }, body: text({ spec }) }],
     [
-      'a Table, or else JSON',
+      'a Table or JSON as accepted types',
       '',
       { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' }, body: text({ spec }) },
     ],
-    ['bad options', '?dryRun=x&fieldManager=%01&fieldValidation=y', { body: text({ spec }) }],
-    ['a bad timeout', '?timeout=abc', { body: text({ spec }) }],
+    ['invalid options', '?dryRun=x&fieldManager=%01&fieldValidation=y', { body: text({ spec }) }],
+    ['an invalid timeout', '?timeout=abc', { body: text({ spec }) }],
     ['a timeout', '?timeout=5s', { body: text({ spec }) }],
-    ['a body that is too large', '', { body: ' '.repeat((3 << 20) + 1) }],
-  ])('is answered as by the target: %s', async (_name, query, { headers, body }) => {
+    ['a body above the size limit', '', { body: ' '.repeat((3 << 20) + 1) }],
+  ])('responds like the target to a request with %s', async (_name, query, { headers, body }) => {
     const all = { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json', ...headers };
     const request = { headers: all, ...(body !== undefined && { body }) };
     const direct = await server.request('POST', `${PATH}${query}`, request);
     const ours = await facade.request('POST', `/orchestrator/${CLUSTER}${PATH}${query}`, request);
-    const shown = (answer: typeof ours) => ({
-      status: answer.status,
-      type: answer.headers['content-type'],
-      warning: answer.headers['warning'],
-      body: comparable(answer.body),
+    const shown = (response: typeof ours) => ({
+      status: response.status,
+      type: response.headers['content-type'],
+      warning: response.headers['warning'],
+      body: normalize(response.body),
     });
     expect(shown(ours)).toEqual(shown(direct));
   });
 });
 
-describe('callers', () => {
+describe('authentication of callers of the façade', () => {
   beforeAll(async () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
     const subjects = [{ kind: 'ServiceAccount', namespace: 'team-a', name: 'builder' }];
@@ -161,24 +165,24 @@ describe('callers', () => {
     await eventually(() => isAllowed(server, 'system:serviceaccount:team-a:builder', issuing));
   });
 
-  it('are known by a token that was issued for the hub', async () => {
-    expect((await bearing(await hubToken())).status).toBe(201);
+  it('accepts a token that was issued for the hub', async () => {
+    expect((await requestToken(await hubToken())).status).toBe(201);
   });
 
-  it('are not known by a token for others', async () => {
-    expect((await bearing(await hubToken(['https://elsewhere.test']))).status).toBe(401);
+  it('rejects a token for other audiences', async () => {
+    expect((await requestToken(await hubToken(['https://elsewhere.test']))).status).toBe(401);
   });
 
   it.each<readonly [string, (token: string) => string]>([
-    ['no algorithm', (token) => `${encoded({ alg: 'none' })}.${token.split('.')[1]}.`],
-    ['another issuer', (token) => changed(token, { iss: 'https://evil.test' })],
-    ['another account', (token) => changed(token, { sub: 'system:serviceaccount:kube-system:admin' })],
-    ['a flipped bit', (token) => token.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))],
-  ])('are not known by a forged token: %s', async (_case, forge) => {
-    expect((await bearing(forge(await hubToken()))).status).toBe(401);
+    ['without an algorithm', (token) => `${encode({ alg: 'none' })}.${token.split('.')[1]}.`],
+    ['of another issuer', (token) => withClaims(token, { iss: 'https://evil.test' })],
+    ['of another service account', (token) => withClaims(token, { sub: 'system:serviceaccount:kube-system:admin' })],
+    ['with a flipped bit', (token) => token.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))],
+  ])('rejects a forged token %s', async (_case, forge) => {
+    expect((await requestToken(forge(await hubToken()))).status).toBe(401);
   });
 
-  it('use the official JavaScript client', async () => {
+  it('accepts the static token of a caller with the official JavaScript client', async () => {
     const config = new KubeConfig();
     config.loadFromOptions({
       clusters: [{ name: 'c', server: `${facade.url}/orchestrator/${CLUSTER}`, caData: Buffer.from(facade.ca).toString('base64') }],
@@ -195,8 +199,8 @@ describe('callers', () => {
   });
 });
 
-describe('a dry run', () => {
-  const rehearsed = (body: object, path = PATH) =>
+describe('dry run of a token request to the façade', () => {
+  const dryRun = (body: object, path = PATH) =>
     facade.request('POST', `/orchestrator/${CLUSTER}${path}?dryRun=All`, {
       headers: { authorization: `Bearer ${server.tokens.alice}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -205,39 +209,43 @@ describe('a dry run', () => {
   const bound = (kind: string, name: string) => ({ spec: { audiences: ['x'], boundObjectRef: { kind, apiVersion: 'v1', name } } });
   it.each([
     ['a missing Secret', bound('Secret', 'ghost'), { code: 404, message: 'secrets "ghost" not found' }],
-    ['a Pod of another account', bound('Pod', 'other'), { code: 400, message: expect.stringContaining('different serviceaccount name.') }],
     [
-      'a wrong lifetime',
+      'a Pod of another service account',
+      bound('Pod', 'other'),
+      { code: 400, message: expect.stringContaining('different serviceaccount name.') },
+    ],
+    [
+      'an invalid lifetime',
       { spec: { audiences: ['x'], expirationSeconds: 599 } },
       { code: 422, message: expect.stringContaining('less than 10 minutes') },
     ],
     [
-      'a wrong name',
+      'a name that does not match',
       { metadata: { name: 'nope' }, spec: { audiences: ['x'] } },
       { code: 422, message: expect.stringContaining('must match') },
     ],
     [
-      'a wrong UID',
+      'a UID that does not match',
       { metadata: { uid: 'nope' }, spec: { audiences: ['x'] } },
       { code: 409, message: expect.stringContaining('the UID in the token request (nope)') },
     ],
-  ])('finds %s', async (_what, body, expected) => {
-    const answer = await rehearsed(body);
-    expect(JSON.parse(answer.body)).toMatchObject(expected);
+  ])('rejects %s', async (_name, body, expected) => {
+    const response = await dryRun(body);
+    expect(JSON.parse(response.body)).toMatchObject(expected);
   });
 
-  it('finds a missing account', async () => {
-    const answer = await rehearsed({ spec: { audiences: ['x'] } }, PATH.replace('builder', 'ghost'));
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 404, message: 'serviceaccounts "ghost" not found' });
+  it('rejects a missing service account', async () => {
+    const response = await dryRun({ spec: { audiences: ['x'] } }, PATH.replace('builder', 'ghost'));
+    expect(JSON.parse(response.body)).toMatchObject({ code: 404, message: 'serviceaccounts "ghost" not found' });
   });
 });
 
-function encoded(object: object): string {
+function encode(object: object): string {
   return Buffer.from(JSON.stringify(object)).toString('base64url');
 }
 
-function changed(token: string, claims: object): string {
+function withClaims(token: string, claims: object): string {
   const [header, payload = '', signature] = token.split('.');
   const original = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-  return [header, encoded({ ...original, ...claims }), signature].join('.');
+  return [header, encode({ ...original, ...claims }), signature].join('.');
 }

@@ -1,4 +1,4 @@
-// The property that decides, over the wire: several callers list and watch while clusters, rights and connections change.
+// Property test over the wire: several callers list and watch while clusters, permissions and connections change.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -48,7 +48,7 @@ class World {
   }
 
   async act(next: Action): Promise<void> {
-    if ('client' in next) return this.#ask(next);
+    if ('client' in next) return this.#control(next);
     switch (next.type) {
       case 'put':
         return void (await this.#hub.apply(Clusters, clusterOf(next.name, next.env), { force: true }));
@@ -61,10 +61,10 @@ class World {
     }
   }
 
-  async #ask(next: Extract<Action, { readonly client: number }>): Promise<void> {
-    const asking = this.clients[next.client] as WireReflector;
-    if (next.type === 'connect') await asking.connect(next.limit);
-    else asking[next.type]();
+  async #control(next: Extract<Action, { readonly client: number }>): Promise<void> {
+    const reflector = this.clients[next.client] as WireReflector;
+    if (next.type === 'connect') await reflector.connect(next.limit);
+    else reflector[next.type]();
   }
 
   async #grant(to: string, names: readonly string[]): Promise<void> {
@@ -76,7 +76,7 @@ class World {
     await this.#hub.apply(ClusterRoleBindings, { metadata: { name: to }, roleRef, subjects }, { force: true });
   }
 
-  /** Everybody is connected, and has what a fresh list shows. */
+  /** Connects every client, and compares its contents with a fresh list. */
   async agrees(): Promise<void> {
     for (const each of this.clients) {
       each.resume();
@@ -96,8 +96,8 @@ function ifMissing(error: unknown): void {
   if (!hasReason(error, 'NotFound')) throw error;
 }
 
-describe('clients that list and watch over the wire', () => {
-  it('end with the state of a fresh list, whatever happens', async () => {
+describe('list and watch of the façade', () => {
+  it('gives every client the state of a fresh list after random changes', async () => {
     const world = new World(facade);
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {

@@ -1,4 +1,4 @@
-// A façade before the server under test, which is both its hub and its one target.
+// A façade in front of the server under test, which is both its hub and its only target.
 
 import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
@@ -10,23 +10,23 @@ import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { aCredential, base64, registered, settings } from '../targets/registration.ts';
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
 import { create, isAllowed } from './world.ts';
 
-/** The name of the target. */
+/** Name of the target. */
 export const CLUSTER = 'prod-eu';
 
 export interface ContractFacade {
   readonly url: string;
-  /** Certificate of the façade's authority, as PEM. */
+  /** CA certificate of the façade, as PEM. */
   readonly ca: string;
-  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiResponse>;
 }
 
-/** A façade for the tests of one file. Alice may have every token of the target. */
+/** Starts a façade for the tests of one file. Alice may issue all tokens of the target. */
 export function contractFacade(server: ContractServer): ContractFacade {
   const authority = createAuthority(Date.now());
   const agent = new Agent({ ca: authority.certificate, keepAlive: true });

@@ -1,4 +1,4 @@
-// The recorded lists and watches of clusters, asked of the façade: the same answers but for what is not public, and a selfLink.
+// Recorded lists and watches of clusters, sent to the façade: equal responses except for fields that are not public, and a selfLink.
 
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -14,7 +14,7 @@ import { create, isServed } from './world.ts';
 const HUB = '/apis/registry.purser.dev/v1alpha1/clusters';
 const FACADE = '/auth/v1/clusters';
 
-/** What the façade answers in its own way, each with a test below. */
+/** Names of recordings to which the façade responds differently; each has a test below. */
 const DIFFERENT = new Set(['list-noauth', 'list-forbidden', 'continue-tampered']);
 
 const server = contractServer();
@@ -26,30 +26,30 @@ async function install(hub: ContractServer): Promise<void> {
   for (let number = 1; number <= 25; number++) await create(hub, `${HUB}?fieldManager=kubectl-create`, cluster(number));
 }
 
-describe('the cluster list of the façade', () => {
-  const asked = recordings('cluster-lists').filter(({ name }) => !DIFFERENT.has(name));
-  itAnswersAsRecorded(facade, asked.map(atFacade), { relax: ({ name }) => (name === 'list-yaml' ? inYaml : shown) });
+describe('cluster list of the façade', () => {
+  const sent = recordings('cluster-lists').filter(({ name }) => !DIFFERENT.has(name));
+  itAnswersAsRecorded(facade, sent.map(atFacade), { relax: ({ name }) => (name === 'list-yaml' ? inYaml : hideFields) });
 
-  it('knows nobody without credentials', async () => {
+  it('rejects callers without credentials', async () => {
     const { status, headers, body } = await facade.request('GET', FACADE);
     expect({ status, challenge: headers['www-authenticate'] }).toEqual({ status: 401, challenge: 'Bearer' });
     expect(body).toContain('"reason":"Unauthorized"');
   });
 
-  it('is empty for those without rights', async () => {
+  it('returns an empty list to callers without permissions', async () => {
     const { status, body } = await facade.request('GET', FACADE, { headers: { authorization: 'Bearer alicetoken' } });
     expect(status).toBe(200);
     expect(body).toMatch(/^\{"apiVersion":"registry.purser.dev\/v1alpha1","items":\[\],"kind":"ClusterList","metadata":\{"continue":"",/);
   });
 
-  it('does not go back to what was before it was there', async () => {
+  it('rejects continue tokens from before its start as expired', async () => {
     const tampered = recordings('cluster-lists').find(({ name }) => name === 'continue-tampered');
     const { status, body } = await facade.request('GET', atFacade(tampered as Recording).request.path, admin());
     expect(status).toBe(410);
     expect(body).toContain('The provided continue parameter is too old');
   });
 
-  it('may be kept by nobody, and says what it depends on', async () => {
+  it('forbids shared caching, and varies by Authorization', async () => {
     const { headers } = await facade.request('GET', FACADE, { headers: { ...admin().headers, 'if-none-match': '*' } });
     expect(headers['etag']).toBeUndefined();
     expect(headers['cache-control']).toBe('no-cache, private');
@@ -65,10 +65,10 @@ describe('the cluster list of the façade', () => {
     ['application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io', 200, /^\{"kind":"PartialObjectMetadataList"/],
     ['application/vnd.kubernetes.protobuf', 406, /only the following media types are accepted/],
     ['application/vnd.kubernetes.protobuf,application/json', 200, /^\{"apiVersion"/],
-  ])('comes as %s', async (accept, status, body) => {
-    const answer = await facade.request('GET', FACADE, { headers: { ...admin().headers, accept } });
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatch(body);
+  ])('returns the list as %s', async (accept, status, body) => {
+    const response = await facade.request('GET', FACADE, { headers: { ...admin().headers, accept } });
+    expect(response.status).toBe(status);
+    expect(response.body).toMatch(body);
   });
 });
 
@@ -86,8 +86,8 @@ function atFacade({ request, response, ...rest }: Recording): Recording {
   };
 }
 
-/** A recorded body as the façade shows it. */
-const shown: Relaxation = (recorded, actual) => [recorded.replace(/^\{.*\}$/gm, publicLine), actual];
+/** Removes the fields of a recorded body that the façade hides. */
+const hideFields: Relaxation = (recorded, actual) => [recorded.replace(/^\{.*\}$/gm, publicLine), actual];
 
 const inYaml: Relaxation = (recorded, actual) => [goJson(publicValue(parse(recorded))), goJson(parse(actual))];
 
@@ -108,7 +108,7 @@ function publicLine(line: string): string {
 
 function publicValue(value: Shown): Shown {
   const { managedFields, ...metadata } = value.metadata ?? {};
-  if (managedFields !== undefined && !Array.isArray(managedFields)) throw new Error('managed fields that are no list');
+  if (managedFields !== undefined && !Array.isArray(managedFields)) throw new Error('managedFields is not a list');
   if (value.kind !== 'ClusterList') return { ...value, metadata };
   return { ...value, items: (value.items ?? []).map(publicValue), metadata: { ...metadata, selfLink: FACADE } };
 }

@@ -1,4 +1,4 @@
-// The same token requests through the façade: answered as by kube-apiserver, but for what the façade documents.
+// Recorded token requests, sent to the façade: equal responses except for the documented differences.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
@@ -11,23 +11,23 @@ type Response = Recording['response'];
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-function refused(code: number, message: string, reason: string, more: object = {}): Response {
+function failure(code: number, message: string, reason: string, more: object = {}): Response {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...more, code };
   return { status: code, headers: JSON_TYPE, body: `${JSON.stringify(status)}\n` };
 }
 
 const unauthorized: Response = {
-  ...refused(401, 'Unauthorized', 'Unauthorized'),
+  ...failure(401, 'Unauthorized', 'Unauthorized'),
   headers: { ...JSON_TYPE, 'www-authenticate': 'Bearer' },
 };
-const required = refused(422, 'TokenRequest.authentication.k8s.io "" is invalid: spec.audiences: Required value', 'Invalid', {
+const required = failure(422, 'TokenRequest.authentication.k8s.io "" is invalid: spec.audiences: Required value', 'Invalid', {
   details: {
     group: 'authentication.k8s.io',
     kind: 'TokenRequest',
     causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec.audiences' }],
   },
 });
-const noRoute = refused(404, 'the server could not find the requested resource', 'NotFound', { details: {} });
+const noRoute = failure(404, 'the server could not find the requested resource', 'NotFound', { details: {} });
 const missing = `: issue clusters/token \\"${CLUSTER}/team-a/builder\\" in registry.purser.dev`;
 const forbidden = ({ body = '', ...rest }: Response): Response => ({
   ...rest,
@@ -35,7 +35,7 @@ const forbidden = ({ body = '', ...rest }: Response): Response => ({
 });
 const allowed = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
 
-/** What the façade answers instead, by the name of a recording. */
+/** Expected responses of the façade that differ from the recording, by its name. */
 const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = {
   'no-auth': () => unauthorized,
   'basic-auth': () => unauthorized,
@@ -43,12 +43,12 @@ const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = 
   'null-audiences': () => required,
   'no-spec': () => required,
   'null-body': () => required,
-  'bound-node': () => refused(400, 'cannot bind token to object of type /v1, Kind=Node', 'BadRequest'),
+  'bound-node': () => failure(400, 'cannot bind token to object of type /v1, Kind=Node', 'BadRequest'),
   'dryrun-all': ({ body = '', ...rest }) => ({
     ...rest,
     body: body.replace(/"status":\{.*\}(?=\}\n$)/, '"status":{"token":"","expirationTimestamp":null}'),
   }),
-  'impersonate-not-allowed': () => refused(400, 'the header impersonate-user is not supported', 'BadRequest'),
+  'impersonate-not-allowed': () => failure(400, 'the header impersonate-user is not supported', 'BadRequest'),
   forbidden,
   'forbidden-beats-bad-body': forbidden,
   'sa-bad-name': () => noRoute,
@@ -67,7 +67,7 @@ const recorded = recordings('token-requests').map(({ response, ...recording }): 
   return { ...recording, response: body === undefined ? response : { ...response, body: withoutManagedFields(body) } };
 });
 
-describe('a token request through the façade', () => {
+describe('token endpoint of the façade', () => {
   const server = contractServer({ issuer: 'https://hub.test' });
   beforeAll(() => createTokenWorld(server), 60_000);
   const facade = contractFacade(server);
@@ -77,7 +77,7 @@ describe('a token request through the façade', () => {
   );
   itAnswersAsRecorded({ request: (method, path, request) => facade.request(method, `/orchestrator/${CLUSTER}${path}`, request) }, expected);
 
-  it('differs in recordings that are there, and in each of them', () => {
+  it('differs only in recordings that exist, and in each of them', () => {
     const changed = expected.filter(({ response }, index) => JSON.stringify(response) !== JSON.stringify(recorded[index]?.response));
     expect(changed.map(({ name }) => name).toSorted()).toEqual(Object.keys(DIFFERENCES).toSorted());
   });

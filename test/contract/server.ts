@@ -5,7 +5,7 @@ import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { TEST_USERS } from '../support/users.ts';
 
@@ -18,7 +18,7 @@ export interface ContractServer {
   readonly ca: string;
   readonly tokens: { readonly admin: string; readonly alice: string; readonly bob: string };
   /** Sends a request as it is. */
-  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+  readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiResponse>;
   /** Restarts the server in a world without history: nothing before now can be listed or watched any more. */
   readonly forget: () => Promise<void>;
 }

@@ -27,10 +27,10 @@ async function start(program: string, options: readonly string[] = []) {
     env: { PATH: process.env['PATH'], SECRET: TOKEN },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let complaints = '';
-  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const ended = once(child, 'close');
-  return { child, lines: createInterface({ input: child.stdout }), complaints: () => complaints, ended, folder };
+  return { child, lines: createInterface({ input: child.stdout }), stderr: () => stderr, ended, folder };
 }
 
 describe('process of the image', () => {
@@ -48,7 +48,7 @@ describe('process of the image', () => {
     expect(await once(purser.lines, 'line')).toEqual(['undefined']);
     purser.child.kill('SIGKILL');
     await purser.ended;
-    expect(purser.complaints()).not.toContain('Debugger');
+    expect(purser.stderr()).not.toContain('Debugger');
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('process of the image', () => {
       const [code, signal] = (await purser.ended) as [number | null, string | null];
       expect([code, signal]).not.toEqual([0, null]);
       expect(await readdir(purser.folder)).toEqual([]);
-      expect(purser.complaints()).not.toContain(TOKEN);
+      expect(purser.stderr()).not.toContain(TOKEN);
     },
     60_000,
   );

@@ -79,7 +79,7 @@ describe('documentation', () => {
 
   it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('shows a command of purser that succeeds: %s', async (line) => {
     const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
-    expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), complaints: '' });
+    expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), stderr: '' });
   });
 
   it('shows a command of npm that prints manifests only', async () => {
@@ -95,7 +95,7 @@ describe('documentation', () => {
   it.each(commands.filter(({ language }) => language === 'sh').map((block) => [`${block.path}:${block.line}`, block.text]))(
     'contains only commands that a shell can parse (%s)',
     async (_, text) => {
-      expect(await run('bash', ['-n', '-c', text])).toMatchObject({ code: 0, complaints: '' });
+      expect(await run('bash', ['-n', '-c', text])).toMatchObject({ code: 0, stderr: '' });
     },
   );
 

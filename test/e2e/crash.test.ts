@@ -10,7 +10,7 @@ import { sendRequest } from '../support/api-request.ts';
 const ADMIN = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 const WRITERS = 8;
-/** How many acknowledged writes the server is allowed before it is killed. */
+/** Number of acknowledged writes before the server is killed. */
 const WRITES_BEFORE_KILL = 60;
 
 interface Running {
@@ -22,7 +22,7 @@ async function start(folder: string): Promise<Running> {
   const child = fork(join(import.meta.dirname, '../support/api-server-process.ts'), [folder], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
-  const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code} before it listened`)));
+  const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server exited with ${code} before it listened`)));
   const [{ url, ca }] = (await Promise.race([once(child, 'message'), failed])) as [{ url: string; ca: string }];
   return { child, target: { url, agent: new Agent({ ca, keepAlive: true }) } };
 }
@@ -34,7 +34,7 @@ describe('embedded API server killed under write load', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('keeps every acknowledged write, and lets watchers resume or sends them 410', async () => {
+  it('keeps every acknowledged write, and resumes watches or ends them with 410', async () => {
     const acknowledged = new Map<string, string>();
     let lastSeen = '';
     for (let round = 0; round < 10; round++) {
@@ -44,7 +44,7 @@ describe('embedded API server killed under write load', () => {
       lastSeen = await writeUntilKilled({ child, target }, acknowledged, round);
       target.agent.destroy();
     }
-    // Every name is written twice: created, then changed.
+    // Each name has two writes, a create and an update.
     expect(acknowledged.size).toBeGreaterThanOrEqual((10 * WRITES_BEFORE_KILL) / 2);
     const { child, target } = await start(join(folder, 'hub'));
     await expectAll(target, acknowledged);
@@ -53,7 +53,7 @@ describe('embedded API server killed under write load', () => {
   }, 120_000);
 });
 
-/** Eight writers create and change objects until the server dies in their hands; returns the last version that was acknowledged. */
+/** Creates and updates objects with eight writers until the server is killed; returns the last acknowledged resourceVersion. */
 async function writeUntilKilled({ child, target }: Running, acknowledged: Map<string, string>, round: number): Promise<string> {
   const exited = once(child, 'exit');
   let count = 0;
@@ -64,11 +64,11 @@ async function writeUntilKilled({ child, target }: Running, acknowledged: Map<st
       const isUpdate = n % 2 === 1;
       const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { n: String(n) } });
       const path = isUpdate ? `${CONFIG_MAPS}/${name}` : CONFIG_MAPS;
-      const answer = await sendRequest(target, isUpdate ? 'PUT' : 'POST', path, { headers: ADMIN, body }).catch(() => undefined);
-      if (answer === undefined) return;
-      expect(answer.status).toBeLessThan(300);
+      const response = await sendRequest(target, isUpdate ? 'PUT' : 'POST', path, { headers: ADMIN, body }).catch(() => undefined);
+      if (response === undefined) return;
+      expect(response.status).toBeLessThan(300);
       acknowledged.set(name, String(n));
-      last = (JSON.parse(answer.body) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+      last = (JSON.parse(response.body) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
       if (++count === WRITES_BEFORE_KILL) child.kill('SIGKILL');
     }
   };
@@ -81,7 +81,7 @@ async function expectAll(target: Running['target'], acknowledged: ReadonlyMap<st
   const { body } = await sendRequest(target, 'GET', CONFIG_MAPS, { headers: ADMIN });
   const { items } = JSON.parse(body) as { items: { metadata: { name: string }; data?: { n: string } }[] };
   const stored = new Map(items.map(({ metadata, data }) => [metadata.name, Number(data?.n)]));
-  // A write that was under way may have been made; one that was acknowledged must have been.
+  // A write in flight may be stored; an acknowledged write must be.
   const lost = [...acknowledged].filter(([name, n]) => !((stored.get(name) ?? -1) >= Number(n)));
   expect(lost).toEqual([]);
 }

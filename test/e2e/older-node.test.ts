@@ -1,4 +1,4 @@
-// src/start.mjs on a Node that is too old. Preloaded code stands for it: all that is read of it is its version.
+// src/start.mjs on a Node.js that is too old, simulated by preloaded code that changes the version.
 
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { run } from '../support/run.ts';
 const START = join(import.meta.dirname, '../../src/start.mjs');
 const OLDER = ['--import', "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})"];
 
-describe('src/start.mjs on an older Node', () => {
+describe('src/start.mjs on an older Node.js', () => {
   it('re-executes with the Node.js that npm installed', async () => {
     expect(await run(process.execPath, [...OLDER, START, '--version'])).toMatchObject({
       code: 0,
@@ -26,7 +26,7 @@ describe('src/start.mjs on an older Node', () => {
     await copyFile(START, copy);
     expect(await run(process.execPath, [...OLDER, copy, '--version'])).toMatchObject({
       code: 2,
-      complaints: expect.stringMatching(/^purser: requires Node 24, .* run npm ci .* install it from nodejs\.org\n$/),
+      stderr: expect.stringMatching(/^purser: requires Node 24, .* run npm ci .* install it from nodejs\.org\n$/),
     });
   });
 });

@@ -1,4 +1,4 @@
-// Two processes of Purser on one hub: one leads, the other takes over.
+// Two replicas of Purser on one hub: leader election and takeover.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { type ClusterRun, startOnCluster } from './local-run.ts';
 
 jest.setTimeout(120_000);
 
-/** How soon another replica leads after the leader died, and after it stopped in good order. */
+/** Limits for a new leader after the leader died, and after it stopped cleanly. */
 const TAKEOVER_MS = 15_000;
 const HANDOVER_MS = 5_000;
 
@@ -80,17 +80,17 @@ async function leads(replica: Replica): Promise<boolean> {
   return parseExposition(text).get('purser_leader')?.samples.get('[]') === 1;
 }
 
-/** Those of the replicas that lead. */
+/** Returns the replicas that lead. */
 async function leaders(): Promise<readonly Replica[]> {
   const found = await Promise.all([...running].map(async (replica) => ((await leads(replica)) ? [replica] : [])));
   return found.flat();
 }
 
-/** Waits for the only leader. */
+/** Waits until exactly one replica leads. */
 async function leader(): Promise<Replica> {
   return await untilFound(async () => {
     const [first, ...others] = await leaders();
-    if (first === undefined || others.length > 0) throw new Error(`${others.length + (first ? 1 : 0)} replicas lead`);
+    if (first === undefined || others.length > 0) throw new Error(`${others.length + (first ? 1 : 0)} replicas claim leadership`);
     return first;
   });
 }
@@ -107,7 +107,7 @@ async function untilFound<T>(look: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('a replica that only runs the façade', () => {
+describe('replica with --components facade', () => {
   it('serves requests without campaigning for leadership', async () => {
     const { run, ready } = await launchReplica('--components', 'facade');
     const isLeader = await leads({ run, metrics: ready.metrics });
@@ -119,7 +119,7 @@ describe('a replica that only runs the façade', () => {
   });
 });
 
-describe('two replicas', () => {
+describe('two replicas of Purser', () => {
   it('elects one leader, and serves metrics to authorized clients', async () => {
     const { metrics } = await leader();
 
@@ -142,7 +142,7 @@ describe('two replicas', () => {
     expect(performance.now() - stoppedAt).toBeLessThan(HANDOVER_MS);
   });
 
-  it('elects another leader within fifteen seconds after the leader dies', async () => {
+  it('elects another leader within 15 s after the leader dies', async () => {
     const first = await leader();
     running.delete(first);
     await first.run.end('SIGKILL');
@@ -166,7 +166,7 @@ describe('two replicas', () => {
     expect(await leaders()).toEqual([next]);
   });
 
-  it('stays ready while the hub is unreachable, and rejects clients of metrics that it cannot authorize', async () => {
+  it('stays ready while the hub is unreachable, and rejects clients of metrics with 503', async () => {
     const { metrics } = await leader();
     const gone = once(hub, 'exit');
     hub.kill('SIGKILL');

@@ -7,16 +7,16 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
-import { ask, type LocalRun, runToEnd, startLocalRun, startOnCluster } from './local-run.ts';
+import { type LocalRun, runToExit, send, startLocalRun, startOnCluster } from './local-run.ts';
 
-/** Each test starts processes; a busy machine takes its time for them. */
+/** Time for the processes that each test starts, also on a busy machine. */
 jest.setTimeout(60_000);
 
 const CLUSTER = '/apis/registry.purser.dev/v1alpha1/clusters/target-1';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
 const CREDENTIAL = '/api/v1/namespaces/purser-system/secrets/target-1-credential';
 
-/** Runs `use` on a local run, and ends that whatever happens. */
+/** Calls `use` with a local run, and kills the run afterwards. */
 async function withLocalRun<T>(folder: string, args: readonly string[], use: (run: LocalRun) => Promise<T>): Promise<T> {
   const run = await startLocalRun(folder, ...args);
   try {
@@ -26,23 +26,23 @@ async function withLocalRun<T>(folder: string, args: readonly string[], use: (ru
   }
 }
 
-const json = async (answer: ReturnType<typeof ask>) => JSON.parse((await answer).body);
+const json = async (response: ReturnType<typeof send>) => JSON.parse((await response).body);
 
 describe('npm start', () => {
   it('serves a hub and a target, and writes their addresses to the ready file', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
-      const place = (name: string, users: readonly string[]) => ({
-        kubeconfig: join(folder, 'kept', `${name}kubeconfig`),
-        ca: join(folder, 'kept', `${name}ca.crt`),
+      const cluster = (name: string, users: readonly string[]) => ({
+        kubeconfig: join(folder, 'data', `${name}kubeconfig`),
+        ca: join(folder, 'data', `${name}ca.crt`),
         api: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
         tokens: Object.fromEntries(users.map((user) => [user, expect.stringMatching(/^[\w-]{43}$/)])),
       });
       expect(ready).toEqual({
-        ...place('', ['admin', 'alice', 'bob']),
+        ...cluster('', ['admin', 'alice', 'bob']),
         facade: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
         metrics: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-        clusters: { 'target-1': place('target-1.', ['admin']) },
+        clusters: { 'target-1': cluster('target-1.', ['admin']) },
       });
       expect((await stat(join(folder, 'ready.json'))).mode & 0o777).toBe(0o600);
 
@@ -50,17 +50,17 @@ describe('npm start', () => {
       expect(kubeconfig.getCurrentCluster()?.server).toBe(ready.api);
       expect(kubeconfig.getCurrentUser()?.token).toBe(ready.tokens['admin']);
 
-      expect((await ask(ready, 'admin', 'GET /readyz')).status).toBe(200);
-      expect((await ask(ready, 'alice', `GET ${TOKENS}`)).status).toBe(403);
-      expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(4);
+      expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
+      expect((await send(ready, 'alice', `GET ${TOKENS}`)).status).toBe(403);
+      expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(4);
     });
   });
 
   it('registers the target with a credential that works there', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const target = ready.clusters['target-1'];
-      if (target === undefined) throw new Error('there is no target-1');
-      const { spec } = await json(ask(ready, 'admin', `GET ${CLUSTER}`));
+      if (target === undefined) throw new Error('target-1 is not in the ready file');
+      const { spec } = await json(send(ready, 'admin', `GET ${CLUSTER}`));
       expect(spec).toEqual({
         orchestratorApiEndpoints: {
           caBundle: (await readFile(target.ca)).toString('base64'),
@@ -69,13 +69,13 @@ describe('npm start', () => {
         authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: 'target-1-credential' } },
       });
 
-      const { data } = await json(ask(ready, 'admin', `GET ${CREDENTIAL}`));
+      const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL}`));
       expect(Buffer.from(data.server, 'base64').toString()).toBe(target.api);
       const purser = { ...target, tokens: { purser: Buffer.from(data.token, 'base64').toString() } };
       const path = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
       const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['x'], expirationSeconds: 600 } };
-      expect((await ask(purser, 'purser', `POST ${path}`, request)).status).toBe(201);
-      expect((await ask(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
+      expect((await send(purser, 'purser', `POST ${path}`, request)).status).toBe(201);
+      expect((await send(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
     });
   });
 
@@ -83,18 +83,18 @@ describe('npm start', () => {
     const folder = await newFolder();
     const first = await withLocalRun(folder, [], async ({ ready }) => {
       const configMap = { metadata: { name: 'mine' }, data: { key: 'value' } };
-      expect((await ask(ready, 'admin', 'POST /api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
+      expect((await send(ready, 'admin', 'POST /api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
       expect(
-        (await ask(ready, 'admin', 'DELETE /apis/tokens.purser.dev/v1alpha1/namespaces/team-b/managedtokens/flux-target-1')).status,
+        (await send(ready, 'admin', 'DELETE /apis/tokens.purser.dev/v1alpha1/namespaces/team-b/managedtokens/flux-target-1')).status,
       ).toBe(200);
-      return { ready, cluster: await json(ask(ready, 'admin', `GET ${CLUSTER}`)) };
+      return { ready, cluster: await json(send(ready, 'admin', `GET ${CLUSTER}`)) };
     });
     await withLocalRun(folder, [], async ({ ready }) => {
       expect(ready.tokens).toEqual(first.ready.tokens);
       expect(ready.clusters).toEqual(first.ready.clusters);
-      expect((await json(ask(ready, 'admin', 'GET /api/v1/namespaces/default/configmaps/mine'))).data).toEqual({ key: 'value' });
-      expect(await json(ask(ready, 'admin', `GET ${CLUSTER}`))).toEqual(first.cluster);
-      expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(3);
+      expect((await json(send(ready, 'admin', 'GET /api/v1/namespaces/default/configmaps/mine'))).data).toEqual({ key: 'value' });
+      expect(await json(send(ready, 'admin', `GET ${CLUSTER}`))).toEqual(first.cluster);
+      expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(3);
     });
   });
 
@@ -105,8 +105,8 @@ describe('npm start', () => {
     await once(other, 'listening');
     await withLocalRun(folder, [], async ({ ready }) => {
       const address = ready.clusters['target-1']?.api ?? '';
-      const { spec } = await json(ask(ready, 'admin', `GET ${CLUSTER}`));
-      const { data } = await json(ask(ready, 'admin', `GET ${CREDENTIAL}`));
+      const { spec } = await json(send(ready, 'admin', `GET ${CLUSTER}`));
+      const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL}`));
 
       expect(address).not.toContain(`:${port}`);
       expect(spec.orchestratorApiEndpoints.serverEndpoints).toEqual([{ clientCIDR: '0.0.0.0/0', serverAddress: address }]);
@@ -117,13 +117,13 @@ describe('npm start', () => {
   it('starts without samples and targets', async () => {
     await withLocalRun(await newFolder(), ['--no-samples', '--clusters', '0'], async ({ ready }) => {
       expect(ready.clusters).toEqual({});
-      expect((await json(ask(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);
-      const { items } = await json(ask(ready, 'admin', 'GET /api/v1/namespaces'));
+      expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);
+      const { items } = await json(send(ready, 'admin', 'GET /api/v1/namespaces'));
       expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('purser-system');
     });
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends within two seconds on %s, with 0 and without its ready file', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 within two seconds on %s, and removes its ready file', async (signal) => {
     const folder = await newFolder();
     const run = await startLocalRun(folder);
     const { code, stdout, stderr, tookMs } = await run.end(signal);
@@ -138,7 +138,7 @@ describe('npm start', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const { code, stdout, stderr } = await runToEnd(['--data-dir', await newFolder(), '--api-port', String(port)]);
+    const { code, stdout, stderr } = await runToExit(['--data-dir', await newFolder(), '--api-port', String(port)]);
     other.close();
 
     expect({ code, stdout, stderr }).toEqual({
@@ -151,43 +151,43 @@ describe('npm start', () => {
   it('exits with 2 and one line if its data folder is in use', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, [], async ({ ready }) => {
-      const { code, stderr } = await runToEnd(['--data-dir', join(folder, 'kept'), '--api-port', '0', '--clusters', '2']);
+      const { code, stderr } = await runToExit(['--data-dir', join(folder, 'data'), '--api-port', '0', '--clusters', '2']);
 
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is in use by another process.*\n$/) });
-      expect((await ask(ready, 'admin', 'GET /readyz')).status).toBe(200);
-      expect(existsSync(join(folder, 'kept', 'target-2.kubeconfig'))).toBe(false);
+      expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
+      expect(existsSync(join(folder, 'data', 'target-2.kubeconfig'))).toBe(false);
     });
   });
 
   it('exits with 2 and one line if the data folder belongs to another program, and leaves the folder unchanged', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
-    const { code, stderr } = await runToEnd(['--data-dir', folder]);
+    const { code, stderr } = await runToExit(['--data-dir', folder]);
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is not a data folder of Purser .+\n$/) });
     expect(await readdir(folder)).toEqual(['thesis.txt']);
   });
 
   it('exits with 2 and one line for unknown options', async () => {
-    const { code, stderr } = await runToEnd(['--nope']);
+    const { code, stderr } = await runToExit(['--nope']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (for all options, run purser --help)\n' });
   });
 
-  it('warns of environment variables that look like options but are unknown', async () => {
+  it('warns of unknown environment variables that look like options of npm start', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
-    const { stderr } = await runToEnd(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
+    const { stderr } = await runToExit(['--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
 
     expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
   });
 
-  it('prints its version', async () => {
-    const { code, stdout, stderr } = await runToEnd(['--version']);
+  it('prints the version of Purser', async () => {
+    const { code, stdout, stderr } = await runToExit(['--version']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('prints its help', async () => {
-    const { code, stdout, stderr } = await runToEnd(['--help']);
+  it('prints its options for --help', async () => {
+    const { code, stdout, stderr } = await runToExit(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\]\n/);
   });
@@ -222,12 +222,12 @@ describe('metrics and health of a local run', () => {
       const facade = { ...ready, api: ready.facade };
       const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
       const token = { spec: { audiences: ['https://kubernetes.default.svc'] } };
-      expect((await ask(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
-      expect((await ask(facade, 'nobody', 'GET /auth/v1/clusters')).status).toBe(401);
-      expect((await ask(facade, 'nobody', 'GET /made/up')).status).toBe(401);
-      expect((await ask(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
-      expect((await ask(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
-      // An answer is counted when its last byte has left, which may be after it has arrived.
+      expect((await send(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
+      expect((await send(facade, 'unknown', 'GET /auth/v1/clusters')).status).toBe(401);
+      expect((await send(facade, 'unknown', 'GET /made/up')).status).toBe(401);
+      expect((await send(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
+      expect((await send(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
+      // A response is counted when its last byte is sent, which may be after the client received it.
       let metrics = await scrape(ready);
       while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
 
@@ -250,9 +250,9 @@ describe('metrics and health of a local run', () => {
   it('exits with 2 and one line if the metrics port is taken', async () => {
     await withLocalRun(await newFolder(), [], async ({ ready }) => {
       const { port } = new URL(ready.metrics);
-      // A local run of a person at the same machine may have the usual ports.
+      // Other ports are free ones, because a local run of a user may use the default ports.
       const others = ['--api-port', '0', '--facade-port', '0'];
-      const { code, stderr } = await runToEnd(['--data-dir', join(await newFolder(), 'kept'), '--metrics-port', port, ...others]);
+      const { code, stderr } = await runToExit(['--data-dir', join(await newFolder(), 'data'), '--metrics-port', port, ...others]);
 
       expect({ code, stderr }).toEqual({
         code: 2,
@@ -267,15 +267,16 @@ describe('npm start with KUBECONFIG', () => {
     const folder = await newFolder();
     await withLocalRun(folder, ['--clusters', '1'], async ({ ready }) => {
       const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-      const { items } = await json(ask(ready, 'admin', `GET ${definitions}`));
-      for (const { metadata } of items) await ask(ready, 'admin', `DELETE ${definitions}/${metadata.name}`);
+      const { items } = await json(send(ready, 'admin', `GET ${definitions}`));
+      for (const { metadata } of items) await send(ready, 'admin', `DELETE ${definitions}/${metadata.name}`);
 
       const readyFile = join(folder, 'on-cluster.json');
       const purser = startOnCluster(ready.kubeconfig, '--ready-file', readyFile);
       await purser.logged('kubectl apply -f crds');
       expect(existsSync(readyFile)).toBe(false);
 
-      for (const { metadata, spec } of items) await ask(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
+      for (const { metadata, spec } of items)
+        await send(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
       await purser.logged('"clusters":0,"managedTokens":0');
       const { code, stdout, tookMs } = await purser.end('SIGINT');
 
@@ -286,7 +287,7 @@ describe('npm start with KUBECONFIG', () => {
 
   it('exits with 2 and one line if the kubeconfig cannot be read', async () => {
     const file = join(await newFolder(), 'missing');
-    const { code, stderr } = await runToEnd([], { KUBECONFIG: file });
+    const { code, stderr } = await runToExit([], { KUBECONFIG: file });
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: cannot use KUBECONFIG=.+: ENOENT.+\n$/) });
   });

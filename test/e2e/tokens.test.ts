@@ -4,9 +4,9 @@ import { parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { eventually } from '../contract/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { newFolder } from '../support/folders.ts';
-import { ask, type Ready, startLocalRun } from './local-run.ts';
+import { type Ready, send, startLocalRun } from './local-run.ts';
 
-/** Each test starts processes; a busy machine takes its time for them. */
+/** Time for the processes that each test starts, also on a busy machine. */
 jest.setTimeout(60_000);
 
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
@@ -18,11 +18,11 @@ interface Listed {
   }[];
 }
 
-const json = async <T>(answer: ReturnType<typeof ask>) => JSON.parse((await answer).body) as T;
+const json = async <T>(response: ReturnType<typeof send>) => JSON.parse((await response).body) as T;
 
-/** The names of the samples whose tokens are there. */
+/** Returns the names of the sample ManagedTokens that are Ready. */
 async function readyNames(ready: Ready): Promise<readonly string[]> {
-  const { items } = await json<Listed>(ask(ready, 'admin', `GET ${TOKENS}`));
+  const { items } = await json<Listed>(send(ready, 'admin', `GET ${TOKENS}`));
   const isReady = ({ status }: Listed['items'][number]) =>
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
   return items.filter(isReady).map(({ metadata }) => metadata.name);
@@ -30,12 +30,12 @@ async function readyNames(ready: Ready): Promise<readonly string[]> {
 
 async function versions(ready: Ready): Promise<readonly string[]> {
   const owned = '/api/v1/secrets?labelSelector=tokens.purser.dev%2Fmanaged-by%3Dpurser';
-  const lists = await Promise.all([TOKENS, owned].map((path) => json<Listed>(ask(ready, 'admin', `GET ${path}`))));
+  const lists = await Promise.all([TOKENS, owned].map((path) => json<Listed>(send(ready, 'admin', `GET ${path}`))));
   return lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`));
 }
 
-describe('npm start', () => {
-  it('issues a token for every sample, and keeps the tokens over a restart', async () => {
+describe('npm start with sample ManagedTokens', () => {
+  it('issues a token for every sample, and keeps all tokens over a restart', async () => {
     const folder = await newFolder();
     const first = await startLocalRun(folder);
     const samples = ['argo-cd-target-1', 'ci-deployer', 'flux-target-1', 'contractor'];
@@ -47,7 +47,7 @@ describe('npm start', () => {
     const second = await startLocalRun(folder);
     try {
       const lease = '/apis/coordination.k8s.io/v1/namespaces/purser-system/leases/purser';
-      const holder = async () => (await json<{ spec: { leaseTransitions: number } }>(ask(second.ready, 'admin', `GET ${lease}`))).spec;
+      const holder = async () => (await json<{ spec: { leaseTransitions: number } }>(send(second.ready, 'admin', `GET ${lease}`))).spec;
       await eventually(async () => expect((await holder()).leaseTransitions).toBeGreaterThan(0));
       expect(await versions(second.ready)).toEqual(before);
     } finally {
@@ -55,22 +55,22 @@ describe('npm start', () => {
     }
   });
 
-  it('writes a kubeconfig that works unchanged', async () => {
+  it('writes a kubeconfig that a client can use unchanged', async () => {
     const run = await startLocalRun(await newFolder());
     try {
       const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';
-      await eventually(async () => expect((await ask(run.ready, 'admin', path)).status).toBe(200));
-      const { data } = await json<{ data: Record<string, string> }>(ask(run.ready, 'admin', path));
+      await eventually(async () => expect((await send(run.ready, 'admin', path)).status).toBe(200));
+      const { data } = await json<{ data: Record<string, string> }>(send(run.ready, 'admin', path));
       const config = parseKubeConfig(Buffer.from(data['value'] ?? '', 'base64').toString(), '/');
       const cluster = config.getCurrentCluster();
       const agent = new Agent({ ca: Buffer.from(cluster?.caData ?? '', 'base64') });
       const headers = { authorization: `Bearer ${config.getCurrentUser()?.token}`, 'content-type': 'application/json' };
       const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
       const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-      const answer = await sendRequest({ url: cluster?.server ?? '', agent }, 'POST', reviews, { headers, body });
+      const response = await sendRequest({ url: cluster?.server ?? '', agent }, 'POST', reviews, { headers, body });
       agent.destroy();
 
-      expect(JSON.parse(answer.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
+      expect(JSON.parse(response.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
     } finally {
       await run.end('SIGKILL');
     }

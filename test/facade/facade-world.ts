@@ -11,7 +11,7 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { ApiAnswer, ApiRequest } from '../support/api-request.ts';
+import type { ApiRequest, ApiResponse } from '../support/api-request.ts';
 import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { registered, settings as targetSettings } from '../targets/registration.ts';
@@ -80,7 +80,7 @@ export class FacadeWorld {
   }
 
   /** Sends a request on its own connection. */
-  async request(method: string, path: string, { headers = {}, body = '' }: ApiRequest = {}): Promise<ApiAnswer> {
+  async request(method: string, path: string, { headers = {}, body = '' }: ApiRequest = {}): Promise<ApiResponse> {
     const lines = ['Host: facade.test', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
     return responseOf(await this.raw(bytesOf({ method, target: path, lines, body })));
   }
@@ -89,7 +89,7 @@ export class FacadeWorld {
   post(
     body: unknown = TOKEN_REQUEST,
     { path = TOKEN_PATH, headers = {} }: { path?: string; headers?: Readonly<Record<string, string>> } = {},
-  ): Promise<ApiAnswer> {
+  ): Promise<ApiResponse> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.request('POST', path, {
       headers: { authorization: `Bearer ${GOOD}`, 'content-type': 'application/json', ...headers },

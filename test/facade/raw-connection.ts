@@ -1,7 +1,7 @@
 // A TLS connection for tests that write and read bytes.
 
 import { connect, type TLSSocket } from 'node:tls';
-import type { ApiAnswer } from '../support/api-request.ts';
+import type { ApiResponse } from '../support/api-request.ts';
 
 /** Address and CA of a façade. */
 export interface RawAddress {
@@ -81,15 +81,15 @@ export function failureOf({ text }: RawResponse): { readonly message?: string; r
 }
 
 /** Returns the parts of the first response. */
-export function responseOf(response: RawResponse): ApiAnswer {
+export function responseOf(response: RawResponse): ApiResponse {
   const [first] = responsesIn(response.text);
   if (first === undefined) throw new Error(`the connection was closed, after: ${response.text || 'none'}`);
   return first;
 }
 
 /** Returns all complete responses, in order. */
-export function responsesIn(text: string): readonly ApiAnswer[] {
-  const responses: ApiAnswer[] = [];
+export function responsesIn(text: string): readonly ApiResponse[] {
+  const responses: ApiResponse[] = [];
   for (let from = 0, next = completeResponse(text, from); next !== undefined; next = completeResponse(text, from)) {
     responses.push(next.response);
     from = next.end;
@@ -102,7 +102,7 @@ export function isWhole(text: string): boolean {
   return completeResponse(text, 0) !== undefined;
 }
 
-function completeResponse(text: string, from: number): { readonly response: ApiAnswer; readonly end: number } | undefined {
+function completeResponse(text: string, from: number): { readonly response: ApiResponse; readonly end: number } | undefined {
   const headEnd = text.indexOf('\r\n\r\n', from);
   if (headEnd < 0) return undefined;
   const [first = '', ...lines] = text.slice(from, headEnd).split('\r\n');

@@ -1,10 +1,10 @@
-// The bench's own client, which shares no code with Purser: one request, one answer, with a deadline.
+// Kubernetes client of the bench, independent of Purser's code: one request, one response, with a deadline.
 
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 
-/** An object, as far as the bench looks at it. */
+/** Kubernetes object with the fields that the bench reads. */
 export interface KubeObject {
   readonly kind?: string;
   readonly metadata: Metadata;
@@ -43,7 +43,7 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** An answer that is an error. */
+/** Response with an error status. */
 export class ApiError extends Error {
   readonly code: number;
 
@@ -55,7 +55,7 @@ export class ApiError extends Error {
 
 const TIMEOUT_MS = 5_000;
 
-/** One API server, as an administrator or as the user of another token. */
+/** Client of one API server, authenticated as the administrator or with another bearer token. */
 export class Api {
   readonly #port: number;
   readonly #ca: () => string;
@@ -66,7 +66,7 @@ export class Api {
     this.#port = port;
     this.#ca = ca;
     this.#bearer = bearer;
-    this.#agent = this.#newAgent();
+    this.#agent = this.#createAgent();
   }
 
   /** Returns a client of the same server that authenticates with another token. */
@@ -82,9 +82,9 @@ export class Api {
     return (await this.#json<{ readonly items: readonly KubeObject[] }>('GET', path)).items;
   }
 
-  /** Undefined when it is not there. */
+  /** Returns the object, or undefined if it does not exist. */
   find(path: string): Promise<KubeObject | undefined> {
-    return this.get(path).catch((error: unknown) => absent(error));
+    return this.get(path).catch((error: unknown) => ignoreNotFound(error));
   }
 
   create(path: string, body: object): Promise<KubeObject> {
@@ -104,10 +104,10 @@ export class Api {
   }
 
   async delete(path: string, body: object = {}): Promise<void> {
-    await this.#json('DELETE', path, body).catch(absent);
+    await this.#json('DELETE', path, body).catch(ignoreNotFound);
   }
 
-  /** Sends any request; returns the status of the response, 0 if there was none. */
+  /** Sends any request; returns the response status, or 0 without a response. */
   status(method: string, path: string, body?: object, type?: string): Promise<number> {
     return this.#json(method, path, body, type).then(
       () => 200,
@@ -115,17 +115,17 @@ export class Api {
     );
   }
 
-  /** After a restart of the server. */
+  /** Drops all connections; call it after a restart of the server. */
   reconnect(): void {
     this.#agent.destroy();
-    this.#agent = this.#newAgent();
+    this.#agent = this.#createAgent();
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  #newAgent(): Agent {
+  #createAgent(): Agent {
     return new Agent({ keepAlive: true, ca: this.#ca() });
   }
 
@@ -138,18 +138,18 @@ export class Api {
     const outgoing = httpsRequest({ host: '127.0.0.1', port: this.#port, agent: this.#agent, method, path, headers, signal }, resolve);
     outgoing.on('error', reject);
     outgoing.end(sent);
-    const answer = await promise;
-    const read = await text(answer);
-    if ((answer.statusCode ?? 0) >= 300) throw new ApiError(answer.statusCode ?? 0, read);
+    const response = await promise;
+    const read = await text(response);
+    if ((response.statusCode ?? 0) >= 300) throw new ApiError(response.statusCode ?? 0, read);
     return JSON.parse(read) as T;
   }
 }
 
-function absent(error: unknown): undefined {
+function ignoreNotFound(error: unknown): undefined {
   if (!(error instanceof ApiError && error.code === 404)) throw error as Error;
 }
 
-/** Where objects are. */
+/** URL paths of collections, and of objects if a name is given. */
 export const paths = {
   tokens: (namespace: string, name = '') => under(`/apis/tokens.purser.dev/v1alpha1/namespaces/${namespace}/managedtokens`, name),
   clusters: (name = '') => under('/apis/registry.purser.dev/v1alpha1/clusters', name),
@@ -171,7 +171,7 @@ export function base64(value: string): string {
   return Buffer.from(value).toString('base64');
 }
 
-/** Status and reason of a condition, such as `True/Issued`; empty when there is none. */
+/** Returns status and reason of a condition, such as `True/Issued`, or an empty string if the condition is absent. */
 export function conditionOf({ status }: KubeObject, type: string): string {
   const condition = status?.conditions?.find((each) => each.type === type);
   return condition === undefined ? '' : `${condition.status}/${condition.reason ?? ''}`;

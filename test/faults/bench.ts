@@ -1,4 +1,4 @@
-// The world that faults happen in: a hub, two targets, Purser, a fleet of tokens that rotate all the time, and the prober.
+// The environment for faults: a hub, two target clusters, Purser, tokens that rotate continuously, and the prober.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,27 +6,27 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Annotation } from '../../src/api/names.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
-import { removeAtOurEnd } from '../support/processes.ts';
+import { removeOnExit } from '../support/processes.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
-import { accountOf, allow, DEPLOY, furnishHub, furnishTarget, GUEST, register, TEAM, writeKubeconfig } from './furnish.ts';
+import { type BenchCluster, startCluster, stopCluster } from './bench-cluster.ts';
 import { History, type Invariant } from './history.ts';
-import { type Place, startPlace, stopPlace } from './place.ts';
 import { Prober, textOf } from './prober.ts';
 import { Purser, type PurserOptions } from './purser.ts';
 import { seeded } from './random.ts';
+import { accountOf, allow, DEPLOY, GUEST, register, seedHub, seedTarget, TEAM, writeKubeconfig } from './seed.ts';
 
 export interface BenchOptions {
   readonly seed: number;
-  /** Where the history goes. */
+  /** Path of the history file. */
   readonly historyFile: string;
-  /** Rotating tokens on each target. */
+  /** Number of rotating tokens on each target. */
   readonly fleet: number;
 }
 
 export type TokenSpec = Readonly<Record<string, unknown>>;
 
 const AUDIENCE = 'https://hub.test';
-/** Rotates as early as Purser allows: after 60 to 90 s. */
+/** Shortest rotation that Purser allows: after 60 to 90 s. */
 const SHORT = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } };
 
 export class Bench {
@@ -35,16 +35,16 @@ export class Bench {
   readonly random: () => number;
   readonly pursers: Purser[] = [];
   readonly folder: string;
-  readonly #places: readonly Place[];
+  readonly #clusters: readonly BenchCluster[];
   readonly #keepFolder: () => void;
   readonly #authority = createAuthority(Date.now());
   #kubeconfig = '';
   #requests = 0;
 
-  private constructor(folder: string, options: BenchOptions, history: History, places: readonly Place[]) {
+  private constructor(folder: string, options: BenchOptions, history: History, clusters: readonly BenchCluster[]) {
     this.folder = folder;
-    this.#keepFolder = removeAtOurEnd(folder);
-    this.#places = places;
+    this.#keepFolder = removeOnExit(folder);
+    this.#clusters = clusters;
     this.history = history;
     this.random = seeded(options.seed);
     this.prober = new Prober({ history, hub: this.hub, targetOf: (name) => this.target(name), pursers: () => this.pursers });
@@ -53,48 +53,48 @@ export class Bench {
   static async start(options: BenchOptions): Promise<Bench> {
     const folder = await mkdtemp(join(tmpdir(), 'purser-faults-'));
     const history = new History(options.historyFile);
-    const places = await Promise.all([
-      startPlace('hub', history, { controllers: true }),
-      startPlace('one', history),
-      startPlace('two', history, { flags: ['--service-account-max-token-expiration=2h'] }),
+    const clusters = await Promise.all([
+      startCluster('hub', history, { controllers: true }),
+      startCluster('one', history),
+      startCluster('two', history, { flags: ['--service-account-max-token-expiration=2h'] }),
     ]);
-    const bench = new Bench(folder, options, history, places);
-    await bench.#furnish(options.fleet);
+    const bench = new Bench(folder, options, history, clusters);
+    await bench.#seed(options.fleet);
     return bench;
   }
 
-  /** Who vouches for the façade. */
+  /** CA certificate of the façade, as PEM. */
   get facadeAuthority(): string {
     return this.#authority.certificate;
   }
 
-  get hub(): Place {
-    return this.#places[0] as Place;
+  get hub(): BenchCluster {
+    return this.#clusters[0] as BenchCluster;
   }
 
-  get targets(): readonly Place[] {
-    return this.#places.slice(1);
+  get targets(): readonly BenchCluster[] {
+    return this.#clusters.slice(1);
   }
 
-  /** All clusters, the hub first. */
-  get places(): readonly Place[] {
-    return this.#places;
+  /** All clusters; the hub is first. */
+  get clusters(): readonly BenchCluster[] {
+    return this.#clusters;
   }
 
-  /** The target, or the hub, whose name a cluster's name begins with. */
-  target(clusterName: string): Place {
-    return this.#places.find(({ name }) => clusterName.startsWith(name)) ?? (this.targets[0] as Place);
+  /** Returns the cluster whose name is a prefix of a Cluster's name, or the first target. */
+  target(clusterName: string): BenchCluster {
+    return this.#clusters.find(({ name }) => clusterName.startsWith(name)) ?? (this.targets[0] as BenchCluster);
   }
 
-  get one(): Place {
+  get one(): BenchCluster {
     return this.target('one');
   }
 
-  get two(): Place {
+  get two(): BenchCluster {
     return this.target('two');
   }
 
-  /** The process that was started last. */
+  /** The most recently started process of Purser. */
   get purser(): Purser {
     return this.pursers.at(-1) as Purser;
   }
@@ -107,20 +107,20 @@ export class Bench {
     return purser;
   }
 
-  /** Ends all processes of Purser but those named. */
-  async endPursers(...but: readonly Purser[]): Promise<void> {
-    await Promise.all(this.pursers.filter((purser) => !but.includes(purser)).map((purser) => purser.stop()));
+  /** Stops all processes of Purser except the given ones. */
+  async stopPursers(...except: readonly Purser[]): Promise<void> {
+    await Promise.all(this.pursers.filter((purser) => !except.includes(purser)).map((purser) => purser.stop()));
   }
 
-  /** A new process leads at once, instead of waiting for the Lease of one that was killed. */
-  async freeLease(): Promise<void> {
+  /** Deletes the Lease, so that a new process leads at once after the leader was killed. */
+  async deleteLease(): Promise<void> {
     await this.hub.api.delete(paths.lease);
   }
 
-  /** Makes a ManagedToken, and the account that it is for. */
+  /** Creates a ManagedToken and its service account on the target. */
   async createToken(name: string, cluster: string, spec: TokenSpec = {}): Promise<KubeObject> {
     await this.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
-    this.cause(name, 'created');
+    this.recordCause(name, 'created');
     if (spec['requesterServiceAccountName'] !== GUEST) this.history.add({ type: 'grant', token: name, allowed: true });
     const metadata = { name, namespace: TEAM };
     const whole = { clusterName: cluster, serviceAccount: { namespace: DEPLOY, name }, audiences: [AUDIENCE], ...SHORT, ...spec };
@@ -129,66 +129,66 @@ export class Bench {
   }
 
   async deleteToken(name: string): Promise<void> {
-    this.excuse(name, ['I12', 'I1'], 120_000, 'deleted');
+    this.recordExcuse(name, ['I12', 'I1'], 120_000, 'deleted');
     await this.hub.api.delete(paths.tokens(TEAM, name));
   }
 
-  /** Asks for a rotation now. */
+  /** Requests an immediate rotation of ManagedTokens. */
   async rotate(...names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.annotate(name, Annotation.rotate)));
   }
 
   async annotate(name: string, annotation: string): Promise<void> {
     this.#requests += 1;
-    this.cause(name, annotation);
+    this.recordCause(name, annotation);
     await this.hub.api.patch(paths.tokens(TEAM, name), { metadata: { annotations: { [annotation]: `request-${this.#requests}` } } });
   }
 
-  token(name: string): Promise<KubeObject> {
+  getToken(name: string): Promise<KubeObject> {
     return this.hub.api.get(paths.tokens(TEAM, name));
   }
 
-  secret(name: string): Promise<KubeObject | undefined> {
+  findSecret(name: string): Promise<KubeObject | undefined> {
     return this.hub.api.find(paths.secrets(TEAM, name));
   }
 
-  async tokenText(name: string): Promise<string> {
-    return textOf(await this.secret(name));
+  async readToken(name: string): Promise<string> {
+    return textOf(await this.findSecret(name));
   }
 
-  /** Status and reason of a condition of a ManagedToken. */
-  async condition(name: string, type = 'Ready'): Promise<string> {
-    return conditionOf(await this.token(name), type);
+  /** Returns status and reason of a condition of a ManagedToken. */
+  async readCondition(name: string, type = 'Ready'): Promise<string> {
+    return conditionOf(await this.getToken(name), type);
   }
 
-  async clusterCondition(name: string, type = 'Ready'): Promise<string> {
+  async readClusterCondition(name: string, type = 'Ready'): Promise<string> {
     return conditionOf(await this.hub.api.get(paths.clusters(name)), type);
   }
 
-  /** The names of all ManagedTokens, or of those on one cluster. */
-  async tokens(cluster = ''): Promise<readonly string[]> {
+  /** Returns the names of all ManagedTokens, or of those for one cluster. */
+  async listTokenNames(cluster = ''): Promise<readonly string[]> {
     const tokens = await this.hub.api.list(paths.tokens(TEAM));
     return tokens.filter(({ spec }) => cluster === '' || spec?.['clusterName'] === cluster).map(({ metadata }) => metadata.name);
   }
 
-  cause(token: string, why: string): void {
-    this.history.add({ type: 'cause', token, why });
+  recordCause(token: string, reason: string): void {
+    this.history.add({ type: 'cause', token, reason });
   }
 
-  excuse(token: string, invariants: readonly Invariant[], ms: number, why: string): void {
-    this.history.add({ type: 'excuse', token, invariants, untilAt: Date.now() + ms, why });
+  recordExcuse(token: string, invariants: readonly Invariant[], ms: number, reason: string): void {
+    this.history.add({ type: 'excuse', token, invariants, untilAt: Date.now() + ms, reason });
   }
 
-  violation(invariant: Invariant, message: string): void {
+  recordViolation(invariant: Invariant, message: string): void {
     this.history.add({ type: 'violation', invariant, message });
   }
 
-  /** Waits for something; what does not come in time is a violation. Returns how long it took. */
-  async expect(invariant: Invariant, what: string, limitMs: number, isSo: () => Promise<boolean>): Promise<number> {
+  /** Waits until a condition holds, and records a violation at the limit. Returns the waiting time in milliseconds. */
+  async expect(invariant: Invariant, description: string, limitMs: number, isMet: () => Promise<boolean>): Promise<number> {
     const startedAt = performance.now();
-    while (!(await isSo().catch(notAnswered))) {
+    while (!(await isMet().catch(falseOnFailure))) {
       if (performance.now() - startedAt > limitMs) {
-        this.violation(invariant, `not within ${limitMs / 1_000} s: ${what}`);
+        this.recordViolation(invariant, `${description}: not within ${limitMs / 1_000} s`);
         break;
       }
       await delay(100);
@@ -196,34 +196,34 @@ export class Bench {
     return performance.now() - startedAt;
   }
 
-  /** Waits until a token other than this one is in a Secret. */
-  renewed(name: string, before: string, limitMs = 60_000): Promise<number> {
-    return this.expect('I10', `${name} has a new token`, limitMs, async () => ![before, ''].includes(await this.tokenText(name)));
+  /** Waits until the Secret contains a token other than `before`. */
+  waitForRenewal(name: string, before: string, limitMs = 60_000): Promise<number> {
+    return this.expect('I10', `${name} has a new token`, limitMs, async () => ![before, ''].includes(await this.readToken(name)));
   }
 
-  /** Lets the fault go on for a while. */
-  pass(ms: number): Promise<void> {
+  /** Waits while a fault lasts. */
+  wait(ms: number): Promise<void> {
     return delay(ms);
   }
 
-  /** Ends all faults of the wires. */
+  /** Ends all faults of the proxies. */
   async heal(): Promise<void> {
-    for (const { proxy } of this.#places) await proxy.heal();
+    for (const { proxy } of this.#clusters) await proxy.heal();
   }
 
-  /** What keeps the fleet from being well: tokens that are missing, failing, late or not what was asked for. */
-  async unwell(): Promise<readonly string[]> {
+  /** Returns a description of each token that is missing, failing, late or behind its spec. */
+  async listProblems(): Promise<readonly string[]> {
     const tokens = await this.hub.api.list(paths.tokens(TEAM));
-    const found = await Promise.all(tokens.map(async (token) => ({ token, secret: await this.secret(token.metadata.name) })));
-    return found.flatMap(({ token, secret }) => whyUnwell(token, secret));
+    const found = await Promise.all(tokens.map(async (token) => ({ token, secret: await this.findSecret(token.metadata.name) })));
+    return found.flatMap(({ token, secret }) => findProblems(token, secret));
   }
 
-  /** Waits until all tokens are well. */
-  settled(limitMs: number): Promise<number> {
-    let unwell: readonly string[] = [];
-    const isSettled = async () => (unwell = await this.unwell()).length === 0;
-    return this.expect('I10', 'all tokens are well', limitMs, isSettled).then((ms) => {
-      if (unwell.length > 0) this.violation('I10', unwell.join('; '));
+  /** Waits until all tokens are healthy. */
+  waitUntilHealthy(limitMs: number): Promise<number> {
+    let problems: readonly string[] = [];
+    const areHealthy = async () => (problems = await this.listProblems()).length === 0;
+    return this.expect('I10', 'all tokens are healthy', limitMs, areHealthy).then((ms) => {
+      if (problems.length > 0) this.recordViolation('I10', problems.join('; '));
       return ms;
     });
   }
@@ -231,19 +231,19 @@ export class Bench {
   async stop(): Promise<void> {
     await this.prober.stop();
     await Promise.all(this.pursers.map((purser) => purser.kill()));
-    await Promise.all(this.#places.map(stopPlace));
+    await Promise.all(this.#clusters.map(stopCluster));
     await this.history.close();
     await rm(this.folder, { recursive: true, force: true });
     this.#keepFolder();
   }
 
-  async #furnish(fleet: number): Promise<void> {
+  async #seed(fleet: number): Promise<void> {
     const facade = issueServerCertificate(this.#authority, LOOPBACK_NAMES, Date.now());
     await writeFile(join(this.folder, 'facade.crt'), facade.certificate);
     await writeFile(join(this.folder, 'facade.key'), facade.key, { mode: 0o600 });
-    await furnishHub(this.hub);
+    await seedHub(this.hub);
     for (const target of this.targets) {
-      await furnishTarget(target);
+      await seedTarget(target);
       await register(this.hub, target.name, target);
     }
     await allow(this.hub, 'default', true);
@@ -254,29 +254,29 @@ export class Bench {
   }
 }
 
-/** A hub that does not answer now may do so later. */
-function notAnswered(error: unknown): false {
+/** Treats a failed request as an unmet condition; programming errors still throw. */
+function falseOnFailure(error: unknown): false {
   if (error instanceof TypeError) throw error;
   return false;
 }
 
-/** How late a renewal may be before it counts. */
+/** Tolerated delay of a renewal, in milliseconds. */
 const LATE_MS = 3_000;
 
-function whyUnwell(token: KubeObject, secret: KubeObject | undefined): readonly string[] {
+function findProblems(token: KubeObject, secret: KubeObject | undefined): readonly string[] {
   const { name, annotations = {}, generation } = token.metadata;
   const [ready, failing] = [conditionOf(token, 'Ready'), conditionOf(token, 'RotationFailing')];
   const done = secret?.metadata.annotations ?? {};
   const lateMs = Date.now() - (Date.parse(done[Annotation.renewAt] ?? '') || 0);
-  const checks: readonly (readonly [isUnwell: boolean, why: string])[] = [
+  const checks: readonly (readonly [isProblem: boolean, reason: string])[] = [
     [!ready.startsWith('True'), `Ready=${ready}`],
     [failing.startsWith('True'), `RotationFailing=${failing}`],
     [textOf(secret) === '', 'no token'],
     [lateMs > LATE_MS, `late by ${Math.round(lateMs / 1_000)} s`],
-    [annotations[Annotation.rotate] !== done[Annotation.rotateRequest], 'rotation was asked for'],
-    [annotations[Annotation.revoke] !== done[Annotation.revokeRequest], 'revocation was asked for'],
-    [token.status?.observedGeneration !== generation, 'spec not looked at'],
+    [annotations[Annotation.rotate] !== done[Annotation.rotateRequest], 'requested rotation is pending'],
+    [annotations[Annotation.revoke] !== done[Annotation.revokeRequest], 'requested revocation is pending'],
+    [token.status?.observedGeneration !== generation, 'spec is not observed'],
   ];
-  const faults = checks.filter(([isUnwell]) => isUnwell).map(([, why]) => why);
-  return faults.length === 0 ? [] : [`${name}: ${faults.join(', ')}`];
+  const problems = checks.filter(([isProblem]) => isProblem).map(([, reason]) => reason);
+  return problems.length === 0 ? [] : [`${name}: ${problems.join(', ')}`];
 }

@@ -1,9 +1,9 @@
-// Every check finds what it is for, and nothing where all is well.
+// Each check reports its violation, and reports nothing for a correct history.
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
 import type { Entry, Recorded, Sample } from './history.ts';
-import { holds, windowsOf } from './leak-scan.ts';
+import { containsAny, toWindows } from './leak-scan.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_000, ...entry });
@@ -11,8 +11,8 @@ const instant = (seconds: number) => T0 + seconds * 1_000;
 
 function sample(seconds: number, digest: string | undefined, more: Partial<Sample> = {}): Recorded {
   const secret = { uid: 's', ...(digest && { digest }), issuedAt: instant(0), expiresAt: instant(600), renewAt: instant(60) };
-  const told = { token: 'a', uid: 'u', cluster: 'one', generation: 1, observedGeneration: 1, ready: 'True', reason: 'Issued' };
-  return at(seconds, { type: 'sample', ...told, readySince: '', failing: '', verdict: digest ? 'accepted' : 'none', secret, ...more });
+  const status = { token: 'a', uid: 'u', cluster: 'one', generation: 1, observedGeneration: 1, ready: 'True', reason: 'Issued' };
+  return at(seconds, { type: 'sample', ...status, readySince: '', failing: '', verdict: digest ? 'accepted' : 'none', secret, ...more });
 }
 
 function issued(seconds: number, status = 201): Recorded {
@@ -20,13 +20,13 @@ function issued(seconds: number, status = 201): Recorded {
   return at(seconds, { type: 'request', server: 'one', method: 'POST', path, status, forwarded: true, tookMs: 5 });
 }
 
-/** What Purser holds, minute by minute. */
+/** Returns one memory sample per minute. */
 function memory(megabytesAt: (minute: number) => number): readonly Recorded[] {
   const minutes = Array.from({ length: 17 }, (_, minute) => minute);
   return minutes.map((minute) => at(minute * 60, { type: 'usage', pid: 1, rssMegabytes: megabytesAt(minute), handles: 10 }));
 }
 
-const created = at(0, { type: 'cause', token: 'a', why: 'created' });
+const created = at(0, { type: 'cause', token: 'a', reason: 'created' });
 const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 
 describe('checkHistory', () => {
@@ -38,30 +38,30 @@ describe('checkHistory', () => {
   });
 
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
-    ['I1: a refused token that is called ready', [sample(1, 'x', { verdict: 'refused' })], ['I1']],
-    ['I1: no token for long', [sample(1, undefined), sample(14, undefined)], ['I1']],
-    ['I2: a second token without a cause', [created, issued(0), sample(1, 'x'), issued(20)], ['I2']],
+    ['reports a rejected token of a Ready ManagedToken', [sample(1, 'x', { verdict: 'rejected' })], ['I1']],
+    ['reports a Ready ManagedToken without a token for 13 s', [sample(1, undefined), sample(14, undefined)], ['I1']],
+    ['reports a second issuance without a cause', [created, issued(0), sample(1, 'x'), issued(20)], ['I2']],
     [
-      'I4: an expiry that goes back',
+      'reports an expiry that decreases',
       [
         sample(1, 'x'),
         sample(2, 'y', { secret: { uid: 's', digest: 'y', issuedAt: instant(0), expiresAt: instant(300), renewAt: instant(60) } }),
       ],
       ['I4'],
     ],
-    ['I7: a token without permission', [created, at(1, { type: 'grant', token: 'a', allowed: false }), issued(5)], ['I7']],
-    ['I8: too much memory', [at(1, { type: 'usage', pid: 1, rssMegabytes: 5_000, handles: 10 })], ['I8']],
-    ['I8: memory that does not come back', memory((minute) => 100 + 5 * minute), ['I8']],
-    ['no I8 in memory that comes back', memory((minute) => (minute % 4 === 0 ? 100 : 200)), []],
-    ['I9: an expired token that is called ready', [sample(700, 'x')], ['I9']],
+    ['reports an issuance without permission', [created, at(1, { type: 'grant', token: 'a', allowed: false }), issued(5)], ['I7']],
+    ['reports memory above the limit', [at(1, { type: 'usage', pid: 1, rssMegabytes: 5_000, handles: 10 })], ['I8']],
+    ['reports memory that grows continuously', memory((minute) => 100 + 5 * minute), ['I8']],
+    ['accepts memory that returns to its minimum', memory((minute) => (minute % 4 === 0 ? 100 : 200)), []],
+    ['reports an expired token of a Ready ManagedToken', [sample(700, 'x')], ['I9']],
     [
-      'no I9 in a Secret without a record',
+      'accepts a Secret whose annotations were removed',
       [sample(700, 'x', { secret: { uid: 's', digest: 'x', issuedAt: 0, expiresAt: 0, renewAt: instant(60) } })],
       [],
     ],
-    ['I11: a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
-    ['I12: a valid token that is taken away', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],
-  ])('finds %s', (_, history, invariants) => {
+    ['reports a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
+    ['reports removal of a valid token', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],
+  ])('%s', (_, history, invariants) => {
     expect(found(...history)).toEqual(invariants);
   });
 
@@ -103,7 +103,7 @@ describe('checkHistory', () => {
   });
 
   it('accepts a crash, a lost response or a manual change as a cause', () => {
-    const crash = at(2, { type: 'process', what: 'crash', pid: 1 });
+    const crash = at(2, { type: 'process', event: 'crash', pid: 1 });
     const lost = at(8, {
       type: 'request',
       server: 'one',
@@ -115,20 +115,20 @@ describe('checkHistory', () => {
       tookMs: 5,
     });
     expect(
-      found(created, issued(0), sample(1, 'x'), crash, issued(5), at(7, { type: 'cause', token: 'a', why: 'rotate' }), lost, issued(9)),
+      found(created, issued(0), sample(1, 'x'), crash, issued(5), at(7, { type: 'cause', token: 'a', reason: 'rotate' }), lost, issued(9)),
     ).toEqual([]);
   });
 });
 
-describe('search for leaked tokens', () => {
+describe('containsAny', () => {
   const signature = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ';
 
   it.each([
-    ['in a log line', `{"msg":"bearer x.y.${signature}"}`, true],
-    ['a part of it', `key=${signature.slice(5, 30)}`, true],
-    ['too little of it', signature.slice(0, 23), false],
-    ['something else of that length', signature.toUpperCase(), false],
-  ])('knows a token %s', (_, text, isFound) => {
-    expect(holds(text, windowsOf([signature]))).toBe(isFound);
+    ['finds a signature in a log line', `{"msg":"bearer x.y.${signature}"}`, true],
+    ['finds 24 characters of a signature', `key=${signature.slice(5, 30)}`, true],
+    ['ignores 23 characters of a signature', signature.slice(0, 23), false],
+    ['ignores other text of the same length', signature.toUpperCase(), false],
+  ])('%s', (_, text, isFound) => {
+    expect(containsAny(text, toWindows([signature]))).toBe(isFound);
   });
 });

@@ -1,8 +1,8 @@
-// Digests: how the history names tokens.
+// Digests, which identify tokens in the history without disclosing them.
 
 import { createHash } from 'node:crypto';
 
-/** Returns the beginning of the SHA-256 digest of a text. */
+/** Returns the first 12 characters of the SHA-256 digest of a text. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

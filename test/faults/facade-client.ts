@@ -1,28 +1,28 @@
-// Callers of the façade: one request each, or a watch that stays open.
+// A caller of the façade: single requests, and watches that stay open.
 
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { paths } from './api.ts';
 import type { Bench } from './bench.ts';
-import { DEPLOY, TEAM } from './furnish.ts';
 import type { Purser } from './purser.ts';
+import { DEPLOY, TEAM } from './seed.ts';
 
-/** Optional parts of a request. */
+/** Optional parts of a request to the façade. */
 export interface Exchange {
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Another token than the caller's own. */
+  /** Bearer token, instead of the caller's own. */
   readonly bearer?: string | undefined;
 }
 
-/** Returns a token of a service account of the hub. */
-export async function hubToken(bench: Bench, namespace: string, account: string): Promise<string> {
+/** Requests a token for a service account of the hub. */
+export async function requestHubToken(bench: Bench, namespace: string, account: string): Promise<string> {
   const { status } = await bench.hub.api.create(`${paths.accounts(namespace, account)}/token`, { spec: { expirationSeconds: 7_200 } });
   return status?.token ?? '';
 }
 
-/** A caller with a bearer token of the hub. */
+/** Client of the façade with a bearer token of the hub. */
 export class FacadeClient {
   readonly #url: string;
   readonly #agent: Agent;
@@ -34,25 +34,25 @@ export class FacadeClient {
     this.#headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   }
 
-  /** Calls a process of Purser as a service account that may have tokens, or as another one. */
+  /** Returns a client of a process of Purser, by default as a service account that is allowed to issue tokens. */
   static async of(bench: Bench, purser: Purser, namespace = TEAM, account = 'default'): Promise<FacadeClient> {
-    const { facade } = await purser.served();
-    return new FacadeClient(facade, bench.facadeAuthority, await hubToken(bench, namespace, account));
+    const { facade } = await purser.waitForAddresses();
+    return new FacadeClient(facade, bench.facadeAuthority, await requestHubToken(bench, namespace, account));
   }
 
-  /** Sends any request; status 0 means that there was no response. */
+  /** Sends any request; returns status 0 without a response. */
   async exchange(method: string, path: string, exchange: Exchange = {}): Promise<{ readonly status: number; readonly body: string }> {
     const { bearer, headers = {} } = exchange;
     try {
       const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
-      const answer = await this.#send(method, path, exchange.body, { ...headers, ...authorization });
-      return { status: answer.statusCode ?? 0, body: await text(answer) };
+      const response = await this.#send(method, path, exchange.body, { ...headers, ...authorization });
+      return { status: response.statusCode ?? 0, body: await text(response) };
     } catch {
       return { status: 0, body: '' };
     }
   }
 
-  /** The status of an answer; 0 if there is none. */
+  /** Lists clusters; returns the response status, or 0 without a response. */
   async list(): Promise<number> {
     return await this.#status('GET', '/auth/v1/clusters');
   }
@@ -62,14 +62,14 @@ export class FacadeClient {
     return await this.#status('POST', `/orchestrator/${cluster}/api/v1/namespaces/${DEPLOY}/serviceaccounts/${account}/token`, body);
   }
 
-  /** Opens a watch; tells when it has ended, and whether in good order. */
+  /** Opens a watch. `ended` resolves at its end, with false if the connection broke. */
   async watch(): Promise<{ readonly status: number; readonly ended: Promise<boolean>; readonly close: () => void }> {
-    const answer = await this.#send('GET', '/auth/v1/clusters?watch=true&allowWatchBookmarks=true');
+    const response = await this.#send('GET', '/auth/v1/clusters?watch=true&allowWatchBookmarks=true');
     const ended = new Promise<boolean>((resolve) => {
-      answer.on('end', () => resolve(true)).on('error', () => resolve(false));
-      answer.resume();
+      response.on('end', () => resolve(true)).on('error', () => resolve(false));
+      response.resume();
     });
-    return { status: answer.statusCode ?? 0, ended, close: () => answer.destroy() };
+    return { status: response.statusCode ?? 0, ended, close: () => response.destroy() };
   }
 
   close(): void {
@@ -85,7 +85,7 @@ export class FacadeClient {
     const headers = { ...this.#headers, ...more, 'content-length': String(Buffer.byteLength(body)) };
     const { hostname, port } = new URL(this.#url);
     const outgoing = httpsRequest({ hostname, port, agent: this.#agent, method, path, headers, timeout: 40_000 }, resolve);
-    outgoing.on('error', reject).on('timeout', () => outgoing.destroy(new Error('no answer')));
+    outgoing.on('error', reject).on('timeout', () => outgoing.destroy(new Error('no response within 40 s')));
     outgoing.end(body);
     return promise;
   }

@@ -1,13 +1,13 @@
-// What happened in a run, as JSON lines: faults, requests, samples of every token. Checked when the run is over.
+// History of a run as JSON lines: faults, requests and samples of every token. The checks run after the run.
 
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Relayed } from './proxy/http-relay.ts';
 
-/** What TokenReview on the target said of the token in a Secret. */
-export type Verdict = 'accepted' | 'refused' | 'unreachable' | 'none';
+/** Result of the TokenReview for the token in a Secret; `none` without a token. */
+export type Verdict = 'accepted' | 'rejected' | 'unreachable' | 'none';
 
-/** A ManagedToken and its Secret at one moment. Token texts are never recorded. */
+/** State of a ManagedToken and its Secret. Tokens themselves are never recorded. */
 export interface Sample {
   readonly type: 'sample';
   readonly token: string;
@@ -15,7 +15,7 @@ export interface Sample {
   readonly cluster: string;
   readonly generation: number;
   readonly observedGeneration: number;
-  /** Status of the condition Ready; `unknown` while the hub does not say. */
+  /** Status of the condition Ready; `unknown` while the hub does not respond. */
   readonly ready: string;
   readonly reason: string;
   readonly readySince: string;
@@ -26,12 +26,12 @@ export interface Sample {
 
 export interface SecretSample {
   readonly uid: string;
-  /** The beginning of a digest of the token; absent when there is no token. */
+  /** Digest of the token; absent without a token. */
   readonly digest?: string;
-  /** From the token itself. */
+  /** Expiry in the claims of the token, as epoch milliseconds. */
   readonly expiresAt: number;
   readonly issuedAt: number;
-  /** When Purser means to renew it. */
+  /** Planned renewal, as epoch milliseconds. */
   readonly renewAt: number;
 }
 
@@ -55,58 +55,58 @@ export type Invariant =
   | 'I17'
   | 'I18';
 
-/** Service accounts that a tenant may have tokens for: one, or all of a namespace, on one cluster of the bench. */
+/** Service accounts for which a tenant may hold tokens: one, or all of a namespace, on one cluster of the bench. */
 export interface Reach {
-  readonly place: string;
+  readonly cluster: string;
   readonly namespace: string;
-  /** Absent: every service account of the namespace. */
+  /** Name of one service account; absent: all of the namespace. */
   readonly account?: string;
 }
 
-/** A cluster of the bench that accepts a token, and the user that it stands for there. */
+/** Cluster of the bench that accepts a token, and the user name in its TokenReview. */
 export interface Acceptance {
-  readonly place: string;
+  readonly cluster: string;
   readonly username: string;
 }
 
-/** Phases of the tenant bench. */
+/** Phases of the hostile-tenant bench. */
 export type Phase = 'calm' | 'attack' | 'after' | 'over';
 
-/** What a run records; `at` is added. */
+/** Entry of the history, without its time. */
 export type Entry =
   | Sample
   | ({ readonly type: 'request' } & Relayed)
-  /** A fault begins, on the hub, on a target or on Purser itself. */
+  /** Start of a fault of the hub, a target or Purser. */
   | { readonly type: 'begin'; readonly fault: string; readonly on: string }
-  /** A fault is over; everything is well again; its row is complete. */
+  /** End of a fault, recovery of all tokens, and end of the scenario. */
   | { readonly type: 'heal'; readonly fault: string }
   | { readonly type: 'recovered'; readonly fault: string }
   | { readonly type: 'end'; readonly fault: string }
-  /** What the random schedule does next. */
-  | { readonly type: 'step'; readonly what: string }
-  /** A proxy treats connections or bytes otherwise from now on. */
+  /** Action of the random schedule or of a hostile tenant. */
+  | { readonly type: 'step'; readonly description: string }
+  /** Change of the fault mode of a proxy. */
   | { readonly type: 'wire'; readonly server: string; readonly isFaulty: boolean }
-  /** Somebody did something that asks for a new token, once; `*` is all of them. */
-  | { readonly type: 'cause'; readonly token: string; readonly why: string }
-  /** What happens to the token until then is the fault's doing, not Purser's. */
+  /** Event that allows one new token; `*` stands for all tokens. */
+  | { readonly type: 'cause'; readonly token: string; readonly reason: string }
+  /** Effect of a fault that the checks of these invariants ignore until `untilAt`. */
   | {
       readonly type: 'excuse';
       readonly token: string;
       readonly invariants: readonly Invariant[];
       readonly untilAt: number;
-      readonly why: string;
+      readonly reason: string;
     }
-  /** Whether the token is allowed from now on. */
+  /** Permission of a token from now on. */
   | { readonly type: 'grant'; readonly token: string; readonly allowed: boolean }
-  /** Between these two Purser has nothing to write. */
+  /** Start or end of a period in which Purser has nothing to write. */
   | { readonly type: 'quiet'; readonly begins: boolean }
-  /** A process of Purser starts or ends; `crash` may cost one issuance of each token. */
-  | { readonly type: 'process'; readonly what: 'start' | 'crash' | 'stop' | 'pause' | 'resume'; readonly pid: number }
-  /** The tenant bench enters a phase. */
+  /** Start or end of a process of Purser; a crash allows one more issuance of each token. */
+  | { readonly type: 'process'; readonly event: 'start' | 'crash' | 'stop' | 'pause' | 'resume'; readonly pid: number }
+  /** Start of a phase of the hostile-tenant bench. */
   | { readonly type: 'phase'; readonly phase: Phase }
-  /** Everything that a tenant may have from now on. */
+  /** Permissions of a tenant from now on. */
   | { readonly type: 'authority'; readonly holder: string; readonly reach: readonly Reach[] }
-  /** A token that a hostile tenant got. */
+  /** Token that a hostile tenant obtained. */
   | {
       readonly type: 'held';
       readonly holder: string;
@@ -114,27 +114,27 @@ export type Entry =
       readonly digest: string;
       readonly acceptedBy: readonly Acceptance[];
       readonly audiences: readonly string[];
-      /** Audiences of the request; absent where the bench does not know the request. */
+      /** Audiences in the request; absent if the bench does not know the request. */
       readonly requested?: readonly string[];
       readonly issuedAt: number;
       readonly expiresAt: number;
     }
-  /** A text that a hostile tenant read, and that names something that the tenant does not know. */
+  /** Text that discloses something hidden to a hostile tenant. */
   | { readonly type: 'disclosure'; readonly holder: string; readonly where: string; readonly named: readonly string[] }
-  /** A token that reached the attacker's server. */
+  /** Token that reached the attacker's server. */
   | {
       readonly type: 'received';
       readonly path: string;
       readonly digest: string;
       readonly acceptedBy: readonly Acceptance[];
-      /** Whether Purser issued it, or it is Purser's own. */
+      /** True for tokens that Purser issued, and for Purser's credentials. */
       readonly isIssued: boolean;
     }
-  /** A credential of Purser, and the cluster that it is for. */
-  | { readonly type: 'credential'; readonly place: string; readonly digest: string }
+  /** Credential of Purser, and the cluster that it belongs to. */
+  | { readonly type: 'credential'; readonly cluster: string; readonly digest: string }
   /** Addresses and CAs that the administrator pinned for a Cluster. */
   | { readonly type: 'pins'; readonly cluster: string; readonly servers: readonly string[]; readonly cas: readonly string[] }
-  /** Addresses and CAs next to the token in a polite tenant's Secret. */
+  /** Addresses and CAs next to the token in a well-behaved tenant's Secret. */
   | {
       readonly type: 'written';
       readonly token: string;
@@ -142,26 +142,26 @@ export type Entry =
       readonly servers: readonly string[];
       readonly cas: readonly string[];
     }
-  /** A rotation that a polite tenant requested: time until the Secret held the new token, or until the bench stopped waiting. */
+  /** Rotation that a well-behaved tenant requested: time until the Secret contained the new token, or until the bench gave up. */
   | { readonly type: 'rotation'; readonly token: string; readonly tookMs: number; readonly isDone: boolean }
-  /** The bench's own requests that a rotation needs, past Purser: how slow machine, hub and target are by themselves. */
+  /** Time of the requests of a rotation when the bench sends them without Purser. */
   | { readonly type: 'control'; readonly tookMs: number }
-  /** A polite caller's request for a token at the façade. */
+  /** Token request of a well-behaved caller of the façade. */
   | { readonly type: 'call'; readonly status: number; readonly tookMs: number }
-  /** A TokenReview of a revocable token whose permission was withdrawn. */
+  /** TokenReview of a revocable token whose permission was withdrawn. */
   | { readonly type: 'review'; readonly token: string; readonly digest: string; readonly verdict: Verdict }
-  /** Size of what Purser publishes: metric series, and log lines of level error. */
+  /** Number of metric series, and of log lines of level error. */
   | { readonly type: 'footprint'; readonly series: number; readonly errorLines: number }
   | { readonly type: 'usage'; readonly pid: number; readonly rssMegabytes: number; readonly handles: number }
-  /** What a scenario expected did not come. */
+  /** Violation that a scenario detected itself. */
   | { readonly type: 'violation'; readonly invariant: Invariant; readonly token?: string; readonly message: string };
 
 export type Recorded = Entry & { readonly at: number };
 
-/** Entries of one type. */
+/** Entry of one type. */
 export type Of<T extends Entry['type']> = Extract<Recorded, { readonly type: T }>;
 
-/** Keeps a history in memory and on disk. */
+/** Keeps the history in memory and in a file. */
 export class History {
   readonly entries: Recorded[] = [];
   readonly #file: WriteStream;
@@ -181,13 +181,13 @@ export class History {
   }
 }
 
-/** The history in a file. */
+/** Reads a history file. */
 export async function readHistory(path: string): Promise<readonly Recorded[]> {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Recorded);
 }
 
-/** The entries of a type, in order. */
+/** Returns the entries of a type, in order. */
 export function ofType<T extends Entry['type']>(history: readonly Recorded[], type: T): readonly Of<T>[] {
   return history.filter((entry): entry is Of<T> => entry.type === type);
 }

@@ -1,103 +1,102 @@
-// `npm run faults`: every fault of the matrix on real clusters, then faults by chance; a table at the end.
+// `npm run faults`: runs all faults on real clusters, then random faults, and prints a table.
 
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { readOptions } from '../support/command-line.ts';
 import { Bench } from './bench.ts';
+import { customFaults } from './custom-fault.ts';
 import { readHistory } from './history.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
-import { ownFaults } from './own-fault.ts';
-import { pageOf } from './page.ts';
-import { headingLine, lineOf, type Row, rowsOf, tenantLines, violationLines } from './report.ts';
-import { runScenario } from './run-scenario.ts';
-import type { Scenario } from './scenario.ts';
-import { NOT_TRIED, SCENARIOS } from './scenarios/all.ts';
-import { randomFaults } from './scenarios/schedule.ts';
+import { renderPage } from './page.ts';
+import { buildRows, formatHeading, formatRow, formatTenantFigures, formatViolations, type Row } from './report.ts';
+import { runScenario, type Scenario } from './scenario.ts';
+import { SCENARIOS, SKIPPED_FAULTS } from './scenarios/all.ts';
+import { randomFaults } from './scenarios/random-faults.ts';
 import { hostileTenants } from './scenarios/tenants.ts';
 
 const FLEET = 4;
 const FIRST_TOKENS_MS = 60_000;
-/** Every scenario, for ids and titles. */
+/** All scenarios, for IDs and titles. */
 const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), randomFaults(0)];
 
 async function main(options: FaultOptions): Promise<boolean> {
-  const { seed, only, own, runs, out } = options;
-  const chosen = chosenBy(options);
+  const { seed, only, custom, runs, out } = options;
+  const chosen = selectScenarios(options);
   await mkdir(out, { recursive: true });
   const historyFile = join(out, 'history.jsonl');
-  console.log(`seed ${seed}, ${chosen.length} faults; starting a hub and two targets`);
+  console.log(`seed ${seed}, ${chosen.length} faults; starting hub and targets`);
   const bench = await Bench.start({ seed, historyFile, fleet: FLEET });
   try {
     await bench.startPurser();
     bench.prober.start();
-    await bench.settled(FIRST_TOKENS_MS);
-    console.log(headingLine());
-    for (const scenario of chosen) for (let run = 0; run < runs; run += 1) await runAndTell(bench, scenario);
+    await bench.waitUntilHealthy(FIRST_TOKENS_MS);
+    console.log(formatHeading());
+    for (const scenario of chosen) for (let run = 0; run < runs; run += 1) await runAndPrint(bench, scenario);
     await scanForTokens(bench, historyFile);
     for (const { log } of bench.pursers) await cp(log, join(out, basename(log)));
-    const rows = rowsOf(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
-    const figures = tenantLines(bench.history.entries);
+    const rows = buildRows(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
+    const figures = formatTenantFigures(bench.history.entries);
     for (const line of figures) console.log(line);
-    await writeReport(out, { seed, rows, figures, all: only.length + own.length === 0 });
+    await writeReport(out, { seed, rows, figures, all: only.length + custom.length === 0 });
     return rows.every(({ violations }) => violations.length === 0) && !bench.history.entries.some(({ type }) => type === 'violation');
   } finally {
     await bench.stop();
   }
 }
 
-/** The matrix and the random schedule, a part of them, or faults of one's own. */
-function chosenBy({ minutes, only, own, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
-  if (own.length > 0) return [ownFaults(own, seconds)];
+/** Returns the selected faults, the custom faults, or all of them. */
+function selectScenarios({ minutes, only, custom, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
+  if (custom.length > 0) return [customFaults(custom, seconds)];
   const all = [...SCENARIOS, hostileTenants({ minutes, writesStatus }), randomFaults(minutes)];
-  return only.length === 0 ? all : all.filter((scenario) => idsOf(scenario).some((id) => only.includes(id)));
+  return only.length === 0 ? all : all.filter((scenario) => splitIds(scenario).some((id) => only.includes(id)));
 }
 
-/** One scenario may be about several faults. */
-function idsOf({ id }: Scenario): readonly string[] {
+/** Returns the fault IDs of a scenario. */
+function splitIds({ id }: Scenario): readonly string[] {
   return id.split(', ');
 }
 
-/** The table of histories that are there already. */
+/** Checks recorded histories again, and prints one table. */
 async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
   const titles = new Map(ALL.map(({ id, title }) => [id, title]));
   const histories = await Promise.all(check.map((path) => readHistory(path)));
-  // What was run again replaces what was run before, in the order of the matrix.
-  const found = new Map(histories.flatMap((history) => rowsOf(history, titles)).map((row) => [row.id, row]));
+  // The latest run of each fault applies.
+  const found = new Map(histories.flatMap((history) => buildRows(history, titles)).map((row) => [row.id, row]));
   const rows = [...titles.keys()].flatMap((id) => found.get(id) ?? []);
   for (const row of rows) {
-    console.log(lineOf(row));
-    for (const line of violationLines(row.violations)) console.log(`    ${line}`);
+    console.log(formatRow(row));
+    for (const line of formatViolations(row.violations)) console.log(`    ${line}`);
   }
-  const figures = histories.flatMap(tenantLines);
+  const figures = histories.flatMap(formatTenantFigures);
   for (const line of figures) console.log(line);
   await mkdir(out, { recursive: true });
   await writeReport(out, { seed, rows, figures, all: true });
   return rows.every(({ violations }) => violations.length === 0);
 }
 
-async function runAndTell(bench: Bench, scenario: Scenario): Promise<void> {
+async function runAndPrint(bench: Bench, scenario: Scenario): Promise<void> {
   if (process.stdout.isTTY) process.stdout.write(`${scenario.id} …`);
   await runScenario(bench, scenario);
-  const row = rowsOf(bench.history.entries, new Map([[scenario.id, scenario.title]])).find(({ id }) => id === scenario.id);
+  const row = buildRows(bench.history.entries, new Map([[scenario.id, scenario.title]])).find(({ id }) => id === scenario.id);
   if (row === undefined) return;
-  console.log(`${process.stdout.isTTY ? '\r' : ''}${lineOf(row)}`);
-  for (const line of violationLines(row.violations)) console.log(`    ${line}`);
+  console.log(`${process.stdout.isTTY ? '\r' : ''}${formatRow(row)}`);
+  for (const line of formatViolations(row.violations)) console.log(`    ${line}`);
 }
 
 interface Results {
   readonly seed: number;
   readonly rows: readonly Row[];
-  /** Figures of the tenant bench, in sentences. */
+  /** Figures of the hostile-tenant bench, as sentences. */
   readonly figures: readonly string[];
-  /** Whether the whole matrix was run. */
+  /** True if all faults were run. */
   readonly all: boolean;
 }
 
 async function writeReport(out: string, { seed, rows, figures, all }: Results): Promise<void> {
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, ${cpus()[0]?.model.trim()}`;
-  const skipped = NOT_TRIED.map(
+  const skipped = SKIPPED_FAULTS.map(
     (each): Row => ({ ...each, runs: 0, samples: 0, issued: 0, violations: [], worstLateMs: 0, recoveryMs: 0 }),
   );
   const shown = all ? [...rows, ...skipped] : rows;
@@ -105,11 +104,11 @@ async function writeReport(out: string, { seed, rows, figures, all }: Results): 
   const violations = rows.flatMap((row) => row.violations);
   await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, figures, rows: shown }, null, 2)}\n`);
   const command = ['npm run faults', ...process.argv.slice(2, 3).map(() => '--'), ...process.argv.slice(2)].join(' ');
-  await writeFile(join(out, 'faults.md'), pageOf(shown, { seed, command, machine, figures }));
-  console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; see ${out}`);
+  await writeFile(join(out, 'faults.md'), renderPage(shown, { seed, command, machine, figures }));
+  console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; results in ${out}`);
 }
 
-const ids = ALL.flatMap(idsOf);
+const ids = ALL.flatMap(splitIds);
 const options = readOptions(() => parseOptions(process.argv.slice(2), ids));
 if (options === undefined) process.stdout.write(HELP);
 else process.exit((await (options.check.length > 0 ? recheck(options) : main(options))) ? 0 : 1);

@@ -1,42 +1,43 @@
-// The options of `npm run faults`.
+// Options of `npm run faults`.
 
 import { parseArgs } from 'node:util';
-import { GRAMMAR, type OwnFault, parseFault } from './own-fault.ts';
+import { type CustomFault, GRAMMAR, parseFault } from './custom-fault.ts';
 
 export interface FaultOptions {
   readonly seed: number;
-  /** Length of the attack by hostile tenants, and of the random schedule after the matrix. */
+  /** Length of the attack by hostile tenants and of the random faults, in minutes. */
   readonly minutes: number;
-  /** Numbers of faults; empty is all. */
+  /** IDs of faults; empty: all. */
   readonly only: readonly string[];
-  /** Faults of one's own, instead of the matrix. */
-  readonly own: readonly OwnFault[];
-  /** How long they last. */
+  /** Custom faults; they replace the others. */
+  readonly custom: readonly CustomFault[];
+  /** Duration of custom faults, in seconds. */
   readonly seconds: number;
   readonly runs: number;
-  /** Where table and history go. */
+  /** Folder for the table, the history and the logs. */
   readonly out: string;
-  /** Histories to be checked again, instead of a run. */
+  /** History files to check again, instead of a run. */
   readonly check: readonly string[];
-  /** Whether the hostile writer of ManagedTokens may write their status, too. */
+  /** True if the hostile writer of ManagedTokens may also write their status. */
   readonly writesStatus: boolean;
 }
 
 export const HELP = `npm run faults -- [options]
 
-  --seed N        of everything that is drawn by chance (default: the time)
-  --minutes N     length of the hostile tenants' attack and of the random schedule (default: 10)
-  --only F12,F13  these faults alone; tenants is the bench of hostile tenants, F56 the random schedule
-  --write-status  let the hostile writer of ManagedTokens write their status, too
-  --fault WORDS   a fault of your own instead, such as 'one lose tokens'; all that are given happen at once
-  --seconds N     how long it lasts (default: 30)
-  --runs N        how often each fault is run (default: 1)
-  --check FILE,…  checks histories of earlier runs again, and makes one table of them
-  --out DIR       where the table, the history and Purser's logs go (default: .faults)
+  --seed N        seed of all random choices (default: derived from the time)
+  --minutes N     minutes of the hostile tenants' attack and of the random faults (default: 10)
+  --only F12,F13  IDs of the faults to run; tenants selects the hostile tenants, F56 the random faults
+  --write-status  allow the hostile writer of ManagedTokens to write their status
+  --fault WORDS   custom fault to run instead, such as 'one lose tokens'; several --fault options run at once
+  --seconds N     seconds that custom faults last (default: 30)
+  --runs N        runs of each fault (default: 1)
+  --check FILE,…  history files of earlier runs to check again, as one table
+  --out DIR       folder for the table, the history and Purser's logs (default: .faults)
+  --help          print this text
 
 ${GRAMMAR}`;
 
-/** Reads the options; undefined when help was asked for. Throws for what it does not know. */
+/** Parses the options; returns undefined for --help. Throws on unknown options and values. */
 export function parseOptions(args: readonly string[], ids: readonly string[]): FaultOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -57,21 +58,21 @@ export function parseOptions(args: readonly string[], ids: readonly string[]): F
   const listed = (text: string) => text.split(',').filter((part) => part !== '');
   const [only, check] = [listed(values.only), listed(values.check)];
   const unknown = only.find((id) => !ids.includes(id));
-  if (unknown !== undefined) throw new Error(`there is no fault ${unknown}; there are ${ids.join(', ')}`);
+  if (unknown !== undefined) throw new Error(`Unknown fault ${unknown}. Choose from ${ids.join(', ')}.`);
   return {
-    seed: numberOf('seed', values.seed),
-    minutes: numberOf('minutes', values.minutes),
-    seconds: numberOf('seconds', values.seconds),
-    runs: numberOf('runs', values.runs),
+    seed: parseNumber('seed', values.seed),
+    minutes: parseNumber('minutes', values.minutes),
+    seconds: parseNumber('seconds', values.seconds),
+    runs: parseNumber('runs', values.runs),
     only,
     check,
-    own: values.fault.map(parseFault),
+    custom: values.fault.map(parseFault),
     out: values.out,
     writesStatus: values['write-status'],
   };
 }
 
-function numberOf(name: string, text: string): number {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new Error(`--${name} is a number`);
+function parseNumber(name: string, text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new Error(`Option --${name} must be a number.`);
   return Number(text);
 }

@@ -1,9 +1,9 @@
 // Renders docs/faults.md from a complete run.
 
 import type { Row } from './report.ts';
-import { markdownOf, violationLines } from './report.ts';
+import { formatMarkdown, formatViolations } from './report.ts';
 
-export interface Circumstances {
+export interface RunDetails {
   readonly seed: number;
   readonly command: string;
   readonly machine: string;
@@ -12,11 +12,11 @@ export interface Circumstances {
 }
 
 /** Returns the page: the table of faults, its explanation, and the command to reproduce it. */
-export function pageOf(rows: readonly Row[], { seed, command, machine, figures }: Circumstances): string {
+export function renderPage(rows: readonly Row[], { seed, command, machine, figures }: RunDetails): string {
   const samples = rows.reduce((sum, row) => sum + row.samples, 0);
   const issued = rows.reduce((sum, row) => sum + row.issued, 0);
   const violations = rows.flatMap((row) => row.violations.map((violation) => ({ row, violation })));
-  const found = rows.flatMap(({ id, violations: each }) => violationLines(each).map((line) => `- ${id}: ${line.split('\n')[0]}`));
+  const found = rows.flatMap(({ id, violations: each }) => formatViolations(each).map((line) => `- ${id}: ${line.split('\n')[0]}`));
   return `# Behavior under faults
 
 \`npm run faults\` runs Purser as a separate process with a real hub and two real target clusters (etcd and kube-apiserver on loopback).
@@ -26,7 +26,7 @@ a TokenReview on its target, about once a second. The bench records all events a
 
 The prober verified tokens ${samples} times, ${issued} tokens were issued, and ${violations.length === 0 ? 'no invariant was violated' : `${violations.length} invariants were violated`}.
 
-${markdownOf(rows)}
+${formatMarkdown(rows)}
 
 ${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
 - **samples**: number of times that the prober verified a token in its Secret with the target.
@@ -101,7 +101,7 @@ npm run faults                # all faults, then ten minutes of random faults
 npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
 npm run faults -- --only tenants --minutes 10 --seed 7
-npm run faults -- --fault 'one lose tokens' --fault 'hub answer 503 secrets' --seconds 60  # custom faults; see --help
+npm run faults -- --fault 'one lose tokens' --fault 'hub respond 503 secrets' --seconds 60  # custom faults; see --help
 \`\`\`
 
 ## Source of the figures

@@ -1,32 +1,32 @@
-// The independent observer: reads every ManagedToken and Secret from the hub, and puts every token to its target, all along
-// and past all proxies. What it sees goes into the history.
+// Observer that bypasses all proxies: reads every ManagedToken and Secret from the hub, verifies every token with a TokenReview
+// on its target, and records the results in the history.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Annotation, Label } from '../../src/api/names.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 import { digestOf } from './digest.ts';
 import type { History, Sample, SecretSample, Verdict } from './history.ts';
-import type { Place } from './place.ts';
 import type { Purser } from './purser.ts';
 import { UNPROBED } from './tenants/names.ts';
 import { decodeClaims } from './tenants/token-text.ts';
 
 export interface ProberOptions {
   readonly history: History;
-  readonly hub: Place;
-  /** The target of a cluster of this name. */
-  readonly targetOf: (clusterName: string) => Place;
+  readonly hub: BenchCluster;
+  /** Returns the cluster that a Cluster name refers to. */
+  readonly targetOf: (clusterName: string) => BenchCluster;
   readonly pursers: () => readonly Purser[];
 }
 
 const EVERY_MS = 700;
 const USAGE_EVERY_MS = 5_000;
 
-/** Samples until it is stopped. */
+/** Samples all tokens until it is stopped. */
 export class Prober {
-  /** The texts of all tokens that were seen; they stay in memory. */
-  readonly seen = new Set<string>();
+  /** All tokens that were seen; they stay in memory. */
+  readonly seenTokens = new Set<string>();
   readonly #options: ProberOptions;
   #known: readonly Pair[] = [];
   #isStopped = false;
@@ -54,7 +54,7 @@ export class Prober {
     }
   }
 
-  /** Every ManagedToken with its Secret; undefined while the hub does not answer. */
+  /** Returns every ManagedToken with its Secret, or undefined while the hub does not respond. */
   async #pairs(): Promise<readonly Pair[] | undefined> {
     const { api } = this.#options.hub;
     try {
@@ -72,21 +72,21 @@ export class Prober {
   async #sample({ token, secret }: Pair, isFresh: boolean): Promise<void> {
     const text = textOf(secret);
     const verdict = await this.#verdict(token, text);
-    // Something may have changed between the readings: only what is the same before and after counts.
-    if (verdict === 'refused' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
-    const told = tokenSample(token);
-    const ready = isFresh ? told.ready : 'unknown';
-    this.#options.history.add({ ...told, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
+    // The token may have been rotated between the two reads; only an unchanged Secret proves a rejection.
+    if (verdict === 'rejected' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
+    const sample = tokenSample(token);
+    const ready = isFresh ? sample.ready : 'unknown';
+    this.#options.history.add({ ...sample, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
   }
 
   async #verdict(token: KubeObject, text: string): Promise<Verdict> {
     if (text === '') return 'none';
-    this.seen.add(text);
+    this.seenTokens.add(text);
     const { clusterName, serviceAccount, audiences } = token.spec as unknown as TokenSpec;
     try {
       const { status } = await this.#options.targetOf(clusterName).api.create(paths.reviews, { spec: { token: text, audiences } });
       const name = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;
-      return status?.authenticated === true && status.user?.username === name ? 'accepted' : 'refused';
+      return status?.authenticated === true && status.user?.username === name ? 'accepted' : 'rejected';
     } catch {
       return 'unreachable';
     }
@@ -128,7 +128,7 @@ function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** The text of the token in a Secret; empty when there is none. */
+/** Returns the token in a Secret, or an empty string if there is none. */
 export function textOf(secret: KubeObject | undefined): string {
   return Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString();
 }

@@ -1,4 +1,4 @@
-// Purser as a process of its own, as it runs on a cluster, with its clock and its event loop in the bench's hands.
+// Purser as a separate process, as on a cluster; the bench can shift its clock and block its event loop.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,63 +8,63 @@ import type { History } from './history.ts';
 
 export interface PurserOptions {
   readonly kubeconfig: string;
-  /** For its log and for what it is told. */
+  /** Folder for the log and the control files. */
   readonly folder: string;
   readonly history: History;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** By how much its clock is wrong. */
+  /** Offset of the process's clock, in milliseconds. */
   readonly skewMs?: number;
-  /** A program that starts it, such as a shell that sets limits first. */
-  readonly through?: readonly string[];
+  /** Command that starts Purser, such as a shell that sets limits first. */
+  readonly wrapper?: readonly string[];
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-const PRELOAD = join(import.meta.dirname, '../support/rigged-process.ts');
+const PRELOAD = join(import.meta.dirname, '../support/fault-preload-process.ts');
 const SETTINGS = ['--allow-loopback', '--verify-interval', '20s', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none'];
-/** Longer than Purser allows itself. */
+/** Limit for a stop; longer than Purser's own shutdown timeout. */
 const STOP_MS = 40_000;
 let started = 0;
 
 interface Files {
   readonly log: string;
-  readonly orders: string;
+  readonly faults: string;
   readonly ready: string;
 }
 
-/** Addresses. */
-interface Served {
+/** Addresses in the ready file. */
+interface Addresses {
   readonly facade: string;
   readonly metrics: string;
 }
 
-/** One process of Purser. */
+/** A process of Purser. */
 export class Purser {
   readonly log: string;
   readonly #program: Program;
-  readonly #orders: string;
+  readonly #faultsFile: string;
   readonly #readyFile: string;
   readonly #history: History;
 
   private constructor(program: Program, files: Files, history: History) {
     this.#program = program;
     this.log = files.log;
-    this.#orders = files.orders;
+    this.#faultsFile = files.faults;
     this.#readyFile = files.ready;
     this.#history = history;
-    history.add({ type: 'process', what: 'start', pid: program.pid });
+    history.add({ type: 'process', event: 'start', pid: program.pid });
   }
 
   static async start(options: PurserOptions): Promise<Purser> {
-    const { folder, history, kubeconfig, args = [], through = [], skewMs = 0 } = options;
+    const { folder, history, kubeconfig, args = [], wrapper = [], skewMs = 0 } = options;
     started += 1;
     const file = (name: string) => join(folder, `purser-${started}.${name}`);
-    const files: Files = { log: file('log'), orders: file('orders'), ready: file('ready') };
-    await writeFile(files.orders, JSON.stringify({ skewMs }));
+    const files: Files = { log: file('log'), faults: file('faults'), ready: file('ready') };
+    await writeFile(files.faults, JSON.stringify({ skewMs }));
     const { NODE_OPTIONS: _, ...inherited } = process.env;
-    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', TEST_ORDERS: files.orders, ...options.env };
+    const env = { ...inherited, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'trace', TEST_FAULTS: files.faults, ...options.env };
     const command = [
-      ...through,
+      ...wrapper,
       process.execPath,
       '--import',
       PRELOAD,
@@ -87,50 +87,50 @@ export class Purser {
     return this.#program.isRunning();
   }
 
-  /** Ends it without warning. */
+  /** Ends the process with SIGKILL. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
-    this.#history.add({ type: 'process', what: 'crash', pid: this.pid });
+    this.#history.add({ type: 'process', event: 'crash', pid: this.pid });
     this.#program.signal('SIGKILL');
     await this.#program.ended;
   }
 
-  /** Asks it to end; returns how long that took. */
+  /** Ends the process with SIGTERM; returns the time that it took, in milliseconds. */
   async stop(): Promise<number> {
     const askedAt = performance.now();
-    if (this.isRunning) this.#history.add({ type: 'process', what: 'stop', pid: this.pid });
+    if (this.isRunning) this.#history.add({ type: 'process', event: 'stop', pid: this.pid });
     await this.#program.stop(STOP_MS);
     return performance.now() - askedAt;
   }
 
   pause(): void {
-    this.#history.add({ type: 'process', what: 'pause', pid: this.pid });
+    this.#history.add({ type: 'process', event: 'pause', pid: this.pid });
     this.#program.signal('SIGSTOP');
   }
 
   resume(): void {
-    this.#history.add({ type: 'process', what: 'resume', pid: this.pid });
+    this.#history.add({ type: 'process', event: 'resume', pid: this.pid });
     this.#program.signal('SIGCONT');
   }
 
-  /** Sets its clock wrong by so much, or blocks its event loop for a while. */
-  async order(order: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
-    await writeFile(this.#orders, JSON.stringify(order));
+  /** Shifts the clock of the process, or blocks its event loop. */
+  async inject(faults: { readonly skewMs?: number; readonly blockMs?: number }): Promise<void> {
+    await writeFile(this.#faultsFile, JSON.stringify(faults));
     this.#program.signal('SIGUSR2');
   }
 
-  /** Where it serves, once it does. */
-  async served(): Promise<Served> {
+  /** Waits until the process serves; returns its addresses. */
+  async waitForAddresses(): Promise<Addresses> {
     for (;;) {
       const text = await readFile(this.#readyFile, 'utf8').catch(() => '');
-      if (text !== '') return JSON.parse(text) as Served;
-      if (!this.isRunning) throw new Error('Purser ended before it served');
+      if (text !== '') return JSON.parse(text) as Addresses;
+      if (!this.isRunning) throw new Error('Purser exited before it was ready.');
       await delay(100);
     }
   }
 
-  /** What it has logged. */
-  output(): Promise<string> {
+  /** Returns the log of the process. */
+  readLog(): Promise<string> {
     return this.#program.output();
   }
 }

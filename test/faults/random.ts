@@ -1,6 +1,6 @@
-// Chance that can be had again: the same seed gives the same numbers.
+// Random numbers that are determined by a seed.
 
-/** Numbers in [0, 1) from a seed (mulberry32). */
+/** Returns a generator of numbers in [0, 1) (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,7 +11,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** One of them. */
+/** Returns a random element. */
 export function pick<T>(random: () => number, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)] as T;
 }

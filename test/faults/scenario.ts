@@ -1,27 +1,48 @@
-// One fault of the matrix: what is done, and what is expected besides the invariants, which hold always.
+// Scenario of the fault bench. The invariants apply to every scenario; a scenario adds its own expectations.
 
 import type { Bench } from './bench.ts';
 
 export interface Scenario {
-  /** Its number in the fault matrix, such as `F12`. */
+  /** ID in docs/faults.md, such as `F12`. */
   readonly id: string;
   readonly title: string;
-  /** Who suffers: `hub`, `one`, `two`, `targets` or `purser`. */
+  /** Affected component: `hub`, `one`, `two`, `targets` or `purser`. */
   readonly on: string;
   readonly run: (bench: Bench) => Promise<void>;
-  /** How long recovery may take; 60 s unless said otherwise. */
+  /** Limit for recovery, in milliseconds; default: 60 s. */
   readonly recoveryMs?: number;
 }
 
-/** A fault that is not tried here, and why. */
-export interface NotTried {
+/** Fault that the bench does not run. */
+export interface SkippedFault {
   readonly id: string;
   readonly title: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
-/** Makes a fault last: rotations are asked for at its beginning, and it ends after `ms`. */
-export async function during(bench: Bench, ms: number, rotating: readonly string[] = []): Promise<void> {
+/** Requests rotations at the start of a fault, and waits while the fault lasts. */
+export async function rotateAndWait(bench: Bench, ms: number, rotating: readonly string[] = []): Promise<void> {
   await bench.rotate(...rotating);
-  await bench.pass(ms);
+  await bench.wait(ms);
+}
+
+const RECOVERY_MS = 60_000;
+/** Observation time after recovery, in milliseconds. */
+const WATCH_MS = 3_000;
+
+/** Runs a scenario, and records errors as violations. Returns after recovery, or at its limit. */
+export async function runScenario(bench: Bench, scenario: Scenario, watchMs = WATCH_MS): Promise<void> {
+  const { id, on, run, recoveryMs = RECOVERY_MS } = scenario;
+  const { history } = bench;
+  history.add({ type: 'begin', fault: id, on });
+  await run(bench).catch((error: unknown) =>
+    bench.recordViolation('I10', `the scenario failed: ${(error as Error).stack ?? String(error)}`),
+  );
+  await bench.heal();
+  history.add({ type: 'heal', fault: id });
+  if (!bench.purser.isRunning) await bench.startPurser();
+  await bench.waitUntilHealthy(recoveryMs);
+  history.add({ type: 'recovered', fault: id });
+  await bench.wait(watchMs);
+  history.add({ type: 'end', fault: id });
 }

@@ -1,12 +1,12 @@
-// The checks of the tenant bench fail on histories that they are for; the grammars draw the same actions from the same seed.
+// Checks and grammars of the hostile-tenant bench.
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
-import { isMemoryBack, tenantFigures } from './checks/tenants.ts';
+import { hasMemoryRecovered, tenantFigures } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
 import { seeded } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
-import { disclosedIn } from './tenants/disclosure.ts';
+import { disclosedIn } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
 import { boundSecretOf, decodeClaims, tokensIn } from './tenants/token-text.ts';
@@ -17,11 +17,11 @@ const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_
 const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 const user = (namespace: string, account: string) => `system:serviceaccount:${namespace}:${account}`;
 
-const reach = [{ place: 'one', namespace: 'deploy', account: 'deployer' }] as const;
+const reach = [{ cluster: 'one', namespace: 'deploy', account: 'deployer' }] as const;
 const allowed = at(0, { type: 'authority', holder: 'caller', reach });
 
-function held(seconds: number, place: string, username: string, more: Partial<Extract<Entry, { type: 'held' }>> = {}): Recorded {
-  const acceptedBy = [{ place, username }];
+function held(seconds: number, cluster: string, username: string, more: Partial<Extract<Entry, { type: 'held' }>> = {}): Recorded {
+  const acceptedBy = [{ cluster, username }];
   const issuedAt = T0 + seconds * 1_000;
   return at(seconds, {
     type: 'held',
@@ -36,83 +36,91 @@ function held(seconds: number, place: string, username: string, more: Partial<Ex
   });
 }
 
-describe('checks of tokens that hostile tenants hold', () => {
+describe('heldTokens', () => {
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
-    ['accepts the permitted token', [allowed, held(5, 'one', user('deploy', 'deployer'))], []],
-    ['reports another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
-    ['reports a name that only begins like the permitted one', [allowed, held(5, 'one', user('deploy', 'deployer-2'))], ['I13']],
-    ['reports another namespace', [allowed, held(5, 'one', user('kube-system', 'deployer'))], ['I13']],
-    ['reports another cluster', [allowed, held(5, 'two', user('deploy', 'deployer'))], ['I13']],
-    ['reports a user who is no service account', [allowed, held(5, 'one', 'admin')], ['I13']],
-    ['accepts a token that no cluster accepts', [allowed, held(5, 'one', 'x', { acceptedBy: [] })], []],
-    ['reports an audience that was not requested', [allowed, held(5, 'one', user('deploy', 'deployer'), { requested: ['b'] })], ['I13']],
+    ['accepts a permitted token', [allowed, held(5, 'one', user('deploy', 'deployer'))], []],
+    ['reports a token of another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
+    [
+      'reports a token whose user name only starts with the permitted one',
+      [allowed, held(5, 'one', user('deploy', 'deployer-2'))],
+      ['I13'],
+    ],
+    ['reports a token of another namespace', [allowed, held(5, 'one', user('kube-system', 'deployer'))], ['I13']],
+    ['reports a token of another cluster', [allowed, held(5, 'two', user('deploy', 'deployer'))], ['I13']],
+    ['reports a token of a user that is not a service account', [allowed, held(5, 'one', 'admin')], ['I13']],
+    ['ignores a token that no cluster accepts', [allowed, held(5, 'one', 'x', { acceptedBy: [] })], []],
+    [
+      'reports a token for an audience that was not requested',
+      [allowed, held(5, 'one', user('deploy', 'deployer'), { requested: ['b'] })],
+      ['I13'],
+    ],
     [
       'reports a lifetime of more than a day',
       [allowed, held(5, 'one', user('deploy', 'deployer'), { expiresAt: T0 + 90_000_000 })],
       ['I13'],
     ],
-    ['reports a tenant without any permission', [held(5, 'one', user('deploy', 'deployer'))], ['I13']],
+    ['reports a token of a tenant without permissions', [held(5, 'one', user('deploy', 'deployer'))], ['I13']],
   ])('%s', (_, history, invariants) => {
     expect(found(...history)).toEqual(invariants);
   });
 
-  it('accepts a token of a whole namespace', () => {
-    const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ place: 'two', namespace: 'sandbox' }] });
+  it('accepts tokens of all service accounts of a permitted namespace', () => {
+    const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ cluster: 'two', namespace: 'sandbox' }] });
     expect(found(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
   });
 
   it.each([
-    ['accepts a token that was issued 8 s after the withdrawal', 28, []],
-    ['reports a token that was issued 15 s after the withdrawal', 35, ['I13']],
+    ['accepts a token that was issued 8 s after withdrawal of the permission', 28, []],
+    ['reports a token that was issued 15 s after withdrawal of the permission', 35, ['I13']],
   ])('%s', (_, seconds, invariants) => {
     const withdrawn = at(20, { type: 'authority', holder: 'caller', reach: [] });
     expect(found(allowed, withdrawn, held(seconds, 'one', user('deploy', 'deployer')))).toEqual(invariants);
   });
 });
 
-describe("checks of the attacker's server", () => {
-  const received = (isIssued: boolean, place?: string): Recorded =>
+describe('receivedTokens', () => {
+  const received = (isIssued: boolean, cluster?: string): Recorded =>
     at(1, {
       type: 'received',
       path: '/version',
       digest: 'd',
       isIssued,
-      acceptedBy: place === undefined ? [] : [{ place, username: user('purser-system', 'purser') }],
+      acceptedBy: cluster === undefined ? [] : [{ cluster, username: user('purser-system', 'purser') }],
     });
 
   it.each([
-    ['reports a token that a cluster accepts', received(false, 'two'), ['I14']],
-    ['reports an issued token that no cluster accepts any more', received(true), ['I14']],
-    ['ignores text that is no token of the bench', received(false), []],
+    ['reports a received token that a cluster accepts', received(false, 'two'), ['I14']],
+    ['reports a received token that was issued and is no longer valid', received(true), ['I14']],
+    ['ignores received text that is not a token of the bench', received(false), []],
   ])('%s', (_, entry, invariants) => {
     expect(found(entry)).toEqual(invariants);
   });
 });
 
-describe("checks of Purser's credentials", () => {
-  const credential = at(0, { type: 'credential', place: 'one', digest: 'c1' });
+describe('strayCredentials', () => {
+  const credential = at(0, { type: 'credential', cluster: 'one', digest: 'c1' });
   const request = (server: string, bearer: string): Recorded =>
     at(1, { type: 'request', server, method: 'GET', path: '/readyz', status: 200, forwarded: true, tookMs: 1, bearer });
 
   it.each([
-    ['accept the credential at its own cluster', request('one', 'c1'), []],
-    ['report the credential at another cluster', request('two', 'c1'), ['I14']],
-    ['ignore other tokens', request('two', 'c2'), []],
+    ['accepts a credential on its own cluster', request('one', 'c1'), []],
+    ['reports a credential on another cluster', request('two', 'c1'), ['I14']],
+    ['ignores tokens that are not credentials', request('two', 'c2'), []],
   ])('%s', (_, entry, invariants) => {
     expect(found(credential, entry)).toEqual(invariants);
   });
 });
 
-describe('checks of addresses in Secrets', () => {
+describe('pinnedAddresses', () => {
   const pins = at(0, { type: 'pins', cluster: 'prod', servers: ['https://a'], cas: ['1', '2'] });
   const written = (servers: readonly string[], cas: readonly string[], cluster = 'prod'): Recorded =>
     at(1, { type: 'written', token: 'a', cluster, servers, cas });
 
   it.each([
-    ['accepts pinned addresses and CAs', written(['https://a'], ['2']), []],
-    ['reports another address', written(['https://a', 'https://b'], ['1']), ['I17']],
-    ['reports a CA beside the pinned one', written(['https://a'], ['1', '3']), ['I17']],
-    ['reports a Cluster without pins', written(['https://a'], [], 'dev'), ['I17']],
+    ['accepts pinned addresses and CAs in a Secret', written(['https://a'], ['2']), []],
+    ['reports an address that is not pinned', written(['https://a', 'https://b'], ['1']), ['I17']],
+    ['reports a CA that is not pinned', written(['https://a'], ['1', '3']), ['I17']],
+    ['reports an address of a Cluster without pins', written(['https://a'], [], 'dev'), ['I17']],
   ])('%s', (_, entry, invariants) => {
     expect(found(pins, entry)).toEqual(invariants);
   });
@@ -121,24 +129,24 @@ describe('checks of addresses in Secrets', () => {
 const phase = (seconds: number, name: Phase) => at(seconds, { type: 'phase', phase: name });
 const phases = [phase(0, 'calm'), phase(20, 'attack'), phase(100, 'after'), phase(150, 'over')] as const;
 
-describe('checks of polite rotations', () => {
+describe('promptRotations', () => {
   const rotation = (seconds: number, tookMs: number, isDone = true): Recorded =>
     at(seconds, { type: 'rotation', token: 'a', tookMs, isDone });
 
   const control = (seconds: number, tookMs: number): Recorded => at(seconds, { type: 'control', tookMs });
 
   it.each([
-    ['accepts a rotation within 5 s of the calm worst', [rotation(5, 1_000), rotation(30, 5_900)], []],
-    ['accepts a rotation within twice the calm worst', [rotation(5, 8_000), rotation(30, 15_900)], []],
-    ['reports a rotation beyond both', [rotation(5, 1_000), rotation(30, 6_100)], ['I15']],
-    ['reports a rotation that did not come', [rotation(5, 1_000), rotation(30, 500, false)], ['I15']],
+    ['accepts a rotation at most 5 s slower than the worst without attackers', [rotation(5, 1_000), rotation(30, 5_900)], []],
+    ['accepts a rotation at most twice as slow as the worst without attackers', [rotation(5, 8_000), rotation(30, 15_900)], []],
+    ['reports a rotation slower than both limits', [rotation(5, 1_000), rotation(30, 6_100)], ['I15']],
+    ['reports a rotation that did not complete', [rotation(5, 1_000), rotation(30, 500, false)], ['I15']],
     [
-      'accepts a rotation as late as the hub is slow by itself',
+      'accepts a rotation slowed down by twice the slowdown of the hub',
       [rotation(5, 1_000), control(5, 100), control(30, 2_100), rotation(30, 9_900)],
       [],
     ],
     [
-      'reports a rotation later than the hub is slow by itself',
+      'reports a rotation slowed down by more than twice the slowdown of the hub',
       [rotation(5, 1_000), control(5, 100), control(30, 2_100), rotation(30, 10_100)],
       ['I15'],
     ],
@@ -147,7 +155,7 @@ describe('checks of polite rotations', () => {
     expect(found(...phases, ...rotations)).toEqual(invariants);
   });
 
-  it('reports the times of both phases as figures', () => {
+  it('returns the times of both phases as figures', () => {
     const figures = tenantFigures([...phases, rotation(5, 1_000), rotation(30, 2_000), rotation(31, 4_000)]);
     expect(figures?.rotations).toEqual({
       calm: { count: 1, median: 1_000, p95: 1_000, worst: 1_000 },
@@ -157,23 +165,23 @@ describe('checks of polite rotations', () => {
   });
 });
 
-describe('checks of revocable tokens', () => {
+describe('revokedTokens', () => {
   const grant = (seconds: number, isAllowed: boolean) => at(seconds, { type: 'grant', token: 'a', allowed: isAllowed });
-  const review = (seconds: number, verdict: 'accepted' | 'refused') => at(seconds, { type: 'review', token: 'a', digest: 'd', verdict });
+  const review = (seconds: number, verdict: 'accepted' | 'rejected') => at(seconds, { type: 'review', token: 'a', digest: 'd', verdict });
 
   it.each([
-    ['accepts a token that is refused in time', [grant(0, false), review(50, 'accepted'), review(54, 'refused')], []],
-    ['reports a token that is accepted after 53 s', [grant(0, false), review(53, 'accepted')], ['I11']],
-    ['ignores reviews after the permission is restored', [grant(0, false), grant(40, true), review(53, 'accepted')], []],
+    ['accepts a token that is rejected 54 s after withdrawal', [grant(0, false), review(50, 'accepted'), review(54, 'rejected')], []],
+    ['reports a token that is accepted 53 s after withdrawal', [grant(0, false), review(53, 'accepted')], ['I11']],
+    ['ignores reviews after the permission is granted again', [grant(0, false), grant(40, true), review(53, 'accepted')], []],
   ])('%s', (_, history, invariants) => {
     expect(found(...history)).toEqual(invariants);
   });
 });
 
-describe('checks of bounds', () => {
+describe('footprintLimits and anchorLookups', () => {
   const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
   const footprint = (seconds: number, series: number, errorLines: number) => at(seconds, { type: 'footprint', series, errorLines });
-  const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, why: '' });
+  const excuse = at(0, { type: 'excuse', token: '*', invariants: ['I8'], untilAt: Infinity, reason: '' });
   const anchors = (count: number) =>
     Array.from({ length: count }, (_, n) =>
       at(30 + n, {
@@ -188,40 +196,40 @@ describe('checks of bounds', () => {
     );
 
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
-    ['accepts memory that comes back', [usage(5, 150), usage(30, 500), usage(120, 480), usage(140, 200)], []],
-    ['reports memory beyond the limit', [usage(5, 150), usage(30, 513), usage(140, 200)], ['I16']],
-    ['reports memory that stays', [usage(5, 150), usage(30, 400), usage(120, 390), usage(140, 300)], ['I16']],
-    ['accepts few series and error lines', [footprint(5, 300, 5), footprint(140, 600, 900)], []],
-    ['reports many metric series', [footprint(5, 300, 5), footprint(30, 1_001, 5), footprint(140, 300, 5)], ['I16']],
-    ['reports many error lines', [footprint(5, 300, 5), footprint(140, 300, 1_500)], ['I16']],
-    ['accepts 32 anchor namespaces of one object', anchors(32), []],
-    ['reports 400 anchor namespaces of one object once', anchors(400), ['I16']],
+    ['accepts memory that decreases after the attack', [usage(5, 150), usage(30, 500), usage(120, 480), usage(140, 200)], []],
+    ['reports memory above the limit', [usage(5, 150), usage(30, 513), usage(140, 200)], ['I16']],
+    ['reports memory that stays high after the attack', [usage(5, 150), usage(30, 400), usage(120, 390), usage(140, 300)], ['I16']],
+    ['accepts metric series and error lines below their limits', [footprint(5, 300, 5), footprint(140, 600, 900)], []],
+    ['reports metric series above their limit', [footprint(5, 300, 5), footprint(30, 1_001, 5), footprint(140, 300, 5)], ['I16']],
+    ['reports error lines above their limit', [footprint(5, 300, 5), footprint(140, 300, 1_500)], ['I16']],
+    ['accepts lookups of anchors of one object in 32 namespaces', anchors(32), []],
+    ['reports lookups of anchors of one object in 400 namespaces once', anchors(400), ['I16']],
   ])('%s', (_, history, invariants) => {
     expect(found(excuse, ...phases, ...history)).toEqual(invariants);
   });
 });
 
-describe('isMemoryBack', () => {
+describe('hasMemoryRecovered', () => {
   const usage = (seconds: number, rssMegabytes: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes, handles: 9 });
 
   it.each([
-    ['waits for a sample after the attack', [usage(5, 150), usage(30, 300)], false],
-    ['waits while memory is high', [usage(5, 150), usage(110, 300)], false],
-    ['ends when memory is near its level before the attack', [usage(5, 150), usage(110, 300), usage(120, 260)], true],
+    ['returns false without a sample after the attack', [usage(5, 150), usage(30, 300)], false],
+    ['returns false while memory is high', [usage(5, 150), usage(110, 300)], false],
+    ['returns true if memory is near its level before the attack', [usage(5, 150), usage(110, 300), usage(120, 260)], true],
   ])('%s', (_, samples, isBack) => {
-    expect(isMemoryBack([...phases, ...samples])).toBe(isBack);
+    expect(hasMemoryRecovered([...phases, ...samples])).toBe(isBack);
   });
 });
 
 const address = { url: 'https://127.0.0.1:1', ca: 'pem' };
 const scene: Scene = { hostile: address, one: address, two: address, hub: address };
 
-describe('grammars of hostile tenants', () => {
+describe('Draw', () => {
   it.each<readonly [string, Grammar]>([
     ['the writer of ManagedTokens', TOKEN_WRITER],
     ['the writer of Clusters', CLUSTER_WRITER],
-    ['the façade caller', FACADE_CALLER],
-  ])('draw the same actions from the same seed for %s', (_, grammar) => {
+    ['the caller of the façade', FACADE_CALLER],
+  ])('draws the same actions from the same seed for %s', (_, grammar) => {
     const drawn = (seed: number) => {
       const draw = new Draw(seeded(seed));
       return Array.from({ length: 200 }, () => draw.actions(grammar, scene));
@@ -230,7 +238,7 @@ describe('grammars of hostile tenants', () => {
     expect(drawn(7)).not.toEqual(drawn(8));
   });
 
-  it('never change the Clusters on which other tenants are measured', () => {
+  it('draws no changes of the Clusters on which other tenants are measured', () => {
     const draw = new Draw(seeded(7));
     const paths = Array.from({ length: 2_000 }, () => draw.actions(CLUSTER_WRITER, scene)).flat();
     const names = paths.map(({ path, body }) => path.split('/clusters/')[1] ?? (body as { metadata?: { name: string } })?.metadata?.name);
@@ -238,39 +246,39 @@ describe('grammars of hostile tenants', () => {
   });
 });
 
-describe('texts that tenants read', () => {
+describe('disclosedIn', () => {
   const hidden = new Map([
     ['the address of one', '127.0.0.1:6443'],
     ['the credential one-credential', 'one-credential'],
   ]);
 
   it.each([
-    ['find an address', 'dial tcp 127.0.0.1:6443: refused', '', ['the address of one']],
-    ['ignore a name that the reader wrote', 'Secret one-credential is owned by another object.', '{"name":"one-credential"}', []],
-    ['find nothing in a plain sentence', 'The requester is not authorized to issue this token.', '', []],
+    ['finds an address in an error', 'dial tcp 127.0.0.1:6443: refused', '', ['the address of one']],
+    ['ignores a name that the reader wrote', 'Secret one-credential is owned by another object.', '{"name":"one-credential"}', []],
+    ['finds nothing in a sentence without hidden names', 'The requester is not authorized to issue this token.', '', []],
   ])('%s', (_, text, known, named) => {
     expect(disclosedIn(text, hidden, known)).toEqual(named);
   });
 
-  it('are violations in the history', () => {
+  it('makes checkHistory report disclosures', () => {
     expect(found(at(1, { type: 'disclosure', holder: 'caller', where: 'a response 503', named: ['the address of one'] }))).toEqual(['I18']);
   });
 });
 
-describe('token texts', () => {
+describe('token text', () => {
   const encode = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
   const token = `${encode({ alg: 'RS256' })}.${encode({ aud: 'x', iat: 5 })}.${'s'.repeat(40)}`;
 
-  it('are found in any text, each once', () => {
+  it('yields each token once', () => {
     expect(tokensIn(`{"bearerToken":"${token}"}\n token: ${token}`)).toEqual([token]);
   });
 
-  it('have claims with a list of audiences', () => {
+  it('yields claims with a list of audiences', () => {
     expect(decodeClaims(token)).toMatchObject({ aud: ['x'], iat: 5 });
     expect(decodeClaims('opaque')).toEqual({});
   });
 
-  it('name the Secret that they are bound to', () => {
+  it('yields the Secret that a token is bound to', () => {
     const bound = `${encode({})}.${encode({ 'kubernetes.io': { secret: { name: 'purser-1' } } })}.s`;
     expect([boundSecretOf(bound), boundSecretOf(token)]).toEqual(['purser-1', undefined]);
   });

@@ -125,12 +125,12 @@ export class AdmissionWorld {
 
   /** Runs kubectl as an administrator and returns its output. */
   async kubectl(...args: readonly string[]): Promise<string> {
-    const { code, output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', [
+    const { code, output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', [
       '--kubeconfig',
       await this.hub.kubeconfig('admin'),
       ...args,
     ]);
-    if (code !== 0) throw new Error(complaints);
+    if (code !== 0) throw new Error(stderr);
     return output;
   }
 

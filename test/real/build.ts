@@ -128,10 +128,10 @@ function linkerFlags(): string {
 async function runGo(args: readonly string[], place: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }): Promise<void> {
   const go = spawn('go', args, { ...place, stdio: ['ignore', 'inherit', 'pipe'] });
   const closed = once(go, 'close');
-  const complaints: string[] = [];
+  const errorLines: string[] = [];
   for await (const line of createInterface({ input: go.stderr })) {
-    if (!line.startsWith('go: downloading ')) complaints.push(line);
+    if (!line.startsWith('go: downloading ')) errorLines.push(line);
   }
   const [code] = (await closed) as [number | null];
-  if (code !== 0) throw new Error(`go build failed:\n${complaints.join('\n')}`);
+  if (code !== 0) throw new Error(`go build failed:\n${errorLines.join('\n')}`);
 }

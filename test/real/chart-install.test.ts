@@ -31,14 +31,14 @@ const deployment = async (name: string) =>
 it('fails to install if the namespace does not exist', async () => {
   expect(await helm('install', 'purser', CHART)).toMatchObject({
     code: 1,
-    complaints: expect.stringContaining('namespaces "purser-system" not found'),
+    stderr: expect.stringContaining('namespaces "purser-system" not found'),
   });
 });
 
 it('installs objects that Purser runs with', async () => {
   await world.kubectl('create', 'namespace', 'purser-system');
   await world.kubectl('label', 'namespace', 'purser-system', 'pod-security.kubernetes.io/enforce=restricted');
-  expect(await helm('install', 'purser', CHART)).toMatchObject({ code: 0, complaints: '' });
+  expect(await helm('install', 'purser', CHART)).toMatchObject({ code: 0, stderr: '' });
   const program = await world.startDeployed(await deployment('purser'));
   await eventually(async () => (await program.output()).includes('acquired leadership'));
   await program.stop();
@@ -50,7 +50,7 @@ it('installs objects that Purser runs with', async () => {
 
 it('upgrades to separate parts that install the custom resources, without policies and without rejected requests', async () => {
   const values = ['apart=true', 'options.install-crds=true', 'replicas=3', 'admission.enabled=false'].flatMap((each) => ['--set', each]);
-  expect(await helm('upgrade', 'purser', CHART, ...values)).toMatchObject({ code: 0, complaints: '' });
+  expect(await helm('upgrade', 'purser', CHART, ...values)).toMatchObject({ code: 0, stderr: '' });
   expect(await names('deployments', '-n', 'purser-system', ...OURS)).toEqual([
     'deployment.apps/purser-controller',
     'deployment.apps/purser-facade',

@@ -244,7 +244,7 @@ describe('Helm chart', () => {
     ['a namespace to create', { namespace: { create: true } }],
     ...TAKEN.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
   ])('rejects values with %s', async (_, values) => {
-    expect(await template(values, 'purser-system')).toMatchObject({ code: 1, complaints: expect.stringContaining('schema') });
+    expect(await template(values, 'purser-system')).toMatchObject({ code: 1, stderr: expect.stringContaining('schema') });
   });
 });
 
@@ -256,8 +256,8 @@ interface Binding extends Manifest {
 type Objects = ReadonlyMap<string, Manifest>;
 
 async function charted(values: object, namespace = 'purser-system'): Promise<Objects> {
-  const { code, output, complaints } = await template(values, namespace);
-  if (code !== 0) throw new Error(complaints);
+  const { code, output, stderr } = await template(values, namespace);
+  if (code !== 0) throw new Error(stderr);
   return objectsOf(output);
 }
 
@@ -296,8 +296,8 @@ function withoutKeep(object: Manifest): Manifest {
 }
 
 async function printed(name: string, args: readonly string[]): Promise<string> {
-  const { code, output, complaints } = await run(findBinary(name) ?? name, args);
-  if (code !== 0) throw new Error(complaints);
+  const { code, output, stderr } = await run(findBinary(name) ?? name, args);
+  if (code !== 0) throw new Error(stderr);
   return output;
 }
 

@@ -52,7 +52,7 @@ async function movedCredential(name: string, namespace: string): Promise<void> {
 }
 
 /** Returns the log lines about failures and rejected requests. */
-async function complaints(program: Program): Promise<readonly string[]> {
+async function errorLines(program: Program): Promise<readonly string[]> {
   return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
@@ -140,7 +140,7 @@ describe('overlays', () => {
     expect(unused(grantsOf(await kustomized('overlays/namespaces'), 'purser'), use)).toEqual(
       notUsed('in default (purser-controller-events)', 'in team-a (purser-controller-tokens)'),
     );
-    expect(await complaints(program as Program)).toEqual([]);
+    expect(await errorLines(program as Program)).toEqual([]);
     expect(await world.kubectl('get', '-n', 'team-b', 'secrets', '-o', 'name')).toBe('');
     expect(await world.kubectl('get', '-n', 'team-b', 'mt/flux-target-1', '-o', 'jsonpath={.status}')).toBe('');
     const canRead = (namespace: string) => world.kubectl('auth', 'can-i', 'get', 'secrets', '-n', namespace, `--as=${account('purser')}`);
@@ -180,7 +180,7 @@ describe('Purser on a hub without the custom resources', () => {
     for (const name of ['purser', 'purser-again']) {
       const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } });
       await eventually(async () => await serves(program));
-      expect(await complaints(program)).toEqual([]);
+      expect(await errorLines(program)).toEqual([]);
     }
     const { rejected, used } = await useOf(world.hub.auditLog, account('purser'));
 

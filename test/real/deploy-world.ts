@@ -6,7 +6,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
-import { type ApiAnswer, type ApiRequest, sendRequest } from '../support/api-request.ts';
+import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
@@ -33,8 +33,8 @@ interface PodSpec {
 
 /** Returns the objects of a kustomization in `deploy`. */
 export async function kustomized(path: string): Promise<readonly DeployedObject[]> {
-  const { code, output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)]);
-  if (code !== 0) throw new Error(complaints);
+  const { code, output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)]);
+  if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(output).map((document) => document.toJS() as DeployedObject);
 }
 
@@ -157,7 +157,7 @@ export class DeployWorld {
   async register(name: string, ...options: readonly string[]): Promise<void> {
     const command = [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac', ...options];
     const printed = await run(process.execPath, command, { NODE_OPTIONS: '' });
-    if (printed.code !== 0) throw new Error(printed.complaints);
+    if (printed.code !== 0) throw new Error(printed.stderr);
     const file = join(this.hub.folder, 'target-rbac.yaml');
     await writeFile(file, printed.output);
     await this.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
@@ -183,10 +183,10 @@ export class DeployWorld {
 
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async until(...args: readonly string[]): Promise<void> {
-    const { code, complaints } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
+    const { code, stderr } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
     if (code === 0) return;
     const said = await Promise.all([...this.#running.values()].map((program) => program.output()));
-    throw new Error([complaints, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
+    throw new Error([stderr, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
   }
 
   async tokenOf(namespace: string, account: string): Promise<string> {
@@ -194,7 +194,7 @@ export class DeployWorld {
   }
 
   /** Sends a request to the process of a Deployment, and verifies its certificate with the published CA and the name of the Service. */
-  async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiAnswer> {
+  async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiResponse> {
     const [name, part] = place;
     const [method = '', path = ''] = line.split(' ');
     const places = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
@@ -240,8 +240,8 @@ async function kubectl(cluster: RealCluster, args: readonly string[]): Promise<R
 }
 
 async function done(cluster: RealCluster, args: readonly string[]): Promise<string> {
-  const { code, output, complaints } = await kubectl(cluster, args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${complaints}`);
+  const { code, output, stderr } = await kubectl(cluster, args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return output;
 }
 

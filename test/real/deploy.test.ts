@@ -30,16 +30,16 @@ describe('manifests', () => {
     'components/monitoring',
   ])('applies %s to the API server without a warning', async (path) => {
     const objects = (await kustomized(path)).filter(({ kind }) => !FOREIGN.has(kind));
-    expect(await world.offer(objects, 'apply', '--server-side', '--force-conflicts')).toMatchObject({ code: 0, complaints: '' });
+    expect(await world.offer(objects, 'apply', '--server-side', '--force-conflicts')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.each(['base', 'overlays/apart'])('creates pods from %s that comply with the restricted Pod Security Standard', async (path) => {
     const deployments = (await kustomized(path)).filter(isDeployment);
     const pods = deployments.map(({ metadata, spec }) => ({ apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }));
-    expect(await world.offer(pods, 'create')).toMatchObject({ code: 0, complaints: '' });
+    expect(await world.offer(pods, 'create')).toMatchObject({ code: 0, stderr: '' });
 
     const lax = pods.map((pod) => ({ ...pod, spec: { ...pod.spec, hostNetwork: true } }));
-    expect((await world.offer(lax, 'create')).complaints).toContain('violates PodSecurity "restricted:latest"');
+    expect((await world.offer(lax, 'create')).stderr).toContain('violates PodSecurity "restricted:latest"');
   });
 });
 

@@ -80,7 +80,7 @@ describe('commands in docs/operating.md', () => {
     expect(await run('kubectl', whoami, { ...shell.env, KUBECONFIG: `${hub}:${file}` })).toMatchObject({
       code: 0,
       output: 'system:serviceaccount:deploy:deployer',
-      complaints: '',
+      stderr: '',
     });
   });
 
@@ -94,7 +94,7 @@ describe('commands in docs/operating.md', () => {
 
   it('creates an Ingress that the hub accepts', async () => {
     const [ingress] = blocksIn('ingress');
-    expect(await place.world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, complaints: '' });
+    expect(await place.world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('renews a credential', async () => {
@@ -121,9 +121,9 @@ describe('commands in docs/operating.md', () => {
     const command = container?.command.at(-1) ?? '';
     const job = await run('sh', ['-c', command.replace('/target/kubeconfig', file)], { ...shell.env, KUBECONFIG: asJob });
 
-    expect(job).toMatchObject({ code: 0, complaints: '' });
+    expect(job).toMatchObject({ code: 0, stderr: '' });
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'renew', namespace: 'renewal' }, spec };
-    expect(await world.offer([pod], 'create')).toMatchObject({ code: 0, complaints: '' });
+    expect(await world.offer([pod], 'create')).toMatchObject({ code: 0, stderr: '' });
     const after = textOf(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
     expect([after.split('.').length, after === before]).toEqual([3, false]);
     await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
@@ -173,11 +173,11 @@ describe('manifests in docs/operating.md', () => {
     const folder = join(place.shell.folder, '../our-purser');
     await mkdir(folder);
     await writeFile(join(folder, 'kustomization.yaml'), kustomization?.text ?? '');
-    const { output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', folder]);
+    const { output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', folder]);
     const objects = parseAllDocuments(output).map((document) => document.toJS() as DeployedObject);
     const textOf = (kind: string) => JSON.stringify(objects.filter((object) => object.kind === kind));
 
-    expect(complaints).toBe('');
+    expect(stderr).toBe('');
     expect(textOf('Deployment')).toContain('"registry.example.com/purser:0.1.0"');
     expect(textOf('Deployment')).toContain('"--max-token-lifetime=8h"');
     expect(textOf('Deployment')).toContain('{"name":"HTTPS_PROXY","value":"http://proxy.example.com:8443"}');

@@ -106,8 +106,8 @@ describe('kubectl create token', () => {
       'cannot bind token to object of type',
     ],
   ])('reports the error for %s', async (_what, token, more, message) => {
-    const { code, output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
-    expect(`${output}${complaints}`).toContain(message);
+    const { code, output, stderr } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
+    expect(`${output}${stderr}`).toContain(message);
     expect(code).not.toBe(0);
   });
 });
@@ -133,8 +133,8 @@ describe('client-go', () => {
     ['a user without permission', 'bobtoken', 'deployer', 'User "bob" cannot create resource "serviceaccounts/token"'],
     ['a missing service account', 'admintoken', 'nobody', 'serviceaccounts "nobody" not found'],
   ])('decodes the error for %s', async (_what, token, name, message) => {
-    const { code, complaints } = await createToken(token, name);
-    expect(complaints).toContain(message);
+    const { code, stderr } = await createToken(token, name);
+    expect(stderr).toContain(message);
     expect(code).toBe(1);
   });
 });
@@ -158,10 +158,8 @@ describe('expired caller token', () => {
       },
       key,
     );
-    const { output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
+    const { output, stderr } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
     // This service account has no permission; a 403 proves that it was authenticated.
-    expect(`${output}${complaints}`).toContain(
-      status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create',
-    );
+    expect(`${output}${stderr}`).toContain(status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create');
   });
 });

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildByHand, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { buildStages, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { startProgram } from '../support/processes.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
@@ -35,7 +35,7 @@ const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(fina
 
 beforeAll(async () => {
   const folder = await newFolder();
-  root = hasDocker ? await built(folder) : await buildByHand(file, REPOSITORY, folder);
+  root = hasDocker ? await built(folder) : await buildStages(file, REPOSITORY, folder);
   paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
   bytes = paths.map((path) => statSync(join(root, path))).reduce((sum, { size }) => sum + size, 0);
   const [node = '', ...words] = wordsOf(final, 'ENTRYPOINT');
@@ -43,9 +43,9 @@ beforeAll(async () => {
   const [program = '', ...flags] = ENTER;
   command = [...flags, root, node, ...inImage];
   const enter = async (args: readonly string[]) => {
-    const { complaints, ...result } = await run(program, args, PLAIN);
+    const { stderr, ...result } = await run(program, args, PLAIN);
     // The program that enters the image runs on this machine, which does not have the library.
-    return { ...result, complaints: complaints.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
+    return { ...result, stderr: stderr.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
   };
   inNode = (code) => enter([...command.slice(0, -1), '--eval', code]);
   purser = (...args) => enter([...command, ...args]);
@@ -66,9 +66,9 @@ describe('image', () => {
   });
 
   it('allocates memory with jemalloc, which accepts its settings', async () => {
-    const { output, complaints } = await inNode(`console.log(process.report.getReport().sharedObjects.join('\\n'))`);
+    const { output, stderr } = await inNode(`console.log(process.report.getReport().sharedObjects.join('\\n'))`);
     expect(output.split('\n')).toContain(environmentOf(final)['LD_PRELOAD']);
-    expect(complaints).toBe('');
+    expect(stderr).toBe('');
   });
 
   it('contains one module of client-node', () => {
@@ -126,8 +126,8 @@ describe('image', () => {
     ['start a thread', `new (require('node:worker_threads').Worker)('1', { eval: true })`, 'ERR_ACCESS_DENIED'],
   ])('denies Node.js permission to %s', async (_, program, code) => {
     expect(readFileSync(join(root, 'etc/passwd'), 'utf8')).toContain('purser');
-    const { complaints } = await inNode(program);
-    expect(complaints).toContain(`code: '${code}'`);
+    const { stderr } = await inNode(program);
+    expect(stderr).toContain(`code: '${code}'`);
   });
 
   it('reads its own and mounted files', async () => {
@@ -137,13 +137,13 @@ describe('image', () => {
       await writeFile(join(root, mounted), 'mounted');
     }
     const program = `for (const file of ${JSON.stringify(files)}) require('node:fs').readFileSync(file)`;
-    expect(await inNode(program)).toMatchObject({ code: 0, complaints: '' });
+    expect(await inNode(program)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('reports an invalid option and exits with code 2', async () => {
     expect(await purser('run', '--replicas=2')).toMatchObject({
       code: 2,
-      complaints: expect.stringContaining('unknown option --replicas'),
+      stderr: expect.stringContaining('unknown option --replicas'),
     });
   });
 });
@@ -152,7 +152,7 @@ describe('image', () => {
 async function built(folder: string): Promise<string> {
   const exported = join(folder, 'root');
   const script = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${exported} && docker export purser-test-$$ | tar -x -C ${exported}; code=$?; docker rm purser-test-$$; exit $code`;
-  const { code, complaints } = await run('sh', ['-c', script]);
-  if (code !== 0) throw new Error(complaints);
+  const { code, stderr } = await run('sh', ['-c', script]);
+  if (code !== 0) throw new Error(stderr);
   return exported;
 }

@@ -81,8 +81,8 @@ async function prepared(folder: string, name: string, server: { readonly url: st
     );
 }
 
-function outcome({ code, output, complaints }: RunResult, folder: string): Outcome {
-  return { code, text: normalize(`${output}${complaints}`.replaceAll(folder, '.')) };
+function outcome({ code, output, stderr }: RunResult, folder: string): Outcome {
+  return { code, text: normalize(`${output}${stderr}`.replaceAll(folder, '.')) };
 }
 
 /** Patterns of texts that differ between servers and runs, with their replacements. */

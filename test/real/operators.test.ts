@@ -21,7 +21,7 @@ beforeAll(async () => {
   cluster = await startRealCluster();
   const files = CRD_MODULES.flatMap((module) => crdFiles(module)).flatMap((file) => ['-f', file]);
   const installed = await kubectl('apply', '--server-side', ...files);
-  if (installed.code !== 0) throw new Error(installed.complaints);
+  if (installed.code !== 0) throw new Error(installed.stderr);
   await kubectl('wait', 'crd', '--all', '--for=condition=Established', '--timeout=60s');
   await kubectl('create', 'namespace', 'purser-system');
 });
@@ -46,13 +46,13 @@ describe.each([
     const objects = foreign(await kustomized(`components/${name}`));
 
     expect(objects.map(({ kind }) => kind).sort()).toEqual(kinds);
-    expect(await offer(objects)).toMatchObject({ code: 0, complaints: '' });
+    expect(await offer(objects)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('fails strict validation with an unknown field', async () => {
     const [first] = foreign(await kustomized(`components/${name}`)) as readonly [DeployedObject & { readonly spec: object }];
-    const { code, complaints } = await offer([{ ...first, spec: { ...first.spec, invented: true } }]);
+    const { code, stderr } = await offer([{ ...first, spec: { ...first.spec, invented: true } }]);
 
-    expect([code, complaints]).toEqual([1, expect.stringMatching(/unknown field "(spec\.)?invented"/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/unknown field "(spec\.)?invented"/)]);
   });
 });

@@ -58,7 +58,7 @@ describe('Prometheus with a local run', () => {
   });
 
   it('evaluates every alert without firing any', async () => {
-    const rules = async () => (await prometheus.ask<RuleGroups>('rules')).groups.flatMap((group) => group.rules);
+    const rules = async () => (await prometheus.get<RuleGroups>('rules')).groups.flatMap((group) => group.rules);
     while ((await rules()).some(({ health }) => health === 'unknown')) await delay(200);
     expect((await rules()).filter(({ health, state }) => health !== 'ok' || state === 'firing')).toEqual([]);
   });

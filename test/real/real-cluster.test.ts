@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../contract/eventually.ts';
-import { type ApiAnswer, sendRequest } from '../support/api-request.ts';
+import { type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { kubeBinaries, kubernetesVersion } from '../support/kube-binaries.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { run } from '../support/run.ts';
@@ -89,7 +89,7 @@ describe('RealCluster', () => {
   });
 });
 
-function ask(index: number, method: string, path: string, body?: string): Promise<ApiAnswer> {
+function ask(index: number, method: string, path: string, body?: string): Promise<ApiResponse> {
   const { url, ca } = clusters[index] as RealCluster;
   const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
   return sendRequest({ url, agent: new Agent({ ca }) }, method, path, { headers, ...(body && { body }) });

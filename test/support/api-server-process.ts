@@ -1,5 +1,5 @@
-// The embedded API server as a process of its own, for tests that kill it: `node api-server-process.ts FOLDER`.
-// Tells its parent where it listens, and lives as long as its standard input.
+// The embedded API server as a separate process, for tests that kill it: `node api-server-process.ts FOLDER`.
+// Sends its URL and CA to its parent, and ends with it.
 
 import { startApiServer } from '../../apiserver/server.ts';
 import { TEST_USERS } from './users.ts';

@@ -1,4 +1,4 @@
-// The API server's inside without its socket: a store in memory, a clock in the test's hand, and all upkeep running.
+// The embedded API server without a socket: in-memory store, fake clock, and all upkeep running.
 
 import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
@@ -21,9 +21,9 @@ import { TEST_USERS } from './users.ts';
 export class ApiWorld {
   readonly clock = new FakeClock();
   readonly api: AccessApi;
-  /** Set to have every commit fail. */
+  /** Fault injection: `isFull` makes every commit fail. */
   readonly disk = { isFull: false };
-  /** Errors that nobody expected. */
+  /** Errors that the server reported. */
   readonly faults: unknown[] = [];
   readonly #writer = systemWriter('test');
 
@@ -34,7 +34,7 @@ export class ApiWorld {
     startUpkeep(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
   }
 
-  /** A world that has been here before if something is `stored` in it. */
+  /** Starts a world, with `stored` as the objects of an earlier run. */
   static async start(stored: readonly Required<JournalEntry>[] = []): Promise<ApiWorld> {
     const world = new ApiWorld(parseSigningKey(await generateSigningKey()), stored);
     await world.settled();
@@ -58,20 +58,20 @@ export class ApiWorld {
     await this.settled();
   }
 
-  /** The object as it is stored now. */
+  /** Returns the object as stored, or undefined. */
   find(object: KubeObject): KubeObject | undefined {
     const { kind, namespace, name } = this.#target(object);
     const resource = kind.group === '' ? kind.plural : `${kind.group}/${kind.plural}`;
     return this.api.store.get(resource, kind.namespaced ? `${namespace}/${name}` : name);
   }
 
-  /** Lets time pass, and everything that follows from it happen. */
+  /** Advances the clock, and waits for all resulting writes. */
   async advance(ms: number): Promise<void> {
     this.clock.advance(ms);
     await this.settled();
   }
 
-  /** Resolves when no write is left that could cause another. */
+  /** Resolves when all writes, including those they cause, are durable. */
   async settled(): Promise<void> {
     while (!this.api.store.isDurable) await this.api.store.durable();
   }

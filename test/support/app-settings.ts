@@ -1,11 +1,11 @@
-// The settings of a Purser in a test: those of one that is told nothing, on ports that are free.
+// Settings of a Purser in tests: the defaults, on free ports of loopback.
 
 import type { AppSettings } from '../../src/app/options.ts';
 import { parseConfig } from '../../src/config/config.ts';
 
-/** Settings that say something else where a test needs that. */
-export function appSettings(given: Partial<AppSettings>): AppSettings {
-  const here = { bindAddress: '127.0.0.1', ownAddress: '127.0.0.1', allowLoopback: true, facadePort: 0, metricsPort: 0 };
-  const credentials = given.namespace === undefined ? {} : { credentialNamespaces: [given.namespace] };
-  return { ...parseConfig([], {}), ...here, ...credentials, metricsAuth: 'none', verifyIntervalMs: 0, drainMs: 5_000, ...given };
+/** Returns the settings, with those that a test overrides. */
+export function appSettings(overrides: Partial<AppSettings>): AppSettings {
+  const loopback = { bindAddress: '127.0.0.1', ownAddress: '127.0.0.1', allowLoopback: true, facadePort: 0, metricsPort: 0 };
+  const credentials = overrides.namespace === undefined ? {} : { credentialNamespaces: [overrides.namespace] };
+  return { ...parseConfig([], {}), ...loopback, ...credentials, metricsAuth: 'none', verifyIntervalMs: 0, drainMs: 5_000, ...overrides };
 }

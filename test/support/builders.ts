@@ -1,4 +1,4 @@
-// ManagedTokens, Clusters, grants and the Secrets that follow from them, for tests of decisions. It is noon on 1 March 2026.
+// Builders of ManagedTokens, Clusters, grants and their Secrets, for tests of policies. The time is noon on 1 March 2026.
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
@@ -17,14 +17,14 @@ import type { TokenObservation } from '../../src/tokens/policy/state.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
 
-/** An instant of that day. */
+/** Returns a time of that day as epoch milliseconds. */
 export function at(time: string): number {
   return Date.parse(`2026-03-01T${time}Z`);
 }
 
 type Spec = ManagedToken['spec'];
 
-/** A ManagedToken in team-a for deploy/deployer on prod-eu. */
+/** Builds a ManagedToken in team-a for deploy/deployer on prod-eu. */
 export class TokenBuilder {
   readonly #token: ManagedToken;
 
@@ -100,7 +100,7 @@ export function aCluster(uid = '4f0e3c1d-0000-4000-8000-000000000001', addresses
   };
 }
 
-/** A token that the target grants at noon for an hour. */
+/** Builds a token that the target grants at noon for an hour. */
 export class GrantBuilder {
   readonly #sentAt: number;
   readonly #lifetimeMs: number;
@@ -155,13 +155,13 @@ export function aGrant(): GrantBuilder {
   });
 }
 
-/** A JWT with these claims and a signature that nobody checks. */
+/** Returns a JWT with these claims and an invalid signature. */
 export function jwt(claims: unknown): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
-/** A Secret without what is secret in it. */
+/** Converts a Secret to its form in the store, which has digests instead of tokens. */
 export function stored(secret: Secret): StoredSecret {
   const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
   const texts: Readonly<Record<string, string>> = Object.fromEntries(decoded);
@@ -176,7 +176,7 @@ export function stored(secret: Secret): StoredSecret {
   };
 }
 
-/** A Secret as it is written for this grant. */
+/** Returns the Secret that Purser writes for a grant. */
 export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'cluster' | 'secret'>, grant: GrantBuilder): Secret {
   const { token, cluster = aCluster(), secret } = observation;
   const record = createRecord({
@@ -189,7 +189,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
   return secretOf({ token, cluster, secret }, record, grant.text());
 }
 
-/** A Secret as it is written for a token that is already there. */
+/** Returns the Secret that Purser writes for an existing token. */
 export function secretOf(
   { token, cluster = aCluster(), secret }: Pick<TokenObservation, 'token' | 'cluster' | 'secret'>,
   record: TokenRecord,
@@ -199,15 +199,15 @@ export function secretOf(
   return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) }, text);
 }
 
-/** What is written next to a token of a Cluster that its credential covers. */
+/** Returns the endpoint that Purser writes next to a token, for a Cluster that its credential covers. */
 export function targetOf(token: ManagedToken, { spec }: Cluster): OutputTarget {
   const { serverEndpoints, caBundle } = spec.orchestratorApiEndpoints;
   const target = outputTarget(token, { servers: serverEndpoints.map(({ serverAddress }) => serverAddress), caBundle });
-  if (target === undefined) throw new Error('the address of the spec is none of the Cluster');
+  if (target === undefined) throw new Error('The server of the spec is not an address of the Cluster.');
   return target;
 }
 
-/** A ManagedToken and everything around it. */
+/** Builds the observation of a ManagedToken. */
 export class SceneBuilder {
   readonly #token: TokenBuilder;
   readonly #observed: Partial<Omit<TokenObservation, 'token'>>;
@@ -217,7 +217,7 @@ export class SceneBuilder {
     this.#observed = observed;
   }
 
-  /** The Secret as it is written for this grant and the present spec. */
+  /** Adds the Secret that Purser writes for a grant and the current spec. */
   holding(grant: GrantBuilder): SceneBuilder {
     const { cluster = aCluster(), secret } = this.#observed;
     return this.with({ secret: stored(writtenSecret({ token: this.#token.build(), cluster, secret }, grant)) });
@@ -227,15 +227,15 @@ export class SceneBuilder {
     return new SceneBuilder(this.#token, { ...this.#observed, ...observed });
   }
 
-  /** The same surroundings, another ManagedToken. */
+  /** Changes the ManagedToken, and keeps the other objects. */
   changing(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
     return new SceneBuilder(change(this.#token), this.#observed);
   }
 
-  /** The Secret with other annotations; undefined takes one away. */
+  /** Changes annotations of the Secret; undefined removes one. */
   annotated(changes: Readonly<Record<string, string | undefined>>): SceneBuilder {
     const { secret } = this.build();
-    if (secret === undefined) throw new Error('there is no Secret to annotate');
+    if (secret === undefined) throw new Error('The scene has no Secret to annotate.');
     const entries = Object.entries({ ...secret.metadata.annotations, ...changes }).filter(([, value]) => value !== undefined);
     const annotations = Object.fromEntries(entries) as Record<string, string>;
     return this.with({ secret: { ...secret, metadata: { ...secret.metadata, annotations } } });
@@ -249,7 +249,7 @@ export class SceneBuilder {
   }
 }
 
-/** A ManagedToken without a Secret. */
+/** Returns a scene with a ManagedToken without a Secret. */
 export function aScene(token = aToken()): SceneBuilder {
   return new SceneBuilder(token, {});
 }

@@ -1,5 +1,5 @@
-// A candidate for a Lease as a process of its own, for tests that stop it: `node candidate-process.ts KUBECONFIG NAMESPACE IDENTITY`.
-// Tells its parent each time that it wins or loses.
+// Candidate for a Lease as a separate process, for tests that pause it: `node candidate-process.ts KUBECONFIG NAMESPACE IDENTITY`.
+// Sends a message to its parent each time that it acquires or loses leadership.
 
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';

@@ -1,17 +1,17 @@
-// A clock that stands still until a test moves it.
+// Clock that tests advance.
 
 import type { Clock } from '../../src/std/clock.ts';
 
 interface Alarm {
-  /** When it is due, on the monotonic clock. */
+  /** Returns the due time on the monotonic clock. */
   readonly dueAt: () => number;
   readonly wake: () => void;
 }
 
-/** Starts at one fixed instant, so that expected timestamps are literals. */
+/** Clock that starts at a fixed time, so that expected timestamps are literals. */
 export class FakeClock implements Clock {
   readonly #alarms = new Set<Alarm>();
-  /** Not the epoch's, so that what mixes the two up is found out. */
+  /** Differs from the wall clock, so that tests detect confusion of the two. */
   #monotonic = 5_000;
   #bootedAt: number;
 
@@ -36,17 +36,17 @@ export class FakeClock implements Clock {
     return this.#arm(() => dueAt, wake);
   }
 
-  /** How many wake-ups are armed: none may be left behind. */
+  /** Number of pending timers; tests expect 0 at their end. */
   get pending(): number {
     return this.#alarms.size;
   }
 
-  /** Sets the wall clock, as an administrator would: no time passes. */
+  /** Sets the wall clock; the monotonic clock does not change. */
   set(at: number): void {
     this.#bootedAt = at - this.#monotonic;
   }
 
-  /** Moves time on, waking in order of their instants all that become due, also those armed on the way. */
+  /** Advances both clocks, and fires due timers in order, including those that are set meanwhile. */
   advance(ms: number): void {
     const end = this.#monotonic + ms;
     for (let alarm = this.#nextUntil(end); alarm !== undefined; alarm = this.#nextUntil(end)) {

@@ -1,6 +1,6 @@
-// For programs that people start by hand.
+// Command lines of programs that users start by hand.
 
-/** What `parse` reads. What cannot be read is told in its own words, without a stack, and ends the program. */
+/** Calls `parse`; prints its error without a stack and exits with code 2 if it throws. */
 export function readOptions<T>(parse: () => T): T {
   try {
     return parse();

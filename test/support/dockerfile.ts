@@ -1,19 +1,19 @@
-// A Dockerfile, read and carried out step by step on this machine: each stage is a folder, which its commands start in.
-// It stands in for a builder of images where there is none; commands must name files relative to their WORKDIR.
+// Parses a Dockerfile, and executes its stages on this machine, each in its own folder. Replaces an image builder in tests. Commands
+// must use paths relative to their WORKDIR.
 
 import { cp, mkdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { run } from './run.ts';
 
 export interface Step {
-  /** Such as `COPY`. */
+  /** Keyword, such as `COPY`. */
   readonly instruction: string;
   readonly text: string;
 }
 
 export interface Stage {
   readonly name: string;
-  /** The image that it begins with, or another stage. */
+  /** Base image, or name of another stage. */
   readonly from: string;
   readonly steps: readonly Step[];
 }
@@ -24,7 +24,7 @@ export interface Dockerfile {
   readonly stages: readonly Stage[];
 }
 
-/** Reads the text of a Dockerfile. */
+/** Parses the text of a Dockerfile. */
 export function readDockerfile(text: string): Dockerfile {
   const args = new Map<string, string>();
   const stages: { name: string; from: string; steps: Step[] }[] = [];
@@ -37,28 +37,28 @@ export function readDockerfile(text: string): Dockerfile {
   return { args, stages };
 }
 
-/** Carries out all stages below `folder` and returns the root of the last one. */
-export async function buildByHand({ stages }: Dockerfile, context: string, folder: string): Promise<string> {
+/** Executes all stages below `folder`, and returns the root of the last one. */
+export async function buildStages({ stages }: Dockerfile, context: string, folder: string): Promise<string> {
   const rootOf = (name: string) => join(folder, name);
   for (const { name, steps } of stages) {
     let workdir = '/';
     for (const { instruction, text } of steps) {
       if (instruction === 'WORKDIR') workdir = text;
-      const place = join(rootOf(name), workdir);
-      await mkdir(place, { recursive: true });
-      if (instruction === 'COPY') await copy(text, { place, root: rootOf(name), rootOf, context });
-      if (instruction === 'RUN') await command(text, place);
+      const cwd = join(rootOf(name), workdir);
+      await mkdir(cwd, { recursive: true });
+      if (instruction === 'COPY') await copy(text, { cwd, root: rootOf(name), rootOf, context });
+      if (instruction === 'RUN') await command(text, cwd);
     }
   }
   return rootOf(stages.at(-1)?.name ?? '');
 }
 
-/** The words of an instruction in the form of a JSON array, such as `ENTRYPOINT ["node"]`. */
+/** Returns the words of an instruction in JSON form, such as `ENTRYPOINT ["node"]`. */
 export function wordsOf({ steps }: Stage, instruction: string): readonly string[] {
   return JSON.parse(steps.find((step) => step.instruction === instruction)?.text ?? '[]') as readonly string[];
 }
 
-/** Returns the variables that the image sets, which are one to an instruction. */
+/** Returns the environment variables of a stage; each instruction sets one. */
 export function environmentOf({ steps }: Stage): Readonly<Record<string, string>> {
   const texts = steps.filter(({ instruction }) => instruction === 'ENV').map(({ text }) => text);
   return Object.fromEntries(texts.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]));
@@ -77,19 +77,19 @@ function stageOf(text: string, index: number) {
   return { name, from, steps: [] };
 }
 
-interface CopyPlace {
-  readonly place: string;
+interface CopyContext {
+  readonly cwd: string;
   readonly root: string;
   readonly rootOf: (stage: string) => string;
   readonly context: string;
 }
 
-/** What is copied to a path that ends with a slash keeps its name; a folder is always copied with what is in it alone. */
-async function copy(text: string, { place, root, rootOf, context }: CopyPlace): Promise<void> {
+/** Copies files. A destination with a trailing slash keeps their names; folders are copied by content. */
+async function copy(text: string, { cwd, root, rootOf, context }: CopyContext): Promise<void> {
   const words = text.split(' ');
   const stage = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined;
   const to = words.pop() ?? '';
-  const target = to.startsWith('/') ? join(root, to) : join(place, to);
+  const target = to.startsWith('/') ? join(root, to) : join(cwd, to);
   for (const word of words) {
     const path = to.endsWith('./') ? join(target, basename(word)) : target;
     await mkdir(dirname(path), { recursive: true });
@@ -99,6 +99,6 @@ async function copy(text: string, { place, root, rootOf, context }: CopyPlace): 
 
 async function command(text: string, cwd: string): Promise<void> {
   const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
-  const { code, output, complaints } = await run('sh', ['-c', `cd '${cwd}' && ${text}`], { PATH: path, NODE_OPTIONS: '' });
-  if (code !== 0) throw new Error(`RUN ${text}\nended with ${code}:\n${output}${complaints}`);
+  const { code, output, stderr } = await run('sh', ['-c', `cd '${cwd}' && ${text}`], { PATH: path, NODE_OPTIONS: '' });
+  if (code !== 0) throw new Error(`RUN ${text}\nended with ${code}:\n${output}${stderr}`);
 }

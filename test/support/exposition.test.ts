@@ -12,17 +12,17 @@ describe('parseExposition', () => {
   });
 
   it.each([
-    ['an unfinished line', `${HEAD}a_total 1`],
+    ['an incomplete line', `${HEAD}a_total 1`],
     ['a sample without a family', 'a_total 1\n'],
-    ['a family without help', '# TYPE a_total counter\n'],
-    ['a family in two places', `${HEAD}${HEAD}`],
+    ['a family without HELP', '# TYPE a_total counter\n'],
+    ['a family that occurs twice', `${HEAD}${HEAD}`],
     ['a sample of another family', `${HEAD}b_total 1\n`],
-    ['the same labels twice', `${HEAD}a_total{x="1",y="2"} 1\na_total{y="2",x="1"} 2\n`],
-    ['a label twice', `${HEAD}a_total{x="1",x="2"} 1\n`],
-    ['a label that is not escaped', `${HEAD}a_total{x="""} 1\n`],
-    ['a value that is no number', `${HEAD}a_total one\n`],
-    ['a counter that is not called so', '# HELP a A.\n# TYPE a counter\na 1\n'],
-  ])('refuses %s', (_name, text) => {
+    ['duplicate samples', `${HEAD}a_total{x="1",y="2"} 1\na_total{y="2",x="1"} 2\n`],
+    ['a duplicate label', `${HEAD}a_total{x="1",x="2"} 1\n`],
+    ['a label value without escapes', `${HEAD}a_total{x="""} 1\n`],
+    ['a value that is not a number', `${HEAD}a_total one\n`],
+    ['a counter without the suffix _total', '# HELP a A.\n# TYPE a counter\na 1\n'],
+  ])('rejects %s', (_name, text) => {
     expect(() => parseExposition(text)).toThrow(Error);
   });
 });

@@ -1,19 +1,19 @@
-// Folders that tests write to; they go with the test file.
+// Temporary folders of tests, removed after each test file.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 
-/** A new, empty folder. To be called while tests run. */
+/** Creates an empty folder. Call it while tests run. */
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-test-'));
-  made.push(folder);
+  folders.push(folder);
   return folder;
 }
 
-const made: string[] = [];
+const folders: string[] = [];
 
 afterAll(async () => {
-  for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });

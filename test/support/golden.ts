@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiAnswer, ApiRequest } from './api-request.ts';
+import type { ApiRequest, ApiResponse } from './api-request.ts';
 import { asInOneSecond } from './golden-order.ts';
 import { type Match, matchTemplate, rewriteContinueToken, type Stand } from './golden-template.ts';
 
@@ -37,7 +37,7 @@ interface Summary {
 /** What a comparison leaves out: turns a recorded and an actual body into two that are to be equal. */
 export type Relaxation = (recorded: string, actual: string) => readonly [string, string];
 
-export type Send = (method: string, path: string, request: ApiRequest) => Promise<ApiAnswer>;
+export type Send = (method: string, path: string, request: ApiRequest) => Promise<ApiResponse>;
 
 /** The recordings of `test/golden/<name>.json`, in their order. */
 export function recordings(name: string): readonly Recording[] {
@@ -72,7 +72,7 @@ export class Replay {
     const { status, headers, summary, body = '' } = recording.response;
     const recorded = summary ? JSON.stringify(summary) : body.replace(CUT, '');
     const wasCut = CUT.test(body);
-    const answer = await this.#ask(recording, wasCut ? { enough: body.length * 2 } : {});
+    const answer = await this.#ask(recording, wasCut ? { maxLength: body.length * 2 } : {});
     const came = summary ? summaryOf(answer.body) : wasCut ? firstLines(answer.body, recorded) : answer.body;
     this.#learnMetadata(metadataOf(recorded), metadataOf(came));
     const [template, actual] = relax(asInOneSecond(recorded), asInOneSecond(came));
@@ -84,7 +84,7 @@ export class Replay {
     };
   }
 
-  async #ask({ name, request }: Recording, options: ApiRequest): Promise<ApiAnswer> {
+  async #ask({ name, request }: Recording, options: ApiRequest): Promise<ApiResponse> {
     const inToken = (text: string) => text.replace(/(?<="rv":)\d+/, (revision) => this.#revision(revision));
     const path = request.path
       .replace(/(?<=[?&]resourceVersion=)\d+/, (revision) => this.#revision(revision))
@@ -155,7 +155,7 @@ const COMPARED_HEADERS = new Set(['content-type', 'warning', 'retry-after', 'www
 
 const strict: Relaxation = (recorded, actual) => [recorded, actual];
 
-function comparedHeaders({ headers }: ApiAnswer): Record<string, string> {
+function comparedHeaders({ headers }: ApiResponse): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => COMPARED_HEADERS.has(name)));
 }
 

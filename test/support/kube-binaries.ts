@@ -1,11 +1,11 @@
-// Where the real Kubernetes programs are: in KUBEBUILDER_ASSETS, else in the cache that `npm run kube:build` fills.
+// Paths of the real Kubernetes programs: in KUBEBUILDER_ASSETS, or in the cache that `npm run kube:build` fills.
 
 import { createHash } from 'node:crypto';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir, platform } from 'node:os';
 import { join } from 'node:path';
 
-/** Paths of the programs that a real cluster is made of. */
+/** Paths of the programs of a real cluster. */
 export interface KubeBinaries {
   readonly kubeApiserver: string;
   readonly etcd: string;
@@ -13,22 +13,22 @@ export interface KubeBinaries {
   readonly kubectl: string;
 }
 
-/** A Go module that pins what is built; the version of one of its modules names the folder that is built into. */
+/** Go module that pins programs; the version of `leading` is part of the cache folder's name. */
 export interface PinnedModule {
   readonly name: string;
   readonly folder: string;
   readonly leading: string;
-  /** Programs of our own that are built in it. */
+  /** Files of our own programs in the module. */
   readonly sources?: readonly string[];
 }
 
-/** What pins the programs of a cluster. */
+/** Module of the programs of a cluster. */
 export const KUBE_MODULE: PinnedModule = { name: 'kube', folder: join(import.meta.dirname, '../real'), leading: 'k8s.io/kubernetes' };
 
-/** What pins Helm: its own module, for its dependencies are others. */
+/** Module of Helm, which has other dependencies. */
 export const HELM_MODULE: PinnedModule = { name: 'helm', folder: join(KUBE_MODULE.folder, 'helm'), leading: 'helm.sh/helm/v4' };
 
-/** What pins client-go for programs of our own: a reflector, and one that asks for a token. */
+/** Module of our programs with client-go: a reflector, and a client of TokenRequest. */
 export const REFLECTOR_MODULE: PinnedModule = {
   name: 'reflector',
   folder: join(KUBE_MODULE.folder, 'reflector'),
@@ -46,7 +46,7 @@ export const BINARY_NAMES: KubeBinaries = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All programs, or undefined when one is missing. */
+/** Returns the paths of all programs, or undefined if one is missing. */
 export function kubeBinaries(env: Environment = process.env): KubeBinaries | undefined {
   const kubeApiserver = findBinary(BINARY_NAMES.kubeApiserver, env);
   const etcd = findBinary(BINARY_NAMES.etcd, env);
@@ -56,29 +56,29 @@ export function kubeBinaries(env: Environment = process.env): KubeBinaries | und
   return { kubeApiserver, etcd, kubeControllerManager, kubectl };
 }
 
-/** The path of Helm, or undefined when it is neither given nor built. */
+/** Returns the path of Helm, or undefined if it is missing. */
 export function helmBinary(): string | undefined {
   return findBinary('helm', process.env, HELM_MODULE);
 }
 
-/** The path of the reflector, or undefined when it is neither given nor built. */
+/** Returns the path of the reflector, or undefined if it is missing. */
 export function reflectorBinary(): string | undefined {
   return findBinary('reflector', process.env, REFLECTOR_MODULE);
 }
 
-/** The path of the Go program that asks for a token, or undefined when it is neither given nor built. */
+/** Returns the path of the TokenRequest client, or undefined if it is missing. */
 export function createTokenBinary(): string | undefined {
   return findBinary('create-token', process.env, REFLECTOR_MODULE);
 }
 
-/** The path of one program, or undefined when it is neither given nor built. */
+/** Returns the path of a program, or undefined if it is missing. */
 export function findBinary(name: string, env: Environment = process.env, pinned = KUBE_MODULE): string | undefined {
-  const given = env['KUBEBUILDER_ASSETS'];
-  const folders = [...(given ? [given] : []), cacheFolder(env, pinned)];
+  const assets = env['KUBEBUILDER_ASSETS'];
+  const folders = [...(assets ? [assets] : []), cacheFolder(env, pinned)];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** Where built programs are kept. Its name changes with the pinned modules, so that old programs are never taken for new ones. */
+/** Returns the cache folder, whose name changes with the pinned modules, so that programs are never outdated. */
 export function cacheFolder(env: Environment = process.env, pinned = KUBE_MODULE): string {
   const base = env['KUBE_CACHE'] || join(userCacheFolder(env), 'purser', pinned.name);
   const pins = ['go.mod', 'go.sum', ...(pinned.sources ?? [])].map((file) => readFileSync(join(pinned.folder, file)));
@@ -86,7 +86,7 @@ export function cacheFolder(env: Environment = process.env, pinned = KUBE_MODULE
   return join(base, `${versionOf(pinned)}-${key}`);
 }
 
-/** The version of Kubernetes that is pinned, such as `v1.36.4`. */
+/** Returns the pinned version of Kubernetes, such as `v1.36.4`. */
 export function kubernetesVersion(): string {
   return versionOf(KUBE_MODULE);
 }

@@ -1,11 +1,11 @@
-// Ends the run of all tests with a failure when a token was found in any output. See leaks.ts.
+// Fails the test run if a token was found in any output; see leaks.ts.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LEAKS_VARIABLE } from './leaks.ts';
 
-/** A reporter of Jest. It is made before the workers are, which inherit its variable. */
+/** Jest reporter; Jest creates it before the workers, which inherit its environment variable. */
 export default class LeakReporter {
   readonly #folder = mkdtempSync(join(tmpdir(), 'purser-leaks-'));
   #error: Error | undefined;
@@ -18,8 +18,8 @@ export default class LeakReporter {
     const notes = readdirSync(this.#folder).map((name) => readFileSync(join(this.#folder, name), 'utf8'));
     rmSync(this.#folder, { recursive: true });
     if (notes.length === 0) return;
-    process.stderr.write(`\nTokens were found in the output of tests:\n${notes.join('')}`);
-    this.#error = new Error('tokens were found in the output of tests');
+    process.stderr.write(`\nTokens found in the output of tests:\n${notes.join('')}`);
+    this.#error = new Error('tokens found in the output of tests');
   }
 
   getLastError(): Error | undefined {

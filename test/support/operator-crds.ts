@@ -1,10 +1,10 @@
-// The custom resources of other projects whose objects are in deploy, in the cache that `npm run kube:build` fills.
+// CRDs of other projects whose objects are in deploy, in the cache that `npm run kube:build` fills.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder } from './kube-binaries.ts';
 
-/** A Go module that is fetched for some of its files; `sum` is its hash as go.sum has it. */
+/** Go module with CRD files; `sum` is its hash as in go.sum. */
 export interface CrdModule {
   readonly path: string;
   readonly version: string;
@@ -30,17 +30,17 @@ export const CRD_MODULES: readonly CrdModule[] = [
   },
 ];
 
-/** Where the files of a module are kept. */
+/** Returns the cache folder of a module. */
 export function crdFolder({ path, version }: CrdModule): string {
   return join(cacheFolder(), 'crds', `${path.replaceAll('/', '_')}@${version}`);
 }
 
-/** The files that are wanted of a module, as they are kept. */
+/** Returns the cached files of a module. */
 export function crdFiles(module: CrdModule): readonly string[] {
   return module.files.map((file) => join(crdFolder(module), file.slice(file.lastIndexOf('/') + 1)));
 }
 
-/** Whether all of them are there. */
+/** Returns true if all files of a module are cached. */
 export function hasCrds(module: CrdModule): boolean {
   return crdFiles(module).every((file) => existsSync(file));
 }

@@ -1,5 +1,5 @@
-// Probes clusters all at once, as a process of its own that tests give little room: `node probe-process.ts`.
-// Its parent tells where they are; it answers with what went wrong at each of them.
+// Probes clusters concurrently, as a separate process that tests restrict: `node probe-process.ts`. Receives their URLs from its
+// parent, and responds with the failure reason for each.
 
 import { probe } from '../../src/clusters/probe.ts';
 import { systemClock } from '../../src/std/clock.ts';

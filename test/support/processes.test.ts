@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('startProgram', () => {
-  it('keeps the output of the program', async () => {
+  it('writes the output of the program to its log file', async () => {
     const program = await startProgram('/bin/sh', ['-c', 'echo out; echo err >&2'], join(folder, 'prints.log'));
     await program.ended;
     expect(program.isRunning()).toBe(false);
@@ -25,8 +25,8 @@ describe('startProgram', () => {
   });
 
   it.each([
-    ['a program that takes the hint', 'exec sleep 600'],
-    ['a program that ignores the hint', "trap '' TERM; exec sleep 600"],
+    ['a program that handles SIGTERM', 'exec sleep 600'],
+    ['a program that ignores SIGTERM', "trap '' TERM; exec sleep 600"],
   ])('stops %s', async (_, script) => {
     const program = await startProgram('/bin/sh', ['-c', script], join(folder, 'stops.log'));
     await program.stop(50);
@@ -44,7 +44,7 @@ describe('startProgram', () => {
     await expect(startProgram(join(folder, 'nothing'), [], join(folder, 'missing.log'))).rejects.toThrow('ENOENT');
   });
 
-  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('ends the program with its parent, also by %s', async (signal) => {
+  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('ends the program if its parent gets %s', async (signal) => {
     const parent = `
       import { startProgram } from ${JSON.stringify(join(import.meta.dirname, 'processes.ts'))};
       const program = await startProgram('/bin/sleep', ['600'], ${JSON.stringify(join(folder, 'orphan.log'))});

@@ -1,5 +1,5 @@
-// Programs that tests run. They end with the test process, however that one ends: a guardian beside each program reads
-// from a pipe that we hold, and kills the program when the pipe closes.
+// Programs that tests run. They end with the test process, however it ends: a guardian process beside each program reads from a pipe
+// of the test process, and kills the program when the pipe closes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,29 +10,29 @@ import { scanForLeaks } from './leaks.ts';
 /** A running program. */
 export interface Program {
   readonly pid: number;
-  /** Resolves once the program has ended, for whatever reason. */
+  /** Resolves when the program has exited. */
   readonly ended: Promise<void>;
   readonly isRunning: () => boolean;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Asks the program to end, and insists after `stopMs`. */
-  readonly stop: (stopMs?: number) => Promise<void>;
-  /** What it has printed so far. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. */
+  readonly stop: (graceMs?: number) => Promise<void>;
+  /** Returns the output so far. */
   readonly output: () => Promise<string>;
 }
 
-/** How a program is started, where that matters. */
-export interface ProgramSetting {
+/** Optional settings of a program. */
+export interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
 }
 
-/** Starts a program whose output goes to `logFile`. */
-export async function startProgram(path: string, args: readonly string[], logFile: string, setting: ProgramSetting = {}): Promise<Program> {
+/** Starts a program with its output in `logFile`. */
+export async function startProgram(path: string, args: readonly string[], logFile: string, options: ProgramOptions = {}): Promise<Program> {
   const log = await open(logFile, 'a');
-  const child = spawn(path, args, { ...setting, stdio: ['ignore', log.fd, log.fd] });
+  const child = spawn(path, args, { ...options, stdio: ['ignore', log.fd, log.fd] });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   child.once('exit', () => {
-    if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `what ${path} printed`);
+    if (existsSync(logFile)) scanForLeaks(readFileSync(logFile, 'utf8'), `output of ${path}`);
     resolve();
   });
   try {
@@ -41,27 +41,27 @@ export async function startProgram(path: string, args: readonly string[], logFil
     await log.close();
   }
   const pid = child.pid as number;
-  const dismiss = atOurEnd('kill -9 "$1"', String(pid));
+  const dismiss = runOnExit('kill -9 "$1"', String(pid));
   void ended.then(dismiss);
   return {
     pid,
     ended,
     isRunning: () => isRunning(child),
     signal: (signal) => void child.kill(signal),
-    stop: (stopMs = 10_000) => stop(child, ended, stopMs),
+    stop: (graceMs = 10_000) => stop(child, ended, graceMs),
     output: () => readFile(logFile, 'utf8'),
   };
 }
 
-/** Removes a folder when the test process ends without doing so itself. Returns how to call that off. */
-export function removeAtOurEnd(folder: string): () => void {
-  // The programs that write there are being killed at the same time.
-  return atOurEnd('sleep 1; rm -rf "$1"', folder);
+/** Removes a folder if the test process ends before it does so itself. Returns a function that cancels the removal. */
+export function removeOnExit(folder: string): () => void {
+  // Programs that write to the folder are killed at the same time.
+  return runOnExit('sleep 1; rm -rf "$1"', folder);
 }
 
-function atOurEnd(command: string, argument: string): () => void {
-  endWithRunner();
-  // Ctrl-C reaches the whole process group; the guardian has to outlive it to see the pipe close.
+function runOnExit(command: string, argument: string): () => void {
+  endWithJest();
+  // Ctrl-C reaches the whole process group; the guardian must survive it to see the pipe close.
   const script = `trap '' INT TERM HUP; read -r nothing; ${command}`;
   const guardian = spawn('/bin/sh', ['-c', script, 'guardian', argument], { stdio: ['pipe', 'ignore', 'ignore'] });
   guardian.unref();
@@ -73,8 +73,8 @@ function atOurEnd(command: string, argument: string): () => void {
 
 let isWatched = false;
 
-/** A worker of Jest outlives a killed Jest until its test file is done, which may be never. */
-function endWithRunner(): void {
+/** Ends this Jest worker with Jest itself: a worker otherwise survives until its test file is done. */
+function endWithJest(): void {
   if (isWatched || !process.connected) return;
   isWatched = true;
   const script = 'while kill -0 "$1" && kill -0 "$2"; do sleep 1; done; kill -9 "$2"';
@@ -85,12 +85,12 @@ function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-async function stop(child: ChildProcess, ended: Promise<void>, stopMs: number): Promise<void> {
+async function stop(child: ChildProcess, ended: Promise<void>, graceMs: number): Promise<void> {
   if (!isRunning(child)) return;
   child.kill('SIGTERM');
-  // A stopped process takes no SIGTERM until it goes on.
+  // A paused process handles SIGTERM only after SIGCONT.
   child.kill('SIGCONT');
-  const insist = setTimeout(() => child.kill('SIGKILL'), stopMs);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), graceMs);
   await ended;
-  clearTimeout(insist);
+  clearTimeout(killTimer);
 }

@@ -1,4 +1,4 @@
-// Prometheus and its tool, where they are installed (Debian package `prometheus`).
+// Prometheus and promtool, if they are installed (Debian package `prometheus`).
 
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -7,20 +7,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts } from './ports.ts';
 import { startProgram } from './processes.ts';
 
-/** Whether both can be run. */
+/** Returns true if both programs are installed. */
 export function hasPrometheus(): boolean {
   return ['promtool', 'prometheus'].every((program) => spawnSync(program, ['--version']).status === 0);
 }
 
-/** Throws where they are not installed: what needs them must not pass without them. */
+/** Throws if the programs are not installed, so that tests do not pass without them. */
 export function requirePrometheus(): void {
-  if (!hasPrometheus()) throw new Error('Prometheus and promtool are not installed: install the package `prometheus`');
+  if (!hasPrometheus()) throw new Error('Prometheus and promtool are not installed. Install the package `prometheus`.');
 }
 
 export interface Prometheus {
-  /** The answer of an endpoint below /api/v1, such as `rules`. */
-  ask<T>(path: string): Promise<T>;
-  /** The samples that an expression gives now. */
+  /** Returns the data of an endpoint below /api/v1, such as `rules`. */
+  get<T>(path: string): Promise<T>;
+  /** Returns the current samples of an expression. */
   query(expr: string): Promise<readonly Sample[]>;
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface Sample {
   readonly value: readonly [number, string];
 }
 
-/** Starts a server with this configuration, in a folder of its own, and waits until it is ready. */
+/** Starts Prometheus with a configuration in a folder, and waits until it is ready. */
 export async function startPrometheus(folder: string, config: object): Promise<Prometheus> {
   const [port] = await freePorts(1);
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
@@ -42,20 +42,20 @@ export async function startPrometheus(folder: string, config: object): Promise<P
   const program = await startProgram('prometheus', flags, join(folder, 'prometheus.log'));
   const url = `http://127.0.0.1:${port}`;
   while (!(await isReady(url))) {
-    if (!program.isRunning()) throw new Error(`Prometheus ended:\n${await program.output()}`);
+    if (!program.isRunning()) throw new Error(`Prometheus exited:\n${await program.output()}`);
     await delay(50);
   }
-  const ask = async <T>(path: string): Promise<T> => {
-    const answer = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
+  const get = async <T>(path: string): Promise<T> => {
+    const response = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
       readonly status: string;
       readonly data: T;
       readonly error?: string;
     };
-    if (answer.status !== 'success') throw new Error(`${path}: ${answer.error}`);
-    return answer.data;
+    if (response.status !== 'success') throw new Error(`${path}: ${response.error}`);
+    return response.data;
   };
-  const query = async (expr: string) => (await ask<{ result: readonly Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
-  return { ask, query, stop: () => program.stop() };
+  const query = async (expr: string) => (await get<{ result: readonly Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+  return { get, query, stop: () => program.stop() };
 }
 
 async function isReady(url: string): Promise<boolean> {

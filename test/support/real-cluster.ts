@@ -1,5 +1,5 @@
-// Real clusters for tests: etcd, kube-apiserver and, if asked for, kube-controller-manager on loopback.
-// Each has its own authority, keys, data and ports, so that any number of them run at once.
+// Real clusters for tests: etcd, kube-apiserver and optionally kube-controller-manager on loopback. Each has its own CA, keys, data and
+// ports, so that any number of them can run at once.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
@@ -18,62 +18,62 @@ import {
 import { type ApiAddress, sendRequest } from './api-request.ts';
 import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts';
 import { freePorts } from './ports.ts';
-import { type Program, removeAtOurEnd, startProgram } from './processes.ts';
+import { type Program, removeOnExit, startProgram } from './processes.ts';
 import { TEST_USERS, tokenOf } from './users.ts';
 
 export interface RealClusterOptions {
   /** Issuer of service-account tokens. */
   readonly issuer?: string;
-  /** Who the static tokens authenticate. */
+  /** Users by static token. */
   readonly tokens?: ReadonlyMap<string, User>;
-  /** Writes the metadata of every request to `auditLog`. */
+  /** True to log the metadata of every request to `auditLog`. */
   readonly audit?: boolean;
-  /** Runs kube-controller-manager, for garbage collection, namespace deletion and default service accounts. */
+  /** True to run kube-controller-manager, for garbage collection, namespace deletion and default service accounts. */
   readonly controllers?: boolean;
-  /** Further flags of kube-apiserver; they win over ours. */
+  /** Additional flags of kube-apiserver, which override the defaults. */
   readonly flags?: readonly string[];
 }
 
 export interface RealCluster {
   readonly url: string;
   readonly port: number;
-  /** Certificate of the authority that signed the server's, as PEM. */
+  /** CA certificate of the server, as PEM. */
   readonly ca: string;
-  /** Everything the cluster keeps, logs included. */
+  /** Folder with all data and logs. */
   readonly folder: string;
   readonly auditLog: string;
-  /** Path of a kubeconfig for a user: one of the static tokens, or else anybody by client certificate. */
+  /** Writes a kubeconfig, with the static token of a user or a client certificate; returns its path. */
   readonly kubeconfig: (user: string, groups?: readonly string[]) => Promise<string>;
-  /** Stops the API server in its tracks (SIGSTOP): connections stay open and nothing answers. */
+  /** Pauses the API server with SIGSTOP: connections stay open without responses. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Ends the API server with SIGKILL; `restart` brings it back. */
+  /** Ends the API server with SIGKILL; `restart` starts it again. */
   readonly kill: () => Promise<void>;
-  /** The same for etcd: the API server answers, and whatever needs its storage does not. */
+  /** Pauses etcd with SIGSTOP: requests that need storage get no response. */
   readonly pauseStorage: () => void;
   readonly resumeStorage: () => void;
-  /** Lets etcd refuse writes as if its disk were full, or no longer. */
+  /** Makes etcd reject writes as with a full disk, or accept them again. */
   readonly fillStorage: (isFull: boolean) => Promise<void>;
-  /** Starts again with another key for service-account tokens; those of the old key are worth nothing. */
+  /** Restarts with another signing key for service-account tokens, which invalidates all issued tokens. */
   readonly rotateSigningKey: () => Promise<void>;
-  /** Starts again with another certificate, of the same authority or of a new one. */
+  /** Restarts with another server certificate, of the same CA or of a new one. */
   readonly rotateCertificate: (by: 'same authority' | 'new authority') => Promise<void>;
-  /** Ends all programs and starts them again on the same ports and data. `kill` ends them with SIGKILL. */
+  /** Restarts all programs on the same ports and data; `kill` ends them with SIGKILL. */
   readonly restart: (how?: 'stop' | 'kill') => Promise<void>;
-  /** Lets etcd forget what there was before now. */
+  /** Compacts etcd's history up to now. */
   readonly compact: () => Promise<void>;
-  /** Ends all programs and removes all data. */
+  /** Ends all programs, and removes all data. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a cluster and waits until it serves. Throws, with the end of its log, when it does not come up. */
+/** Starts a cluster, and waits until it is ready. Throws, with the end of the log, if it does not become ready. */
 export async function startRealCluster(options: RealClusterOptions = {}): Promise<RealCluster> {
   const binaries = kubeBinaries();
-  if (binaries === undefined) throw new Error('no kube-apiserver: run `npm run kube:build`, or set KUBEBUILDER_ASSETS');
+  if (binaries === undefined) throw new Error('kube-apiserver was not found. Run `npm run kube:build`, or set KUBEBUILDER_ASSETS.');
   const folder = await mkdtemp(join(tmpdir(), 'purser-cluster-'));
   const authority = createAuthority(Date.now());
   await writeSecrets(folder, authority, options);
-  const keepFolder = removeAtOurEnd(folder);
+  const keepFolder = removeOnExit(folder);
   const remove = async () => {
     await rm(folder, { recursive: true, force: true });
     keepFolder();
@@ -164,7 +164,7 @@ async function compact(port: number): Promise<void> {
 
 async function callEtcd(port: number, method: string, body: object): Promise<{ readonly header: { readonly revision: string } }> {
   const response = await fetch(`http://127.0.0.1:${port}/v3/${method}`, { method: 'POST', body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(`etcd ${method} answered ${response.status}`);
+  if (!response.ok) throw new Error(`etcd ${method} returned ${response.status}`);
   return (await response.json()) as { readonly header: { readonly revision: string } };
 }
 
@@ -186,7 +186,7 @@ async function start(plan: Plan, ports: Ports): Promise<Running> {
   const apiserver = await startProgram(binaries.kubeApiserver, apiserverFlags(folder, ports, options), join(folder, 'kube-apiserver.log'));
   const running = { ports, etcd, apiserver, controllers: undefined };
   try {
-    await ready(plan, running);
+    await waitUntilReady(plan, running);
     return { ...running, controllers: options.controllers ? await startControllers(plan, ports) : undefined };
   } catch (error) {
     await endAll(running, 0);
@@ -194,25 +194,25 @@ async function start(plan: Plan, ports: Ports): Promise<Running> {
   }
 }
 
-async function ready(plan: Plan, { ports, etcd, apiserver }: Running): Promise<void> {
+async function waitUntilReady(plan: Plan, { ports, etcd, apiserver }: Running): Promise<void> {
   const server = { url: `https://127.0.0.1:${ports.api}`, agent: new Agent({ ca: plan.authority.certificate }) };
   const end = performance.now() + START_MS;
-  while (!(await serves(server, plan))) {
+  while (!(await isServing(server, plan))) {
     const failed = [etcd, apiserver].find((program) => !program.isRunning());
-    if (failed) throw new Error(`a program of the cluster ended:\n${lastLines(await failed.output())}`);
-    if (performance.now() > end) throw new Error(`the cluster does not get ready:\n${lastLines(await apiserver.output())}`);
+    if (failed) throw new Error(`a program of the cluster exited:\n${lastLines(await failed.output())}`);
+    if (performance.now() > end) throw new Error(`the cluster is not ready:\n${lastLines(await apiserver.output())}`);
     await delay(50);
   }
 }
 
-async function serves(server: ApiAddress, { options }: Plan): Promise<boolean> {
+async function isServing(server: ApiAddress, { options }: Plan): Promise<boolean> {
   const tokens = options.tokens ?? TEST_USERS;
   const admin = tokenOf(tokens, 'admin');
   const headers = { authorization: `Bearer ${admin}` };
   try {
     const paths = ['/readyz', '/api/v1/namespaces/default'];
-    const answers = await Promise.all(paths.map((path) => sendRequest(server, 'GET', path, { headers })));
-    return answers.every(({ status }) => status === 200);
+    const responses = await Promise.all(paths.map((path) => sendRequest(server, 'GET', path, { headers })));
+    return responses.every(({ status }) => status === 200);
   } catch {
     return false;
   }
@@ -222,16 +222,16 @@ function lastLines(log: string): string {
   return log.trimEnd().split('\n').slice(-12).join('\n');
 }
 
-async function endAll({ etcd, apiserver, controllers }: Running, stopMs: number): Promise<void> {
-  // In this order: an API server without etcd fails noisily instead of ending.
-  for (const program of [controllers, apiserver, etcd]) await program?.stop(stopMs);
+async function endAll({ etcd, apiserver, controllers }: Running, graceMs: number): Promise<void> {
+  // In this order: without etcd, an API server logs errors instead of exiting.
+  for (const program of [controllers, apiserver, etcd]) await program?.stop(graceMs);
 }
 
 function etcdFlags(folder: string, ports: Ports): readonly string[] {
   const [client, peer] = [`http://127.0.0.1:${ports.etcd}`, `http://127.0.0.1:${ports.peer}`];
   return [
     `--data-dir=${join(folder, 'etcd')}`,
-    // What is deleted or replaced takes room until it is compacted: 50,000 tokens may need more than the 2 GB that are usual.
+    // Deleted and replaced objects take space until compaction: 50,000 tokens may need more than the default of 2 GB.
     '--quota-backend-bytes=8589934592',
     `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
@@ -248,7 +248,7 @@ function apiserverFlags(folder: string, ports: Ports, options: RealClusterOption
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
-    // A loopback address may not be an endpoint of the service `kubernetes`.
+    // A loopback address cannot be an endpoint of the service `kubernetes`.
     '--endpoint-reconciler-type=none',
     `--secure-port=${ports.api}`,
     `--cert-dir=${folder}`,
@@ -305,7 +305,7 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
 }
 
 function tokenFile(tokens: ReadonlyMap<string, User>): string {
-  // An empty list of groups would be read as one group without a name.
+  // kube-apiserver would read an empty list of groups as one group without a name.
   const groupsOf = ({ groups }: User) => (groups.length === 0 ? '' : `,"${groups.join(',')}"`);
   return [...tokens].map(([token, user]) => `${token},${user.name},${user.uid ?? ''}${groupsOf(user)}\n`).join('');
 }

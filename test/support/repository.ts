@@ -1,9 +1,9 @@
-// Files of this repository, by their paths in it.
+// Files of this repository by path.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** The text of a file. */
+/** Returns the text of a file. */
 export function readText(path: string): string {
   return readFileSync(resolve(import.meta.dirname, '../..', path), 'utf8');
 }

@@ -1,4 +1,4 @@
-// A log that nobody reads.
+// Logger without output.
 
 import { createLogger } from '../../src/telemetry/logger.ts';
 

@@ -1,21 +1,21 @@
-// A way to a server on which every byte takes its time, as long as a test says.
+// TCP proxy with an adjustable delay.
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface SlowProxy {
   readonly port: number;
-  /** How long bytes take from now on, in either direction. */
+  /** Sets the delay of each chunk in each direction, in milliseconds. */
   delay(ms: number): void;
   close(): Promise<void>;
 }
 
-/** Leads to a port of loopback, without any delay at first. */
+/** Starts a proxy to a port of loopback, without delay at first. */
 export async function startSlowProxy(to: number): Promise<SlowProxy> {
   let delayMs = 0;
   const sockets = new Set<Socket>();
   const pipe = (from: Socket, into: Socket) => {
     sockets.add(from);
-    // Each waits for the one before, so that bytes stay in order when the delay changes.
+    // Each chunk waits for the previous one, so that bytes stay in order when the delay changes.
     let last = Promise.resolve();
     const later = (act: () => void) => {
       const waited = new Promise<void>((resolve) => setTimeout(resolve, delayMs));

@@ -1,5 +1,5 @@
-// Many healthy target clusters in one process: `node stub-targets-process.ts COUNT`. Each has a port of its own; all have one
-// certificate authority. Tells its parent where they are, and lives as long as that one.
+// Healthy stub clusters in one process: `node stub-targets-process.ts COUNT`. Each has its own port; all have the same CA. Sends URLs and
+// CA to its parent, and ends with it.
 
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -9,7 +9,7 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 const [count = '1'] = process.argv.slice(2);
 const authority = createAuthority(Date.now());
 
-const ANSWERS: Readonly<Record<string, object>> = {
+const RESPONSES: Readonly<Record<string, object>> = {
   '/version': { gitVersion: 'v1.36.4' },
   '/apis/authentication.k8s.io/v1/selfsubjectreviews': {
     apiVersion: 'authentication.k8s.io/v1',
@@ -26,8 +26,8 @@ const ANSWERS: Readonly<Record<string, object>> = {
   },
 };
 
-const answer: RequestListener = (request, response) => {
-  const body = ANSWERS[request.url?.split('?')[0] ?? ''];
+const respond: RequestListener = (request, response) => {
+  const body = RESPONSES[request.url?.split('?')[0] ?? ''];
   request.resume();
   if (request.url === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
   else if (body === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"kind":"Status","code":404}');
@@ -35,8 +35,8 @@ const answer: RequestListener = (request, response) => {
 };
 
 const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
-const targets = createTlsServer({ cert, key }, answer);
-// As long as kube-apiserver keeps idle connections.
+const targets = createTlsServer({ cert, key }, respond);
+// Idle timeout of kube-apiserver.
 targets.keepAliveTimeout = 90_000;
 
 async function listen(): Promise<string> {

@@ -1,15 +1,15 @@
-// The people of the tests, and the static tokens by which a server knows them.
+// Users of tests, and their static tokens.
 
 import type { User } from '../../apiserver/access/user.ts';
 
-/** An administrator, and two users without rights of their own. */
+/** An administrator, and two users without permissions. */
 export const TEST_USERS: ReadonlyMap<string, User> = new Map([
   ['admintoken', { name: 'admin', uid: 'admin-uid', groups: ['system:masters'] }],
   ['alicetoken', { name: 'alice', uid: 'alice-uid', groups: ['team-a'] }],
   ['bobtoken', { name: 'bob', uid: 'bob-uid', groups: [] }],
 ]);
 
-/** The token of the user with this name; undefined when none has it. */
+/** Returns the token of a user, or undefined if there is none. */
 export function tokenOf(tokens: ReadonlyMap<string, User>, name: string): string | undefined {
   return [...tokens].find(([, user]) => user.name === name)?.[0];
 }

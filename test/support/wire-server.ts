@@ -1,4 +1,4 @@
-// A server on loopback that answers as a test tells it to: also with what no proper server would send.
+// Server on loopback whose responses a test controls, including invalid ones.
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -11,23 +11,23 @@ export interface WireRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
-  /** Names and values in turn, as they came. */
+  /** Names and values of headers in order, unchanged. */
   readonly rawHeaders: readonly string[];
   readonly body: string;
-  /** Grows by one with each connection of the client. */
+  /** Number of the client's connection, from 1. */
   readonly connection: number;
-  /** Common name of the client certificate. */
+  /** Common name of the client certificate; undefined without one. */
   readonly clientName: string | undefined;
 }
 
-/** Answers requests; one that does nothing with its reply leaves the client waiting. */
+/** Handles a request; the client waits if the handler does not use the reply. */
 export type WireHandler = (request: WireRequest, reply: WireReply) => void | Promise<void>;
 
 export interface WireServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
 }
 
-/** Everything that can happen to an answer on its way. */
+/** Response of the server, which may be incomplete or invalid. */
 export class WireReply {
   readonly #response: ServerResponse;
 
@@ -47,13 +47,13 @@ export class WireReply {
     this.#response.writeHead(status, headers).end(body);
   }
 
-  /** Sends the headers of a 200, so that bytes can follow one by one. */
+  /** Sends the headers of a 200 response, so that the body can follow in parts. */
   open(): this {
     this.#response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     return this;
   }
 
-  /** Sends values as lines, such as watch events. */
+  /** Sends values as JSON lines, such as watch events. */
   lines(...values: readonly unknown[]): this {
     for (const value of values) this.bytes(`${JSON.stringify(value)}\n`);
     return this;
@@ -64,17 +64,17 @@ export class WireReply {
     return this;
   }
 
-  /** Sends an answer as it is written, head and all, and ends the connection. */
+  /** Sends text as the complete response, including its head, and closes the connection. */
   raw(text: string): void {
     this.#response.socket?.end(text);
   }
 
-  /** A proper end of the answer. */
+  /** Ends the response cleanly. */
   end(): void {
     this.#response.end();
   }
 
-  /** Cuts the connection, with RST where there is no TLS around it, in the middle of whatever is going on. */
+  /** Closes the connection immediately, with RST unless it uses TLS. */
   reset(): void {
     const { socket } = this.#response;
     if (socket instanceof TLSSocket) socket.destroy();
@@ -84,7 +84,7 @@ export class WireReply {
 
 export interface WireServer {
   readonly url: string;
-  /** Connections that are open now. */
+  /** Number of open connections. */
   readonly openConnections: number;
   /** All requests so far. */
   readonly requests: readonly WireRequest[];
@@ -92,19 +92,19 @@ export interface WireServer {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of loopback. */
+/** Starts a server on a free port of loopback. */
 export async function startWireServer(handler: WireHandler, options: WireServerOptions = {}): Promise<WireServer> {
   const requests: WireRequest[] = [];
   const sockets = new Map<Socket, number>();
   let current = handler;
-  const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const request = await received(message, sockets.get(message.socket) ?? 0);
+  const respond = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const request = await readRequest(message, sockets.get(message.socket) ?? 0);
     requests.push(request);
     await current(request, new WireReply(response));
   };
   const listener: RequestListener = (message, response) => {
-    answer(message, response).catch((defect: unknown) => {
-      // Whoever waits for the answer would wait as long as the test may take.
+    respond(message, response).catch((defect: unknown) => {
+      // Otherwise the client would wait until the test times out.
       response.destroy();
       throw defect;
     });
@@ -112,7 +112,7 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   const server = options.tls
     ? createTlsServer({ ...options.tls, requestCert: options.tls.ca !== undefined }, listener)
     : createServer(listener);
-  // Connections end when a test or the client ends them, not by themselves.
+  // Only the test or the client closes connections.
   server.keepAliveTimeout = 0;
   server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => sockets.set(socket, sockets.size + 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -136,7 +136,7 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
   };
 }
 
-async function received(message: IncomingMessage, connection: number): Promise<WireRequest> {
+async function readRequest(message: IncomingMessage, connection: number): Promise<WireRequest> {
   const url = new URL(message.url ?? '/', 'http://wire');
   const body = (await buffer(message)).toString('utf8');
   const clientName = message.socket instanceof TLSSocket ? message.socket.getPeerCertificate().subject?.CN : undefined;

@@ -1,17 +1,17 @@
-// The cluster list and its watches beside kube-apiserver's own.
+// Cluster lists and watches, compared with kube-apiserver's.
 
+import { runScript } from '../child-process.ts';
 import { atMost, type Outcome, type Scenario } from '../scenario.ts';
-import { runScript } from '../script.ts';
 
-/** What `clusters-list.ts` prints, as far as it is shown. */
+/** Figures that `clusters-list.ts` prints and the scenario uses. */
 export interface ListFigures {
   readonly clusters: number;
-  /** Those that one of the callers sees. */
+  /** Number of clusters that the restricted caller sees. */
   readonly visible: number;
   readonly watchers: number;
   readonly lists: {
     readonly fullMs: Readonly<Record<'facade' | 'floor' | 'hub', number>>;
-    readonly smallMs: Readonly<Record<'hubBySelector' | 'facadeByRights', number>>;
+    readonly smallMs: Readonly<Record<'hubBySelector' | 'facadeByPermissions', number>>;
   };
   readonly watches: {
     readonly microseconds: Readonly<Record<'hub' | 'facade', Readonly<Record<'single' | 'burst', number>>>>;
@@ -21,19 +21,19 @@ export interface ListFigures {
 export const clusterLists: Scenario = {
   name: 'cluster-lists',
   title: 'Cluster lists and watches through the façade',
-  what: 'clusters',
+  sizeUnit: 'clusters',
   sizes: { small: 2_000, full: 10_000 },
-  run: async ({ size: clusters }, tell) => {
+  run: async ({ size: clusters }, progress) => {
     const watchers = Math.ceil(clusters / 10);
-    tell(`${clusters} clusters, ${watchers} watchers`);
-    return outcomeOf(await runScript<ListFigures>('clusters-list.ts', [clusters, watchers]));
+    progress(`${clusters} clusters, ${watchers} watchers`);
+    return toOutcome(await runScript<ListFigures>('clusters-list.ts', [clusters, watchers]));
   },
 };
 
-/** The goals are for lists of so many: of short ones, what every request takes is the larger part. */
+/** Size from which the goals apply; in shorter lists, the cost of each request dominates. */
 const LONG = 10_000;
 
-function outcomeOf(measured: ListFigures): Outcome {
+function toOutcome(measured: ListFigures): Outcome {
   const { clusters, visible, watchers } = measured;
   const { fullMs, smallMs } = measured.lists;
   const { hub, facade } = measured.watches.microseconds;
@@ -46,7 +46,7 @@ function outcomeOf(measured: ListFigures): Outcome {
       { name: `list of ${all}: CPU, relative to a ready-made buffer`, value: fullMs.facade / fullMs.floor, unit: '×', ...goal(1.3) },
       {
         name: `list of ${visible} of ${all}: CPU, relative to kube-apiserver`,
-        value: smallMs.facadeByRights / smallMs.hubBySelector,
+        value: smallMs.facadeByPermissions / smallMs.hubBySelector,
         unit: '×',
         ...goal(0.1),
       },

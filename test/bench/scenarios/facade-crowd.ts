@@ -1,14 +1,14 @@
-// Crowds at the façade: their memory, and the wait of a newcomer.
+// Many clients of the façade: their memory, and the waiting time of a new client.
 
+import { runScript } from '../child-process.ts';
 import { atLeast, atMost, type Scenario } from '../scenario.ts';
-import { runScript } from '../script.ts';
 
 interface Newcomers {
   readonly slowestMs: number;
   readonly served: number;
 }
 
-/** Figures that `facade-crowd.ts` prints, as far as they are shown. */
+/** Figures that `facade-crowd.ts` prints and the scenario uses. */
 interface CrowdFigures {
   readonly restMegabytes: number;
   readonly watches: {
@@ -28,18 +28,18 @@ const NEWCOMER_MS = 1_000;
 
 export const facadeCrowd: Scenario = {
   name: 'facade-crowd',
-  title: 'Crowds at the façade',
-  what: 'watchers',
+  title: 'Many clients of the façade',
+  sizeUnit: 'watchers',
   sizes: { small: 2_000, full: 10_000 },
-  note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom gets all clusters as initial events. A newcomer has a token that
-the façade has not seen, and an address of its own. Without a memory limit, the façade allows 10,000 watches.`,
-  run: async ({ size: watchers }, tell) => {
-    tell(`${CLUSTERS} clusters, ${watchers} watchers`);
+  note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom receives all clusters as initial events. A new client has a token that
+  the façade has not seen, and its own address. Without a memory limit, the façade allows 10,000 watches.`,
+  run: async ({ size: watchers }, progress) => {
+    progress(`${CLUSTERS} clusters, ${watchers} watchers`);
     const measured = await runScript<CrowdFigures>('facade-crowd.ts', [CLUSTERS, watchers]);
     const { watches, silent, tokens, lists, oneCaller } = measured;
     const all = watchers.toLocaleString('en-US');
     const slowest = (name: string, { slowestMs }: Newcomers) => ({
-      name: `newcomer beside ${name}: slowest response`,
+      name: `new client beside ${name}: slowest response`,
       value: slowestMs,
       unit: 'ms',
       goal: atMost(NEWCOMER_MS),
@@ -48,12 +48,12 @@ the façade has not seen, and an address of its own. Without a memory limit, the
       measured,
       figures: [
         { name: `${all} watchers: served`, value: watches.codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
-        { name: `${all} watchers: most memory`, value: watches.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
-        { name: `${all} watchers: memory 20 s after they left`, value: watches.afterMegabytes, unit: 'MB' },
+        { name: `${all} watchers: maximum memory`, value: watches.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
+        { name: `${all} watchers: memory 20 s after disconnection`, value: watches.afterMegabytes, unit: 'MB' },
         slowest(`${all} watchers`, watches.newcomers),
         slowest('4,000 silent connections', silent),
         slowest('a flood of random tokens', tokens),
-        slowest('128 readers of full lists who do not read', lists),
+        slowest('128 clients that do not read their full lists', lists),
         slowest('a flood of requests by one caller', oneCaller),
       ],
       charts: [],

@@ -1,14 +1,14 @@
-// Tokens through the façade beside tokens straight from kube-apiserver.
+// Tokens through the façade, compared with tokens directly from kube-apiserver.
 
+import { runScript } from '../child-process.ts';
 import { atLeast, atMost, type Scenario } from '../scenario.ts';
-import { runScript } from '../script.ts';
 
 interface Cost {
   readonly tokensPerSecond: number;
   readonly cpuMsPerToken: number;
 }
 
-/** What `tokens.ts` prints, as far as it is shown. */
+/** Figures that `tokens.ts` prints and the scenario uses. */
 interface TokenFigures {
   readonly direct: Cost;
   readonly facade: Cost;
@@ -22,13 +22,13 @@ interface TokenFigures {
 export const facadeTokens: Scenario = {
   name: 'facade-tokens',
   title: 'Tokens through the façade',
-  what: 'connections',
+  sizeUnit: 'connections',
   sizes: { small: 16, full: 16 },
   note: `The bare proxy is an HTTPS server of Node.js, which the façade also uses, that forwards to kube-apiserver without parsing,
 authentication or checks. It is the lower bound for any façade on that server.`,
-  run: async ({ scale, size: connections }, tell) => {
+  run: async ({ scale, size: connections }, progress) => {
     const [seconds, rounds] = scale === 'full' ? [8, 5] : [5, 3];
-    tell(`${connections} connections, ${rounds} rounds of ${seconds} s`);
+    progress(`${connections} connections, ${rounds} rounds of ${seconds} s`);
     const measured = await runScript<TokenFigures>('tokens.ts', [connections, seconds, rounds]);
     const { direct, facade, bareProxy } = measured;
     return {

@@ -1,54 +1,54 @@
-// Whether a token and a cluster cost the same in a large fleet as in a small one.
+// Cost per token and per cluster in a large fleet, compared with a small one.
 
+import { runScript } from '../child-process.ts';
 import { idleStartSeconds, issueAll } from '../issuance.ts';
-import { atMost, type Outcome, type Scenario, type Tell } from '../scenario.ts';
-import { runScript } from '../script.ts';
+import { atMost, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld } from '../token-world.ts';
 import type { ListFigures } from './cluster-lists.ts';
 import type { IdleFigures } from './idle-clusters.ts';
 
-/** Flat, within what two measurements of the same differ by. */
+/** Tolerance for two measurements of the same cost. */
 const FLAT = 1.2;
 const WATCHERS = 20;
 
 export const growingTokens: Scenario = {
   name: 'growth-tokens',
   title: 'Growth: first tokens',
-  what: 'ManagedTokens',
+  sizeUnit: 'ManagedTokens',
   sizes: { small: 4_000, full: 20_000 },
-  run: async ({ scale, size }, tell) => {
+  run: async ({ scale, size }, progress) => {
     const sizes = [scale === 'full' ? 1_000 : 500, size];
-    const values = await each(sizes, (count) => issuing(count, tell));
-    return outcomeOf({ name: 'growth-tokens', title: 'CPU of Purser per first token', unit: 'ms', sizes, values });
+    const values = await measureEach(sizes, (count) => measureIssuance(count, progress));
+    return toOutcome({ name: 'growth-tokens', title: 'CPU of Purser per first token', unit: 'ms', sizes, values });
   },
 };
 
 export const growingLists: Scenario = {
   name: 'growth-lists',
   title: 'Growth: lists of clusters',
-  what: 'clusters',
+  sizeUnit: 'clusters',
   sizes: { small: 4_000, full: 20_000 },
-  run: async ({ size }, tell) => {
+  run: async ({ size }, progress) => {
     const sizes = [1_000, size];
-    const values = await each(sizes, (count) => listing(count, tell));
-    return outcomeOf({ name: 'growth-lists', title: 'CPU of the façade per listed cluster', unit: 'µs', sizes, values });
+    const values = await measureEach(sizes, (count) => measureList(count, progress));
+    return toOutcome({ name: 'growth-lists', title: 'CPU of the façade per listed cluster', unit: 'µs', sizes, values });
   },
 };
 
 export const growingRest: Scenario = {
   name: 'growth-rest',
   title: 'Growth: clusters at rest',
-  what: 'clusters',
-  // As many as one machine can answer for.
+  sizeUnit: 'clusters',
+  // Maximum number of stub targets on one machine.
   sizes: { small: 400, full: 1_000 },
-  run: async ({ scale, size }, tell) => {
+  run: async ({ scale, size }, progress) => {
     const sizes = [scale === 'full' ? 250 : 100, size];
-    const values = await each(sizes, (count) => resting(count, scale === 'full' ? 60 : 20, tell));
-    return outcomeOf({ name: 'growth-rest', title: 'CPU of Purser per cluster at rest, share of a core', unit: '‰', sizes, values });
+    const values = await measureEach(sizes, (count) => measureRest(count, scale === 'full' ? 60 : 20, progress));
+    return toOutcome({ name: 'growth-rest', title: 'CPU of Purser per cluster at rest, share of a core', unit: '‰', sizes, values });
   },
 };
 
-interface Grown {
+interface Growth {
   readonly name: string;
   readonly title: string;
   readonly unit: string;
@@ -56,7 +56,7 @@ interface Grown {
   readonly values: readonly number[];
 }
 
-function outcomeOf({ name, title, unit, sizes, values }: Grown): Outcome {
+function toOutcome({ name, title, unit, sizes, values }: Growth): Outcome {
   const [from = '', to = ''] = sizes.map((size) => size.toLocaleString('en-US'));
   const [before = 0, after = 0] = values;
   const bars = [
@@ -70,15 +70,15 @@ function outcomeOf({ name, title, unit, sizes, values }: Grown): Outcome {
   };
 }
 
-async function each(sizes: readonly number[], measure: (count: number) => Promise<number>): Promise<readonly number[]> {
+async function measureEach(sizes: readonly number[], measure: (count: number) => Promise<number>): Promise<readonly number[]> {
   const values: number[] = [];
   for (const count of sizes) values.push(await measure(count));
   return values;
 }
 
-/** Milliseconds of CPU for a first token. */
-async function issuing(count: number, tell: Tell): Promise<number> {
-  tell(`${count} ManagedTokens`);
+/** Measures the CPU time per first token, in milliseconds. */
+async function measureIssuance(count: number, progress: PrintProgress): Promise<number> {
+  progress(`${count} ManagedTokens`);
   const world = await startTokenWorld();
   try {
     const idleSeconds = await idleStartSeconds(world);
@@ -91,16 +91,16 @@ async function issuing(count: number, tell: Tell): Promise<number> {
   }
 }
 
-/** Microseconds of CPU for one cluster of a list. */
-async function listing(count: number, tell: Tell): Promise<number> {
-  tell(`a list of ${count} clusters`);
+/** Measures the CPU time per cluster in a list, in microseconds. */
+async function measureList(count: number, progress: PrintProgress): Promise<number> {
+  progress(`a list of ${count} clusters`);
   const { lists } = await runScript<ListFigures>('clusters-list.ts', [count, WATCHERS]);
   return (lists.fullMs.facade * 1_000) / count;
 }
 
-/** Thousandths of a core for one cluster. */
-async function resting(count: number, seconds: number, tell: Tell): Promise<number> {
-  tell(`${count} clusters at rest`);
+/** Measures the CPU time per cluster at rest, in thousandths of a core. */
+async function measureRest(count: number, seconds: number, progress: PrintProgress): Promise<number> {
+  progress(`${count} clusters at rest`);
   const { cpuPercent } = await runScript<IdleFigures>('clusters-idle.ts', [count, seconds]);
   return (cpuPercent * 10) / count;
 }

@@ -1,9 +1,9 @@
-// What healthy clusters cost while nothing happens.
+// Cost of idle healthy clusters.
 
+import { runScript } from '../child-process.ts';
 import { atMost, type Scenario } from '../scenario.ts';
-import { runScript } from '../script.ts';
 
-/** What `clusters-idle.ts` prints, as far as it is shown. */
+/** Figures that `clusters-idle.ts` prints and the scenario uses. */
 export interface IdleFigures {
   readonly clusters: number;
   readonly seconds: number;
@@ -12,18 +12,18 @@ export interface IdleFigures {
   readonly rssMegabytes: number;
 }
 
-/** The goal is for a thousand clusters. */
+/** Goal for a thousand clusters, as a percentage of a core. */
 const CPU_PERCENT = 15;
 const MEGABYTES = 300;
 
 export const idleClusters: Scenario = {
   name: 'idle-clusters',
   title: 'Healthy clusters at rest',
-  what: 'clusters',
+  sizeUnit: 'clusters',
   sizes: { small: 250, full: 1_000 },
-  run: async ({ scale, size: clusters }, tell) => {
+  run: async ({ scale, size: clusters }, progress) => {
     const seconds = scale === 'full' ? 300 : 40;
-    tell(`${clusters} clusters, ${seconds} s`);
+    progress(`${clusters} clusters, ${seconds} s`);
     const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
     const { statusWrites, cpuPercent, rssMegabytes } = measured;
     const writes = (statusWrites * 300) / seconds / clusters;

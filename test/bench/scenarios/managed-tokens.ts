@@ -1,15 +1,15 @@
-// The life of many ManagedTokens: to ready, a restart, the rotation of all of them, beside a loop that does only what must be.
+// Lifecycle of many ManagedTokens: issuance, restart and rotation, compared with a bare loop.
 
 import { ManagedTokens } from '../../../src/api/resources.ts';
 import { nameOf } from '../../../src/kube/paths.ts';
-import { type BareLoop, bestBareLoop } from '../bare-loop.ts';
+import { type BareLoop, measureBareLoop } from '../bare-loop.ts';
 import { type Issuance, idleStartSeconds, issueAll } from '../issuance.ts';
 import { type Restart, restart } from '../restart.ts';
 import { type Rotation, rotateAll } from '../rotation.ts';
-import { atMost, type Chart, type Figure, type Outcome, type Scenario, type Tell } from '../scenario.ts';
+import { atMost, type Chart, type Figure, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld, type TokenWorld } from '../token-world.ts';
 
-interface Life {
+interface Lifecycle {
   readonly count: number;
   readonly issued: Issuance;
   readonly restarted: Restart;
@@ -17,79 +17,79 @@ interface Life {
   readonly bare: BareLoop;
 }
 
-/** The goal for memory is for so many. */
+/** Number of ManagedTokens for which the memory goal applies. */
 const MANY = 10_000;
 const NOTE = 'The bare loop sends the same requests with the same HTTP client, without watches, decisions or retries.';
 
-/** Some ManagedTokens, and many: what costs more with their number shows between the two. */
+/** Small number of ManagedTokens; the difference to many-tokens shows costs that grow. */
 export const someTokens: Scenario = {
   name: 'some-tokens',
   title: 'Few ManagedTokens: issuance, restart and rotation',
-  what: 'ManagedTokens',
+  sizeUnit: 'ManagedTokens',
   sizes: { small: 500, full: 2_000 },
   note: NOTE,
-  run: ({ size }, tell) => lived(size, tell),
+  run: ({ size }, progress) => runLifecycle(size, progress),
 };
 
 export const manyTokens: Scenario = {
   name: 'many-tokens',
   title: 'Many ManagedTokens: issuance, restart and rotation',
-  what: 'ManagedTokens',
+  sizeUnit: 'ManagedTokens',
   sizes: { small: 1_000, full: MANY },
   note: NOTE,
-  run: ({ size }, tell) => lived(size, tell),
+  run: ({ size }, progress) => runLifecycle(size, progress),
 };
 
-async function lived(count: number, tell: Tell): Promise<Outcome> {
-  const life = await live(count, tell);
-  return { measured: life, figures: figuresOf(life), charts: chartsOf(life) };
+async function runLifecycle(count: number, progress: PrintProgress): Promise<Outcome> {
+  const lifecycle = await measureLifecycle(count, progress);
+  return { measured: lifecycle, figures: toFigures(lifecycle), charts: toCharts(lifecycle) };
 }
 
-async function live(count: number, tell: Tell): Promise<Life> {
+async function measureLifecycle(count: number, progress: PrintProgress): Promise<Lifecycle> {
   const world = await startTokenWorld();
   try {
-    return await liveIn(world, count, tell);
+    return await measureIn(world, count, progress);
   } finally {
     await world.stop();
   }
 }
 
-async function liveIn(world: TokenWorld, count: number, tell: Tell): Promise<Life> {
+async function measureIn(world: TokenWorld, count: number, progress: PrintProgress): Promise<Lifecycle> {
   const idleSeconds = await idleStartSeconds(world);
-  tell(`makes ${count} ManagedTokens`);
+  progress(`creating ${count} ManagedTokens`);
   const dueSeconds = await secondsUntilDue(world, count);
   const expirationSeconds = Math.ceil(Math.max(SHORTEST_SECONDS, dueSeconds * 4));
   await createTokens(world.client, { prefix: 'team', count, expirationSeconds, renewBefore: '75%' });
-  tell('starts Purser on them');
+  progress('starting Purser');
   const { purser: first, ...issued } = await issueAll(world, count, idleSeconds);
   await first.stop();
-  tell(`ready after ${issued.seconds.toFixed(1)} s; starts Purser again`);
+  progress(`ready after ${issued.seconds.toFixed(1)} s; restarting Purser`);
   const { purser, ...restarted } = await restart(world);
-  tell(`served after ${restarted.seconds.toFixed(1)} s; waits for rotations`);
+  progress(`served after ${restarted.seconds.toFixed(1)} s; waiting for rotations`);
   const rotated = await rotateAll(world, purser);
   await purser.stop();
-  tell(`${rotated.rotations} rotations; runs the bare loop`);
-  const bare = await bestBareLoop(world, count, issued.eventShare);
+  progress(`${rotated.rotations} rotations; running the bare loop`);
+  const bare = await measureBareLoop(world, count, issued.eventShare);
   return { count, issued, restarted, rotated, bare };
 }
 
 const SHORTEST_SECONDS = 600;
 const TRIAL = 100;
-/** A token takes five requests and a ManagedToken one; a busy machine may become busier. */
-const ISSUED_TO_MADE = 8;
+/** Estimated time of an issuance relative to that of a creation: five requests instead of one, with a margin. */
+const ISSUANCE_TO_CREATION = 8;
 const RESTART_SECONDS = 90;
 
-/** Long enough for the last token to be issued, and the restart to be over, before the first one is due. */
+/** Estimates the time until issuance and restart are complete, before which no token may be due. */
 async function secondsUntilDue({ client }: TokenWorld, count: number): Promise<number> {
   const startedAt = performance.now();
   const trial = { prefix: 'trial', count: TRIAL, expirationSeconds: SHORTEST_SECONDS, renewBefore: '20%' };
-  const made = await createTokens(client, trial);
+  const created = await createTokens(client, trial);
   const secondsEach = (performance.now() - startedAt) / 1_000 / TRIAL;
-  for (const token of made) await client.delete(ManagedTokens, nameOf(token));
-  return RESTART_SECONDS + ISSUED_TO_MADE * count * secondsEach;
+  for (const token of created) await client.delete(ManagedTokens, nameOf(token));
+  return RESTART_SECONDS + ISSUANCE_TO_CREATION * count * secondsEach;
 }
 
-function figuresOf({ count, issued, restarted, rotated, bare }: Life): readonly Figure[] {
+function toFigures({ count, issued, restarted, rotated, bare }: Lifecycle): readonly Figure[] {
   const name = count.toLocaleString('en-US');
   const loopSeconds = count / bare.tokensPerSecond;
   return [
@@ -108,10 +108,10 @@ function figuresOf({ count, issued, restarted, rotated, bare }: Life): readonly 
   ];
 }
 
-/** A token that is renewed as long after its time as a queue of its window may take. */
+/** Maximum delay of a rotation, caused by the queue of its window. */
 const LATE_SECONDS = 10;
 
-function chartsOf({ count, issued, bare }: Life): readonly Chart[] {
+function toCharts({ count, issued, bare }: Lifecycle): readonly Chart[] {
   return [
     {
       name: `managed-tokens-${count}`,

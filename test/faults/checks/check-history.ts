@@ -1,12 +1,12 @@
-// All checks, over a whole history.
+// All checks, applied to a complete history.
 
 import { ofType, type Recorded } from '../history.ts';
-import { authority, oneForEachCause, quiet } from './issuances.ts';
-import { honesty, keeping, monotony, validity } from './samples.ts';
+import { idleWrites, issuancesPerCause, permissions } from './issuances.ts';
+import { expiryOrder, statusAccuracy, tokenRetention, validity } from './samples.ts';
 import {
-  boundedFootprint,
-  boundedWork,
+  anchorLookups,
   disclosures,
+  footprintLimits,
   heldTokens,
   pinnedAddresses,
   promptRotations,
@@ -14,33 +14,33 @@ import {
   revokedTokens,
   strayCredentials,
 } from './tenants.ts';
-import { bounds, isolation, withdrawal } from './timing.ts';
+import { isolation, resourceLimits, withdrawal } from './timing.ts';
 import type { Check, Violation } from './violation.ts';
 
 const CHECKS: readonly Check[] = [
   validity,
-  oneForEachCause,
-  quiet,
-  monotony,
+  issuancesPerCause,
+  idleWrites,
+  expiryOrder,
   isolation,
-  authority,
-  bounds,
-  honesty,
+  permissions,
+  resourceLimits,
+  statusAccuracy,
   withdrawal,
-  keeping,
+  tokenRetention,
   heldTokens,
   receivedTokens,
   strayCredentials,
   promptRotations,
   revokedTokens,
-  boundedFootprint,
-  boundedWork,
+  footprintLimits,
+  anchorLookups,
   pinnedAddresses,
   disclosures,
 ];
 
-/** Everything that must not have happened, those that scenarios noted themselves (I6, I10) included. */
+/** Returns all violations, including those that scenarios recorded themselves (I6, I10), in order of time. */
 export function checkHistory(history: readonly Recorded[]): readonly Violation[] {
-  const noted = ofType(history, 'violation');
-  return [...noted, ...CHECKS.flatMap((check) => check(history))].sort((a, b) => a.at - b.at);
+  const recorded = ofType(history, 'violation');
+  return [...recorded, ...CHECKS.flatMap((check) => check(history))].sort((a, b) => a.at - b.at);
 }

@@ -1,18 +1,18 @@
-// Checks of what the prober saw: I1 validity, I4 monotone expiry, I9 honest status, I12 the last good token is kept.
+// Checks of samples: valid tokens (I1), increasing expiry (I4), correct status (I9), retention of valid tokens (I12).
 
 import { type Invariant, type Of, ofType, type Recorded } from '../history.ts';
-import { byToken, type Check, excuses, type Violation } from './violation.ts';
+import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
 type Sampled = Of<'sample'>;
-type Look = (now: Sampled, before: Sampled | undefined) => string | undefined;
+type SampleCheck = (now: Sampled, before: Sampled | undefined) => string | undefined;
 
-/** While a Secret is being put right, its ManagedToken may be called ready. */
+/** Time for the repair of a Secret, during which its ManagedToken may be Ready. */
 const REPAIR_MS = 12_000;
 
-/** Every token that is called ready is one that its target accepts. */
+/** Finds Ready ManagedTokens whose target rejects the token, or that have no token. */
 export const validity: Check = (history) => {
-  const excused = excuses(history, 'I1');
-  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) => {
+  const excused = findExcuses(history, 'I1');
+  return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) => {
     let withoutSince = Infinity;
     return samples.flatMap((now): readonly Violation[] => {
       const isReady = now.ready === 'True';
@@ -24,37 +24,37 @@ export const validity: Check = (history) => {
 };
 
 function fault({ verdict }: Sampled, isReady: boolean, withoutMs: number): string | undefined {
-  if (isReady && verdict === 'refused') return 'called ready, and the target refuses its token';
-  return withoutMs > REPAIR_MS ? 'called ready, and there is no token' : undefined;
+  if (isReady && verdict === 'rejected') return 'Ready, but the target rejects its token';
+  return withoutMs > REPAIR_MS ? 'Ready, but without a token' : undefined;
 }
 
-/** Expiry never goes back. */
-export const monotony: Check = (history) =>
-  looks(history, 'I4', ({ secret, uid }, before) =>
+/** Finds tokens whose expiry decreases. */
+export const expiryOrder: Check = (history) =>
+  compareSamples(history, 'I4', ({ secret, uid }, before) =>
     secret?.digest !== undefined && before?.uid === uid && (before.secret?.expiresAt ?? 0) > secret.expiresAt + 1_000
-      ? `the expiry went back by ${((before.secret?.expiresAt ?? 0) - secret.expiresAt) / 1_000} s`
+      ? `expiry decreased by ${((before.secret?.expiresAt ?? 0) - secret.expiresAt) / 1_000} s`
       : undefined,
   );
 
-/** Of a Secret whose record was just taken away by somebody, nothing says when its token expires. */
+/** Returns true if the token in a Secret has expired; a Secret whose annotations were removed has no expiry. */
 function isExpired({ at, secret }: Sampled): boolean {
   return secret?.digest !== undefined && secret.expiresAt > 0 && secret.expiresAt < at - 2_000;
 }
 
-/** Status says what is. */
-export const honesty: Check = (history) =>
-  looks(history, 'I9', (now, before) => {
-    if (now.observedGeneration > now.generation) return 'a generation was observed that does not exist';
-    if (now.ready === 'True' && isExpired(now)) return 'called ready with an expired token';
+/** Finds statuses that contradict the Secret, and transition times that change without a transition. */
+export const statusAccuracy: Check = (history) =>
+  compareSamples(history, 'I9', (now, before) => {
+    if (now.observedGeneration > now.generation) return 'observed a generation that does not exist';
+    if (now.ready === 'True' && isExpired(now)) return 'Ready with an expired token';
     const isSame = before?.uid === now.uid && before.ready === now.ready && now.ready !== '' && before.readySince !== now.readySince;
-    return isSame && Date.parse(now.readySince) < before.at - 2_000 ? 'the transition time changed without a transition' : undefined;
+    return isSame && Date.parse(now.readySince) < before.at - 2_000 ? 'transition time changed without a transition' : undefined;
   });
 
-/** While it cannot be renewed, a token stays until it expires. */
-export const keeping: Check = (history) => {
+/** Finds valid tokens that were removed although their permission was not withdrawn. */
+export const tokenRetention: Check = (history) => {
   const withdrawn = withdrawals(history);
-  return looks(history, 'I12', (now, before) =>
-    before !== undefined && isLost(now, before) && !withdrawn(now.token, now.at) ? 'a valid token was taken away' : undefined,
+  return compareSamples(history, 'I12', (now, before) =>
+    before !== undefined && isLost(now, before) && !withdrawn(now.token, now.at) ? 'a valid token was removed' : undefined,
   );
 };
 
@@ -69,18 +69,18 @@ function isLost(now: Sampled, before: Sampled): boolean {
   );
 }
 
-function looks(history: readonly Recorded[], invariant: Invariant, look: Look): readonly Violation[] {
-  const excused = excuses(history, invariant);
-  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) =>
+function compareSamples(history: readonly Recorded[], invariant: Invariant, check: SampleCheck): readonly Violation[] {
+  const excused = findExcuses(history, invariant);
+  return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) =>
     samples.flatMap((now, index): readonly Violation[] => {
-      const message = look(now, samples[index - 1]);
+      const message = check(now, samples[index - 1]);
       return message === undefined || excused(now.token, now.at) ? [] : [{ invariant, at: now.at, token: now.token, message }];
     }),
   );
 }
 
-/** Whether a token's permission is withdrawn at a moment. */
+/** Returns a predicate for tokens whose permission is withdrawn at a given time. */
 export function withdrawals(history: readonly Recorded[]): (token: string, at: number) => boolean {
-  const grants = byToken(ofType(history, 'grant'));
+  const grants = groupByToken(ofType(history, 'grant'));
   return (token, at) => grants.get(token)?.findLast((grant) => grant.at <= at)?.allowed === false;
 }

@@ -1,102 +1,102 @@
-// Checks of the tenant bench: I13 authority, I14 and I17 pinned addresses, I15 isolation of tenants, I16 bounds, I11 revocation.
+// Checks of the hostile-tenant bench: permissions (I13), pinned addresses (I14, I17), isolation (I15), limits (I16), revocation (I11).
 
 import { type Of, ofType, type Phase, type Reach, type Recorded } from '../history.ts';
-import { byToken, type Check, type Violation } from './violation.ts';
+import { type Check, groupByToken, type Violation } from './violation.ts';
 
-/** Longest time for which an answer of RBAC may be cached, and the whole seconds in `iat`. */
+/** Maximum age of a cached RBAC decision, with rounding of `iat` to seconds. */
 const AUTHORITY_LAG_MS = 12_000;
-/** 40 s until the anchor is deleted, 10 s for which kube-apiserver caches a TokenReview, 2 s between reviews. */
+/** 40 s until the anchor is deleted, 10 s of TokenReview caching in kube-apiserver, and 2 s between reviews. */
 const REVOKED_MS = 52_000;
-/** The default of --max-token-lifetime, and a minute for rounding. */
+/** Default of --max-token-lifetime, with a minute for rounding. */
 const MAX_LIFETIME_MS = 86_460_000;
 const LATE_FACTOR = 2;
-/** Least difference that is called late: the bench shares a machine. */
+/** Minimum delay that counts as late, because the bench shares its machine. */
 const LATE_FLOOR_MS = 5_000;
-const MEMORY_LIMIT = 512;
-/** Growth over the calm phase that may remain after the attack, in megabytes. */
-const MEMORY_REST = 120;
-/** Each Cluster that a tenant invents has some 40 series, and so have reasons that occur for the first time. */
+const MAX_MEGABYTES = 512;
+/** Growth over the calm phase that is tolerated after the attack, in megabytes. */
+const MAX_LASTING_MEGABYTES = 120;
+/** Each Cluster that a tenant creates has about 40 series, as has each reason that occurs for the first time. */
 const MAX_SERIES_GROWTH = 700;
 const MAX_ERROR_LINES_PER_MINUTE = 600;
-/** Anchors of one object: 16 at a time, and as many again for places that were dropped. */
-const MAX_ANCHOR_PLACES = 32;
+/** Namespaces with anchors of one object: 16 at a time, and as many again for anchors that were dropped. */
+const MAX_ANCHOR_NAMESPACES = 32;
 
-/** Finds tokens that tenants hold and clusters accept although RBAC did not allow them at the time of issuance. */
+/** Finds tokens of tenants that clusters accept although RBAC did not permit them at issuance. */
 export const heldTokens: Check = (history) => {
   const authorities = Map.groupBy(ofType(history, 'authority'), ({ holder }) => holder);
   return ofType(history, 'held').flatMap((held): readonly Violation[] => {
     const reach = reachAt(authorities.get(held.holder) ?? [], held.issuedAt);
-    const beyond = held.acceptedBy.filter(({ place, username }) => !reach.some((each) => covers(each, place, username)));
+    const beyond = held.acceptedBy.filter(({ cluster, username }) => !reach.some((each) => covers(each, cluster, username)));
     const wider = held.audiences.filter((audience) => held.requested?.includes(audience) === false);
     const found = [
-      ...beyond.map(({ place, username }) => `${held.holder} holds a token of ${username} on ${place} (${held.source})`),
+      ...beyond.map(({ cluster, username }) => `${held.holder} holds a token of ${username} on ${cluster} (${held.source})`),
       ...(held.acceptedBy.length > 0 && held.expiresAt - held.issuedAt > MAX_LIFETIME_MS
-        ? [`${held.holder} holds a token for more than a day`]
+        ? [`${held.holder} holds a token with a lifetime of more than a day`]
         : []),
-      ...wider.map(() => `${held.holder} holds a token with an audience that was not requested`),
+      ...wider.map(() => `${held.holder} holds a token for an audience that was not requested`),
     ];
     return found.map((message) => ({ invariant: 'I13', at: held.at, message }));
   });
 };
 
-/** Returns everything that was allowed at some moment of the lag before `at`. */
+/** Returns all permissions that were in force at some time of the lag before `at`. */
 function reachAt(authorities: readonly Of<'authority'>[], at: number): readonly Reach[] {
   return authorities
     .filter((each, index) => each.at <= at + 1_000 && (authorities[index + 1]?.at ?? Infinity) >= at - AUTHORITY_LAG_MS)
     .flatMap(({ reach }) => reach);
 }
 
-function covers({ place, namespace, account }: Reach, where: string, username: string): boolean {
+function covers({ cluster, namespace, account }: Reach, where: string, username: string): boolean {
   const prefix = `system:serviceaccount:${namespace}:`;
-  return place === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
+  return cluster === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
 }
 
-/** Finds texts that tell tenants of addresses, credentials or identities that they do not know. */
+/** Finds texts that disclose addresses, credentials or identities to tenants. */
 export const disclosures: Check = (history) =>
   ofType(history, 'disclosure').map(({ at, holder, where, named }) => {
-    return { invariant: 'I18', at, message: `${where} tells the ${holder} of ${named.join(', ')}` };
+    return { invariant: 'I18', at, message: `${where} discloses ${named.join(', ')} to the ${holder}` };
   });
 
-/** Finds tokens that reached the attacker's server and are worth something. */
+/** Finds valid or issued tokens that reached the attacker's server. */
 export const receivedTokens: Check = (history) =>
   ofType(history, 'received').flatMap(({ at, path, acceptedBy, isIssued }): readonly Violation[] => {
     if (!isIssued && acceptedBy.length === 0) return [];
-    const users = acceptedBy.map(({ place, username }) => `${username} on ${place}`).join(', ');
+    const users = acceptedBy.map(({ cluster, username }) => `${username} on ${cluster}`).join(', ');
     const shown = path.split('?')[0];
     return [
       { invariant: 'I14', at, message: `a token reached the attacker's server at ${shown}: ${users || 'issued, no longer accepted'}` },
     ];
   });
 
-/** Finds credentials of Purser that were sent to a cluster that they are not for. */
+/** Finds credentials of Purser that were sent to a cluster other than their own. */
 export const strayCredentials: Check = (history) => {
-  const placeOf = new Map(ofType(history, 'credential').map(({ digest, place }) => [digest, place]));
+  const clusterOfCredential = new Map(ofType(history, 'credential').map(({ digest, cluster }) => [digest, cluster]));
   return ofType(history, 'request').flatMap(({ at, server, bearer = '', method, path }): readonly Violation[] => {
-    const place = placeOf.get(bearer);
-    if (place === undefined || place === server) return [];
-    return [{ invariant: 'I14', at, message: `the credential for ${place} reached ${server}: ${method} ${path.split('?')[0]}` }];
+    const cluster = clusterOfCredential.get(bearer);
+    if (cluster === undefined || cluster === server) return [];
+    return [{ invariant: 'I14', at, message: `the credential for ${cluster} reached ${server}: ${method} ${path.split('?')[0]}` }];
   });
 };
 
-/** Finds addresses and CAs in polite tenants' Secrets that no administrator pinned. */
+/** Finds addresses and CAs in well-behaved tenants' Secrets that no administrator pinned. */
 export const pinnedAddresses: Check = (history) => {
   const pins = new Map(ofType(history, 'pins').map((each) => [each.cluster, each]));
   return ofType(history, 'written').flatMap(({ at, token, cluster, servers, cas }): readonly Violation[] => {
     const pinned = pins.get(cluster);
-    const strange = [
+    const unpinned = [
       ...servers.filter((server) => pinned?.servers.includes(server) !== true).map((server) => `address ${server}`),
       ...cas.filter((ca) => pinned?.cas.includes(ca) !== true).map((ca) => `CA ${ca}`),
     ];
-    return strange.map((what) => ({
+    return unpinned.map((item) => ({
       invariant: 'I17',
       at,
       token,
-      message: `the Secret holds an ${what} that is not pinned`.replace('an CA', 'a CA'),
+      message: `the Secret contains an ${item} that is not pinned`.replace('an CA', 'a CA'),
     }));
   });
 };
 
-/** A distribution of times, in milliseconds. */
+/** Distribution of times, in milliseconds. */
 export interface Times {
   readonly count: number;
   readonly median: number;
@@ -104,25 +104,25 @@ export interface Times {
   readonly worst: number;
 }
 
-/** Figures of a run of the tenant bench. */
+/** Figures of a run of the hostile-tenant bench. */
 export interface TenantFigures {
   readonly rotations: Readonly<Record<'calm' | 'attack', Times>>;
   readonly calls: Readonly<Record<'calm' | 'attack', Times>>;
-  /** The requests of a rotation without Purser. */
+  /** Times of the requests of a rotation without Purser. */
   readonly control: Readonly<Record<'calm' | 'attack', Times>>;
-  /** Greatest resident memory, in megabytes. */
+  /** Maximum resident memory, in megabytes. */
   readonly memory: Readonly<Record<'calm' | 'attack' | 'after', number>>;
   readonly actions: number;
   readonly held: number;
 }
 
-/** Returns the figures of the tenant bench; undefined when it was not run. */
+/** Returns the figures of the hostile-tenant bench, or undefined if it was not run. */
 export function tenantFigures(history: readonly Recorded[]): TenantFigures | undefined {
   const phases = ofType(history, 'phase');
   if (phases.length === 0) return undefined;
   const within = <T extends { readonly at: number }>(entries: readonly T[], phase: Phase) => inPhase(phases, entries, phase);
   const times = (type: 'rotation' | 'call' | 'control') => {
-    const of = (phase: Phase) => timesOf(within<Of<typeof type>>(ofType(history, type), phase).map(({ tookMs }) => tookMs));
+    const of = (phase: Phase) => computeTimes(within<Of<typeof type>>(ofType(history, type), phase).map(({ tookMs }) => tookMs));
     return { calm: of('calm'), attack: of('attack') };
   };
   const memory = (phase: Phase) => Math.max(0, ...within(ofType(history, 'usage'), phase).map(({ rssMegabytes }) => rssMegabytes));
@@ -136,21 +136,21 @@ export function tenantFigures(history: readonly Recorded[]): TenantFigures | und
   };
 }
 
-function timesOf(times: readonly number[]): Times {
+function computeTimes(times: readonly number[]): Times {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { count: sorted.length, median: at(0.5), p95: at(0.95), worst: sorted.at(-1) ?? 0 };
 }
 
-/** Returns the entries of all spans of a phase. */
+/** Returns the entries within a phase. */
 function inPhase<T extends { readonly at: number }>(phases: readonly Of<'phase'>[], entries: readonly T[], phase: Phase): readonly T[] {
   const spans = phases.flatMap((each, index) => (each.phase === phase ? [[each.at, phases[index + 1]?.at ?? Infinity] as const] : []));
   return entries.filter(({ at }) => spans.some(([from, to]) => at >= from && at < to));
 }
 
 /**
- * Finds rotations of polite tenants that the attack made late: beyond twice the calm worst, by at least 5 s, and by more than
- * the same requests without Purser became slower.
+ * Finds rotations of well-behaved tenants that the attack delayed: by more than twice the worst time without attackers, by at
+ * least 5 s, and by more than twice the slowdown of the same requests without Purser.
  */
 export const promptRotations: Check = (history) => {
   const phases = ofType(history, 'phase');
@@ -164,14 +164,14 @@ export const promptRotations: Check = (history) => {
     .filter(({ tookMs, isDone }) => !isDone || tookMs > limitMs)
     .map(({ at, token, tookMs, isDone }) => {
       const took = isDone ? seconds(tookMs) : `more than ${seconds(tookMs)}`;
-      return { invariant: 'I15', at, token, message: `a rotation took ${took}, without attackers ${seconds(calmMs)} at most` };
+      return { invariant: 'I15', at, token, message: `a rotation took ${took}; at most ${seconds(calmMs)} without attackers` };
     });
 };
 
-/** Finds revocable tokens that clusters accept too long after permission was withdrawn. */
+/** Finds revocable tokens that clusters accept too long after withdrawal of their permission. */
 export const revokedTokens: Check = (history) => {
-  const reviews = byToken(ofType(history, 'review'));
-  return [...byToken(ofType(history, 'grant'))].flatMap(([token, grants]) =>
+  const reviews = groupByToken(ofType(history, 'review'));
+  return [...groupByToken(ofType(history, 'grant'))].flatMap(([token, grants]) =>
     grants.flatMap((grant, index): readonly Violation[] => {
       if (grant.allowed) return [];
       const untilAt = grants[index + 1]?.at ?? Infinity;
@@ -182,32 +182,36 @@ export const revokedTokens: Check = (history) => {
   );
 };
 
-/** Finds memory, metrics and logs that tenants make grow. */
-export const boundedFootprint: Check = (history) => {
+/** Finds memory, metrics and logs beyond their limits. */
+export const footprintLimits: Check = (history) => {
   const phases = ofType(history, 'phase');
   if (phases.length === 0) return [];
   const usage = (phase: Phase) => inPhase(phases, ofType(history, 'usage'), phase);
   const prints = (phase: Phase) => inPhase(phases, ofType(history, 'footprint'), phase);
   const above = [...usage('attack'), ...usage('after')]
-    .filter(({ rssMegabytes }) => rssMegabytes > MEMORY_LIMIT)
+    .filter(({ rssMegabytes }) => rssMegabytes > MAX_MEGABYTES)
     .map(({ at, rssMegabytes }): Violation => ({ invariant: 'I16', at, message: `${rssMegabytes} MB of memory` }));
-  return [...above, ...lasting(usage('calm'), usage('after')), ...published(prints('calm'), [...prints('attack'), ...prints('after')])];
+  return [
+    ...above,
+    ...findLastingMemory(usage('calm'), usage('after')),
+    ...findExcessOutput(prints('calm'), [...prints('attack'), ...prints('after')]),
+  ];
 };
 
-/** Whether memory has come back near its level before the attack. */
-export function isMemoryBack(history: readonly Recorded[]): boolean {
+/** Returns true if memory is near its level before the attack. */
+export function hasMemoryRecovered(history: readonly Recorded[]): boolean {
   const usage = (phase: Phase) => inPhase(ofType(history, 'phase'), ofType(history, 'usage'), phase);
-  return usage('after').length > 0 && lasting(usage('calm'), usage('after')).length === 0;
+  return usage('after').length > 0 && findLastingMemory(usage('calm'), usage('after')).length === 0;
 }
 
-function lasting(calm: readonly Of<'usage'>[], after: readonly Of<'usage'>[]): readonly Violation[] {
+function findLastingMemory(calm: readonly Of<'usage'>[], after: readonly Of<'usage'>[]): readonly Violation[] {
   const before = Math.max(0, ...calm.map(({ rssMegabytes }) => rssMegabytes));
   const least = after.toSorted((a, b) => a.rssMegabytes - b.rssMegabytes)[0];
-  if (least === undefined || least.rssMegabytes <= before + MEMORY_REST) return [];
-  return [{ invariant: 'I16', at: least.at, message: `memory stays at ${least.rssMegabytes} MB after the attack, ${before} MB before` }];
+  if (least === undefined || least.rssMegabytes <= before + MAX_LASTING_MEGABYTES) return [];
+  return [{ invariant: 'I16', at: least.at, message: `memory is ${least.rssMegabytes} MB after the attack, ${before} MB before` }];
 }
 
-function published(calm: readonly Of<'footprint'>[], later: readonly Of<'footprint'>[]): readonly Violation[] {
+function findExcessOutput(calm: readonly Of<'footprint'>[], later: readonly Of<'footprint'>[]): readonly Violation[] {
   const before = calm.at(-1);
   const last = later.at(-1);
   if (before === undefined || last === undefined) return [];
@@ -220,18 +224,18 @@ function published(calm: readonly Of<'footprint'>[], later: readonly Of<'footpri
   ].map((message): Violation => ({ invariant: 'I16', at: last.at, message }));
 }
 
-/** Finds objects for which Purser looks for anchors in too many places. */
-export const boundedWork: Check = (history) => {
-  const places = new Map<string, Set<string>>();
+/** Finds objects whose anchors Purser looks up in too many namespaces. */
+export const anchorLookups: Check = (history) => {
+  const lookups = new Map<string, Set<string>>();
   return ofType(history, 'request').flatMap(({ at, server, path }): readonly Violation[] => {
     const [, namespace, uid] = /\/namespaces\/([^/]+)\/secrets\/purser-([\w-]+)/.exec(path) ?? [];
     if (namespace === undefined || uid === undefined || server === 'hub') return [];
-    const known = places.get(uid) ?? new Set();
-    places.set(uid, known);
+    const known = lookups.get(uid) ?? new Set();
+    lookups.set(uid, known);
     known.add(`${server}/${namespace}`);
-    // Once for each object: the request that goes beyond.
-    if (known.size !== MAX_ANCHOR_PLACES + 1) return [];
+    // One violation per object, at the first lookup beyond the limit.
+    if (known.size !== MAX_ANCHOR_NAMESPACES + 1) return [];
     known.add('reported');
-    return [{ invariant: 'I16', at, message: `anchors of one object are looked for in more than ${MAX_ANCHOR_PLACES} namespaces` }];
+    return [{ invariant: 'I16', at, message: `anchors of one object were looked up in more than ${MAX_ANCHOR_NAMESPACES} namespaces` }];
   });
 };

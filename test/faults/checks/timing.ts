@@ -1,9 +1,9 @@
-// Checks of time and size: I5 isolation, I8 bounds, I11 withdrawal; and how late renewals are.
+// Checks of times and sizes: isolation (I5), limits (I8), withdrawal (I11); also the delay of renewals.
 
 import { type Of, ofType, type Recorded } from '../history.ts';
-import { byToken, type Check, excuses, type Violation } from './violation.ts';
+import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
-/** What Purser keeps on the hub goes this soon after a permission was withdrawn, and a sample later it is seen. */
+/** Time until a withdrawn permission removes the Secret on the hub, with the interval between two samples. */
 const WITHDRAWN_MS = 42_000;
 const ELSEWHERE_LATE_MS = 5_000;
 const MAX_MEGABYTES = 300;
@@ -11,7 +11,7 @@ const MAX_HANDLES = 150;
 const MAX_GROWTH = 1.3;
 const SOAK_MS = 600_000;
 
-/** A renewal, and how late it came. */
+/** Renewal with its delay. */
 export interface Renewal {
   readonly dueAt: number;
   readonly doneAt: number;
@@ -20,15 +20,15 @@ export interface Renewal {
   readonly lateMs: number;
 }
 
-/** Every renewal that was due, those that have not come yet included. */
+/** Returns every renewal that was due, including those that have not happened. */
 export function renewals(history: readonly Recorded[]): readonly Renewal[] {
-  return [...byToken(ofType(history, 'sample')).values()].flatMap((samples) => {
+  return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) => {
     const seen = samples.filter(({ secret }) => secret?.digest !== undefined);
-    return seen.flatMap((now, index) => renewalOf(now, seen[index + 1]));
+    return seen.flatMap((now, index) => findRenewal(now, seen[index + 1]));
   });
 }
 
-function renewalOf(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly Renewal[] {
+function findRenewal(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly Renewal[] {
   const { digest, renewAt = 0 } = now.secret ?? {};
   if (next !== undefined && (next.secret?.digest === digest || next.uid !== now.uid)) return [];
   const lateMs = (next?.secret?.issuedAt ?? now.at) - renewAt;
@@ -36,9 +36,9 @@ function renewalOf(now: Of<'sample'>, next: Of<'sample'> | undefined): readonly 
   return [{ dueAt: renewAt, doneAt: (next ?? now).at, token: now.token, cluster: now.cluster, lateMs: Math.max(0, lateMs) }];
 }
 
-/** What one target suffers makes nothing late on another. */
+/** Finds renewals that a fault of another target delayed. */
 export const isolation: Check = (history) => {
-  const excused = excuses(history, 'I5');
+  const excused = findExcuses(history, 'I5');
   const faults = ofType(history, 'begin').filter(({ on }) => on === 'one' || on === 'two');
   const ends = ofType(history, 'end');
   const late = renewals(history).filter(({ lateMs }) => lateMs > ELSEWHERE_LATE_MS);
@@ -48,38 +48,38 @@ export const isolation: Check = (history) => {
       .filter(({ dueAt, doneAt }) => dueAt > begin.at && doneAt < endAt)
       .filter(({ cluster, token, doneAt }) => !cluster.startsWith(begin.on) && !excused(token, doneAt))
       .map(({ doneAt: at, token, lateMs }): Violation => {
-        return { invariant: 'I5', at, token, message: `late by ${lateMs / 1_000} s for a fault elsewhere` };
+        return { invariant: 'I5', at, token, message: `renewed ${lateMs / 1_000} s late because of a fault of another cluster` };
       });
   });
 };
 
-/** What is withdrawn is gone in time. */
+/** Finds Secrets that remain too long after withdrawal of their permission. */
 export const withdrawal: Check = (history) => {
-  const samples = byToken(ofType(history, 'sample'));
-  const grants = byToken(ofType(history, 'grant'));
-  return [...grants].flatMap(([token, given]) =>
-    given.flatMap((grant, index): readonly Violation[] => {
-      const untilAt = given[index + 1]?.at ?? Infinity;
-      const kept = samples
+  const samples = groupByToken(ofType(history, 'sample'));
+  const grants = groupByToken(ofType(history, 'grant'));
+  return [...grants].flatMap(([token, tokenGrants]) =>
+    tokenGrants.flatMap((grant, index): readonly Violation[] => {
+      const untilAt = tokenGrants[index + 1]?.at ?? Infinity;
+      const remaining = samples
         .get(token)
         ?.find(
           ({ at, ready, secret }) => ready !== 'unknown' && secret?.digest !== undefined && at > grant.at + WITHDRAWN_MS && at < untilAt,
         );
-      if (grant.allowed || kept === undefined) return [];
-      return [{ invariant: 'I11', at: kept.at, token, message: 'the Secret outlived its permission' }];
+      if (grant.allowed || remaining === undefined) return [];
+      return [{ invariant: 'I11', at: remaining.at, token, message: 'the Secret outlived its permission' }];
     }),
   );
 };
 
-/** Memory and connections have bounds, and do not grow. */
-export const bounds: Check = (history) => {
+/** Finds memory and file descriptors beyond their limits, and memory that grows. */
+export const resourceLimits: Check = (history) => {
   const usage = ofType(history, 'usage');
-  const excused = excuses(history, 'I8');
+  const excused = findExcuses(history, 'I8');
   const above = usage
     .filter(({ at }) => !excused('*', at))
     .filter(({ rssMegabytes, handles }) => rssMegabytes > MAX_MEGABYTES || handles > MAX_HANDLES);
   const found = above.map(
-    ({ at, rssMegabytes, handles }): Violation => ({ invariant: 'I8', at, message: `${rssMegabytes} MB, ${handles} handles` }),
+    ({ at, rssMegabytes, handles }): Violation => ({ invariant: 'I8', at, message: `${rssMegabytes} MB, ${handles} file descriptors` }),
   );
   return [...found, ...[...Map.groupBy(usage, ({ pid }) => pid).values()].flatMap(growth)];
 };
@@ -88,7 +88,7 @@ function growth(usage: readonly Of<'usage'>[]): readonly Violation[] {
   const [first, last] = [usage[0], usage.at(-1)];
   if (first === undefined || last === undefined || last.at - first.at < SOAK_MS) return [];
   const quarter = Math.floor(usage.length / 4);
-  // The least: what a fault takes for a while is given back, what leaks is not.
+  // Minimum of each quarter: faults raise memory temporarily, leaks permanently.
   const least = (some: readonly Of<'usage'>[]) => Math.min(...some.map(({ rssMegabytes }) => rssMegabytes));
   const [early, late] = [least(usage.slice(quarter, 2 * quarter)), least(usage.slice(-quarter))];
   return late > early * MAX_GROWTH

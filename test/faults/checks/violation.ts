@@ -1,4 +1,4 @@
-// What a check finds.
+// Violations of invariants, and the excuses that scenarios recorded.
 
 import type { Invariant, Recorded } from '../history.ts';
 import { ofType } from '../history.ts';
@@ -10,16 +10,16 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Looks through a whole history for what must not happen. */
+/** Finds violations in a complete history. */
 export type Check = (history: readonly Recorded[]) => readonly Violation[];
 
-/** Whether the history itself explains what happened to a token at a moment. */
-export function excuses(history: readonly Recorded[], invariant: Invariant): (token: string, at: number) => boolean {
+/** Returns a predicate for tokens whose violation of an invariant is excused at a given time. */
+export function findExcuses(history: readonly Recorded[], invariant: Invariant): (token: string, at: number) => boolean {
   const all = ofType(history, 'excuse').filter(({ invariants }) => invariants.includes(invariant));
   return (token, at) => all.some((excuse) => (excuse.token === token || excuse.token === '*') && excuse.at <= at && at <= excuse.untilAt);
 }
 
-/** The entries of each token, by its name. */
-export function byToken<T extends { readonly token: string }>(entries: readonly T[]): ReadonlyMap<string, readonly T[]> {
+/** Groups entries by token name. */
+export function groupByToken<T extends { readonly token: string }>(entries: readonly T[]): ReadonlyMap<string, readonly T[]> {
   return Map.groupBy(entries, ({ token }) => token);
 }

@@ -1,32 +1,32 @@
-// A fault proxy in front of one API server: TCP faults on the outside, HTTP faults behind them.
+// Fault proxy in front of one API server: TCP faults at the client's side, HTTP faults behind them.
 
 import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { HttpRelay, type Relayed, type RelayOptions } from './http-relay.ts';
 import { type Action, type Matcher, type Rule, Rules } from './rules.ts';
-import { TcpFront, type TcpMode, type TcpQuality } from './tcp-front.ts';
+import { type TcpMode, TcpRelay, type TrafficShape } from './tcp-relay.ts';
 
 export interface ProxyOptions {
   readonly name: string;
   readonly upstream: RelayOptions['upstream'];
   readonly onRelayed: (relayed: Relayed) => void;
-  /** Told when connections or bytes are treated otherwise. */
+  /** Called when connections or traffic become faulty or normal. */
   readonly onWire: (isFaulty: boolean) => void;
 }
 
-/** A name that every proxy has, for tests that resolve names. */
+/** DNS name in every proxy's certificate, for tests of name resolution. */
 export const TARGET_NAME = 'target.purser.test';
 const NAMES = [...LOOPBACK_NAMES, TARGET_NAME];
 
-/** Controlled while it runs; whoever connects must trust `ca`. */
+/** Proxy whose faults change while it runs; clients must trust `ca`. */
 export class FaultProxy {
-  readonly #front: TcpFront;
+  readonly #front: TcpRelay;
   readonly #relay: HttpRelay;
   readonly #rules: Rules;
   readonly #options: RelayOptions & ProxyOptions;
   #authority: Certificate;
 
-  private constructor(parts: { front: TcpFront; relay: HttpRelay; options: RelayOptions & ProxyOptions; authority: Certificate }) {
+  private constructor(parts: { front: TcpRelay; relay: HttpRelay; options: RelayOptions & ProxyOptions; authority: Certificate }) {
     this.#front = parts.front;
     this.#relay = parts.relay;
     this.#options = parts.options;
@@ -38,7 +38,7 @@ export class FaultProxy {
     const authority = createAuthority(Date.now());
     const options = { ...proxy, rules: new Rules(), certificate: issueServerCertificate(authority, NAMES, Date.now()) };
     const relay = await HttpRelay.listen(options);
-    return new FaultProxy({ front: await TcpFront.listen(relay.port), relay, options, authority });
+    return new FaultProxy({ front: await TcpRelay.listen(relay.port), relay, options, authority });
   }
 
   get url(): string {
@@ -53,39 +53,39 @@ export class FaultProxy {
     return this.#authority.certificate;
   }
 
-  /** What happens to connections from now on. */
-  tcp(mode: TcpMode): Promise<void> {
+  /** Sets the fault mode of connections. */
+  setTcpMode(mode: TcpMode): Promise<void> {
     this.#options.onWire(mode !== 'pass');
-    return this.#front.mode(mode);
+    return this.#front.setMode(mode);
   }
 
-  /** What happens to bytes from now on. */
-  line(quality: TcpQuality): void {
-    this.#options.onWire(Object.keys(quality).length > 0);
-    this.#front.quality(quality);
+  /** Sets delay, rate and length of connections. */
+  shapeTraffic(shape: TrafficShape): void {
+    this.#options.onWire(Object.keys(shape).length > 0);
+    this.#front.shapeTraffic(shape);
   }
 
-  /** What happens to requests that match, so many times. */
-  rule(match: Matcher, action: Action, times?: number): Rule {
+  /** Applies an action to requests that match, at most `times` times. */
+  addRule(match: Matcher, action: Action, times?: number): Rule {
     return this.#rules.add(match, action, times);
   }
 
-  /** Shows another certificate, of the same authority or of a new one. */
+  /** Presents another certificate, of the same CA or of a new one. */
   rotateCertificate(by: 'same authority' | 'new authority'): void {
     if (by === 'new authority') this.#authority = createAuthority(Date.now());
     this.#relay.present(issueServerCertificate(this.#authority, NAMES, Date.now()));
   }
 
-  /** The API server behind was started anew. */
-  upstreamRestarted(): void {
+  /** Drops connections to the API server; call it after a restart of the server. */
+  reconnectUpstream(): void {
     this.#relay.renew(this.#options);
   }
 
-  /** Everything passes again. */
+  /** Ends all faults. */
   async heal(): Promise<void> {
     this.#rules.clear();
-    this.line({});
-    await this.tcp('pass');
+    this.shapeTraffic({});
+    await this.setTcpMode('pass');
   }
 
   async close(): Promise<void> {

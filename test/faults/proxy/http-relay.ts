@@ -1,5 +1,5 @@
-// The HTTP side of a fault proxy: ends TLS with a certificate of the bench's own, passes requests on, and does to them and
-// to their answers what the rules say.
+// HTTP part of a fault proxy: terminates TLS with its own certificate, forwards requests, and applies the rules to requests and
+// responses.
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,13 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { digestOf } from '../digest.ts';
-import { type Action, isWatch, type Rules, type Seen } from './rules.ts';
+import { type Action, isWatch, type ProxiedRequest, type Rules } from './rules.ts';
 
-/** A request that was dealt with. */
-export interface Relayed extends Seen {
-  /** Of the server's answer, or of ours in its place; 0 if there was none. */
+/** Completed request. */
+export interface Relayed extends ProxiedRequest {
+  /** Status of the response to the client; 0 without a response. */
   readonly status: number;
-  /** Whether the server has seen it. */
+  /** True if the request reached the API server. */
   readonly forwarded: boolean;
   readonly fault?: Action['type'];
   /** Digest of the bearer token; absent without one. */
@@ -24,14 +24,14 @@ export interface Relayed extends Seen {
 
 export interface RelayOptions {
   readonly name: string;
-  /** The API server behind it. */
+  /** API server behind the proxy. */
   readonly upstream: { readonly port: number; readonly ca: () => string };
   readonly certificate: Certificate;
   readonly rules: Rules;
   readonly onRelayed: (relayed: Relayed) => void;
 }
 
-/** Relays from a port of its own. */
+/** HTTPS server that relays requests. */
 export class HttpRelay {
   readonly port: number;
   readonly #server: Server;
@@ -53,13 +53,13 @@ export class HttpRelay {
     return relay;
   }
 
-  /** Shows another certificate to whoever connects from now on, and ends what is open. */
+  /** Presents another certificate to new clients, and closes all connections. */
   present({ certificate, key }: Certificate): void {
     this.#server.setSecureContext({ cert: certificate, key });
     this.#server.closeAllConnections();
   }
 
-  /** Forgets connections to an API server that was restarted, and its certificate. */
+  /** Drops connections to an API server that was restarted, and trusts its current CA. */
   renew(options: RelayOptions): void {
     this.#agent.destroy();
     this.#agent = agentFor(options);
@@ -72,13 +72,13 @@ export class HttpRelay {
   }
 
   async #relay(options: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const seen: Seen = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
-    const action = options.rules.actionFor(seen);
+    const proxied: ProxiedRequest = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
+    const action = options.rules.takeAction(proxied);
     const bearer = bearerOf(incoming);
     const startedAt = performance.now();
-    const done = (status: number, forwarded: boolean) =>
+    const report = (status: number, forwarded: boolean) =>
       options.onRelayed({
-        ...seen,
+        ...proxied,
         status,
         forwarded,
         ...(action !== undefined && { fault: action.type }),
@@ -87,19 +87,19 @@ export class HttpRelay {
       });
     outgoing.on('error', () => {});
     try {
-      if (await stopsHere(action, incoming, outgoing)) return done(action?.type === 'answer' ? action.status : 0, false);
-      const answer = await this.#forward(options, incoming, outgoing);
-      if (isWatch(seen)) done(answer.statusCode ?? 0, true);
-      await deliver(action, answer, outgoing);
-      if (!isWatch(seen)) done(answer.statusCode ?? 0, true);
+      if (await actBeforeForwarding(action, incoming, outgoing)) return report(action?.type === 'respond' ? action.status : 0, false);
+      const response = await this.#forward(options, incoming, outgoing);
+      if (isWatch(proxied)) report(response.statusCode ?? 0, true);
+      await deliver(action, response, outgoing);
+      if (!isWatch(proxied)) report(response.statusCode ?? 0, true);
     } catch {
       outgoing.destroy();
-      if (!isWatch(seen)) done(0, true);
+      if (!isWatch(proxied)) report(0, true);
     }
   }
 
   async #forward({ upstream }: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<IncomingMessage> {
-    // Answers are changed here, so they must come as they are; and the server has another name for us than for its clients.
+    // Rules alter responses, so they must not be compressed; the API server has another host name than the proxy.
     const {
       method,
       url,
@@ -108,10 +108,10 @@ export class HttpRelay {
     const body = await buffer(incoming);
     const request = httpsRequest({ host: '127.0.0.1', port: upstream.port, agent: this.#agent, method, path: url, headers });
     outgoing.on('close', () => !outgoing.writableFinished && request.destroy());
-    const answered = once(request, 'response');
+    const responded = once(request, 'response');
     request.end(body);
-    const [answer] = (await answered) as [IncomingMessage];
-    return answer;
+    const [response] = (await responded) as [IncomingMessage];
+    return response;
   }
 }
 
@@ -124,10 +124,10 @@ function agentFor({ upstream }: RelayOptions): Agent {
   return new Agent({ keepAlive: true, ca: upstream.ca() });
 }
 
-/** Does what comes before a request is passed on; tells whether it is not. */
-async function stopsHere(action: Action | undefined, incoming: IncomingMessage, outgoing: ServerResponse): Promise<boolean> {
+/** Applies the part of an action that precedes forwarding. Returns true if the request must not be forwarded. */
+async function actBeforeForwarding(action: Action | undefined, incoming: IncomingMessage, outgoing: ServerResponse): Promise<boolean> {
   if (action === undefined) return false;
-  if (action.type === 'answer') {
+  if (action.type === 'respond') {
     await buffer(incoming);
     outgoing
       .writeHead(action.status, { 'content-type': 'application/json', ...action.headers })
@@ -144,41 +144,41 @@ async function stopsHere(action: Action | undefined, incoming: IncomingMessage, 
   return action.type === 'drop' || action.type === 'hold';
 }
 
-async function deliver(action: Action | undefined, answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function deliver(action: Action | undefined, response: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (action?.type === 'lose') {
-    await buffer(answer);
+    await buffer(response);
     outgoing.destroy();
   } else if (action?.type === 'stop') {
-    await buffer(answer);
+    await buffer(response);
     await action.act();
     outgoing.destroy();
   } else if (action?.type === 'truncate') {
-    const body = await buffer(answer);
-    outgoing.writeHead(answer.statusCode ?? 500, { ...answer.headers, 'content-length': body.length });
+    const body = await buffer(response);
+    outgoing.writeHead(response.statusCode ?? 500, { ...response.headers, 'content-length': body.length });
     outgoing.write(body.subarray(0, action.bytes), () => outgoing.destroy());
   } else if (action?.type === 'alter') {
-    const body = await buffer(answer);
-    withoutLength(answer, outgoing).end(action.alter(body.toString()));
+    const body = await buffer(response);
+    withoutLength(response, outgoing).end(action.alter(body.toString()));
   } else {
-    await stream(answer, withoutLength(answer, outgoing), action);
+    await stream(response, withoutLength(response, outgoing), action);
   }
 }
 
-async function stream(answer: IncomingMessage, outgoing: ServerResponse, action: Action | undefined): Promise<void> {
+async function stream(response: IncomingMessage, outgoing: ServerResponse, action: Action | undefined): Promise<void> {
   const alter = action?.type === 'stream' ? action.alter : (chunk: Buffer) => [chunk];
-  // A watch is open before anything happens.
+  // A watch must be open before its first event.
   outgoing.flushHeaders();
-  for await (const chunk of answer) for (const piece of alter(chunk as Buffer)) outgoing.write(piece);
+  for await (const chunk of response) for (const piece of alter(chunk as Buffer)) outgoing.write(piece);
   outgoing.end();
 }
 
-/** The head of an answer whose length may change on the way. */
+/** Writes the status and headers of a response whose length may change. */
 function withoutLength({ statusCode = 500, headers }: IncomingMessage, outgoing: ServerResponse): ServerResponse {
   const kept = Object.entries(headers).filter(([name]) => name !== 'content-length' && name !== 'transfer-encoding');
   return outgoing.writeHead(statusCode, Object.fromEntries(kept));
 }
 
-/** The body of an error that nobody has thought about further. */
+/** Returns a Status object for an injected error. */
 export function statusBody(code: number): string {
   const reason = REASONS[code] ?? 'InternalError';
   return JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `fault ${code}`, reason, code });

@@ -1,47 +1,47 @@
-// What a fault proxy does to requests: rules that can be set and taken back while it runs. The first that matches counts.
+// Rules of a fault proxy, which tests add and remove while it runs. The first rule that matches a request applies.
 
-/** A request as the proxy sees it. */
-export interface Seen {
-  /** The name of the API server that it is for. */
+/** Request as the proxy sees it. */
+export interface ProxiedRequest {
+  /** Name of the API server that the request is for. */
   readonly server: string;
   readonly method: string;
-  /** With the query. */
+  /** Path with its query. */
   readonly path: string;
 }
 
-/** What is done to a request that matches. */
+/** Action on a request that matches a rule. */
 export type Action =
-  /** Answered in the server's place. */
-  | { readonly type: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  /** The connection ends; the server hears nothing. */
+  /** Responds in place of the server. */
+  | { readonly type: 'respond'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  /** Closes the connection before the server sees the request. */
   | { readonly type: 'drop' }
-  /** The server has done it; its answer is lost. */
+  /** Forwards the request, and drops the response. */
   | { readonly type: 'lose' }
-  /** Neither passed on nor answered. */
+  /** Neither forwards the request nor responds. */
   | { readonly type: 'hold' }
   | { readonly type: 'delay'; readonly ms: number }
-  /** Ends after this many bytes of the answer. */
+  /** Closes the connection after some bytes of the response. */
   | { readonly type: 'truncate'; readonly bytes: number }
-  /** Whole answers, changed. */
+  /** Alters the complete response. */
   | { readonly type: 'alter'; readonly alter: (body: string) => string }
-  /** Streams, changed chunk by chunk. */
+  /** Alters each chunk of a streamed response. */
   | { readonly type: 'stream'; readonly alter: (chunk: Buffer) => readonly Buffer[] }
-  /** Told before the request is passed on, and when the answer is there but not delivered; waits for what it returns. */
+  /** Runs `act` before the request is forwarded, or before the response is delivered; then closes the connection. */
   | { readonly type: 'stop'; readonly when: 'before' | 'after'; readonly act: () => Promise<void> };
 
-export type Matcher = (request: Seen) => boolean;
+export type Matcher = (request: ProxiedRequest) => boolean;
 
-/** A rule in force. */
+/** Active rule. */
 export interface Rule {
   readonly hits: () => number;
   readonly remove: () => void;
 }
 
-/** The rules of one proxy. */
+/** Rules of one proxy. */
 export class Rules {
   readonly #rules: { match: Matcher; action: Action; left: number; hits: number }[] = [];
 
-  /** Adds a rule; it counts for so many requests. */
+  /** Adds a rule that applies at most `times` times. */
   add(match: Matcher, action: Action, times = Infinity): Rule {
     const rule = { match, action, left: times, hits: 0 };
     this.#rules.push(rule);
@@ -52,8 +52,8 @@ export class Rules {
     this.#rules.length = 0;
   }
 
-  /** What is to be done to a request, if anything. */
-  actionFor(request: Seen): Action | undefined {
+  /** Returns the action for a request, and counts the use of its rule. */
+  takeAction(request: ProxiedRequest): Action | undefined {
     const rule = this.#rules.find(({ match, left }) => left > 0 && match(request));
     if (rule === undefined) return undefined;
     rule.left -= 1;
@@ -62,7 +62,7 @@ export class Rules {
   }
 }
 
-/** Matches by method and path; an empty method is any. */
+/** Returns a matcher for a method and a path; an empty method matches all. */
 export function requests(method: string, path: RegExp): Matcher {
   return (request) => (method === '' || request.method === method) && path.test(request.path);
 }
@@ -72,7 +72,7 @@ export const isTokenRequest: Matcher = requests('POST', /\/serviceaccounts\/[^/]
 export const isSecretWrite: Matcher = ({ method, path }) => method !== 'GET' && /\/secrets(\/|\?|$)/.test(path);
 export const isLease: Matcher = requests('', /\/leases(\/|\?|$)/);
 
-/** Requests by what they are for. */
+/** Matchers by kind of request. */
 export const MATCHERS: Readonly<Record<string, Matcher>> = {
   tokens: isTokenRequest,
   secrets: isSecretWrite,
@@ -82,7 +82,7 @@ export const MATCHERS: Readonly<Record<string, Matcher>> = {
   everything: () => true,
 };
 
-/** What is asked for one ManagedToken: neither lists and watches, nor the Lease, nor the health of clusters. */
+/** Matches requests for a single ManagedToken: no lists, watches, Lease requests or probes. */
 export const isTokenWork: Matcher = (request) =>
   !isLease(request) &&
   !isWatch(request) &&

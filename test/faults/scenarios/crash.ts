@@ -1,89 +1,89 @@
-// F32: SIGKILL before and after every request that a token's life takes, each followed by a new process.
+// SIGKILL before and after every request in the life of a token, each followed by a new process (F32).
 
 import { Annotation } from '../../../src/api/names.ts';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { TEAM } from '../furnish.ts';
 import { isTokenWork, type Matcher } from '../proxy/rules.ts';
 import type { Scenario } from '../scenario.ts';
+import { TEAM } from '../seed.ts';
 
-/** A part of a token's life: what sets it off, and what it comes to. */
-interface Chapter {
+/** Operation on a token: its trigger and its result. */
+interface Operation {
   readonly name: string;
   readonly begin: (bench: Bench, token: string) => Promise<void>;
-  readonly isOver: (bench: Bench, token: string) => Promise<boolean>;
+  readonly isDone: (bench: Bench, token: string) => Promise<boolean>;
 }
 
-const isWell = async (bench: Bench, token: string) =>
-  (await bench.tokens()).includes(token) && (await bench.unwell()).every((text) => !text.startsWith(`${token}:`));
+const isHealthy = async (bench: Bench, token: string) =>
+  (await bench.listTokenNames()).includes(token) && (await bench.listProblems()).every((text) => !text.startsWith(`${token}:`));
 
-const CHAPTERS: readonly Chapter[] = [
+const OPERATIONS: readonly Operation[] = [
   {
     name: 'issue',
     begin: async (bench, token) => void (await bench.createToken(token, 'two', { revocation: 'BoundSecret' })),
-    isOver: isWell,
+    isDone: isHealthy,
   },
-  { name: 'rotate', begin: (bench, token) => bench.rotate(token), isOver: isWell },
+  { name: 'rotate', begin: (bench, token) => bench.rotate(token), isDone: isHealthy },
   {
     name: 'repair',
     begin: async (bench, token) => {
-      bench.cause(token, 'Secret deleted');
-      bench.excuse(token, ['I1', 'I12'], 30_000, 'Secret deleted');
+      bench.recordCause(token, 'Secret deleted');
+      bench.recordExcuse(token, ['I1', 'I12'], 30_000, 'Secret deleted');
       await bench.hub.api.delete(paths.secrets(TEAM, token));
     },
-    isOver: isWell,
+    isDone: isHealthy,
   },
   {
     name: 'revoke',
     begin: async (bench, token) => {
-      bench.excuse(token, ['I1', 'I9', 'I12'], 30_000, 'revoked');
+      bench.recordExcuse(token, ['I1', 'I9', 'I12'], 30_000, 'revoked');
       await bench.annotate(token, Annotation.revoke);
     },
-    isOver: isWell,
+    isDone: isHealthy,
   },
   {
     name: 'delete',
     begin: (bench, token) => bench.deleteToken(token),
-    isOver: async (bench, token) => !(await bench.tokens()).includes(token) && (await bench.tokenText(token)) === '',
+    isDone: async (bench, token) => !(await bench.listTokenNames()).includes(token) && (await bench.readToken(token)) === '',
   },
 ];
 
-const POINT_MS = 40_000;
-/** No chapter needs more requests. */
-const MOST = 20;
+const CRASH_POINT_MS = 40_000;
+/** Upper bound for the requests of an operation. */
+const MAX_REQUESTS = 20;
 
-/** Kills at each request of each chapter, or at so many of them that are drawn. */
+/** Returns a scenario that crashes Purser at each request of each operation, or at some random requests. */
 export function crashPoints(drawn = Infinity): (bench: Bench) => Promise<void> {
   return async (bench) => {
-    if (drawn !== Infinity) return await someCrashes(bench, drawn);
-    const sides = CHAPTERS.flatMap((chapter) => (['before', 'after'] as const).map((when) => ({ chapter, when })));
-    for (const { chapter, when } of sides) {
-      for (let at = 1; at <= MOST; at += 1) if (!(await crash(bench, chapter, { at, when }))) break;
+    if (drawn !== Infinity) return await crashRandomly(bench, drawn);
+    const sides = OPERATIONS.flatMap((operation) => (['before', 'after'] as const).map((when) => ({ operation, when })));
+    for (const { operation, when } of sides) {
+      for (let at = 1; at <= MAX_REQUESTS; at += 1) if (!(await crash(bench, operation, { at, when }))) break;
     }
   };
 }
 
-async function someCrashes(bench: Bench, drawn: number): Promise<void> {
+async function crashRandomly(bench: Bench, drawn: number): Promise<void> {
   for (let n = 0; n < drawn; n += 1) {
-    const chapter = CHAPTERS[n % CHAPTERS.length] as Chapter;
-    await crash(bench, chapter, { at: 1 + Math.floor(bench.random() * 4), when: bench.random() < 0.5 ? 'before' : 'after' });
+    const operation = OPERATIONS[n % OPERATIONS.length] as Operation;
+    await crash(bench, operation, { at: 1 + Math.floor(bench.random() * 4), when: bench.random() < 0.5 ? 'before' : 'after' });
   }
 }
 
 interface Point {
-  /** Which request of the chapter. */
+  /** Number of the request within the operation, from 1. */
   readonly at: number;
   readonly when: 'before' | 'after';
 }
 
 let crashes = 0;
 
-/** Kills at one point, starts anew and sees to the end of the chapter. Tells whether there was such a request. */
-async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promise<boolean> {
+/** Kills Purser at one request, restarts it, and waits for the operation. Returns false if there was no such request. */
+async function crash(bench: Bench, operation: Operation, { at, when }: Point): Promise<boolean> {
   crashes += 1;
   const token = `two-crash-${crashes}`;
-  const [first] = CHAPTERS;
-  if (first !== undefined && first !== chapter) await lived(bench, first, token);
+  const [first] = OPERATIONS;
+  if (first !== undefined && first !== operation) await completeOperation(bench, first, token);
   const { promise: killed, resolve } = Promise.withResolvers<void>();
   const purser = bench.purser;
   let count = 0;
@@ -92,38 +92,40 @@ async function crash(bench: Bench, chapter: Chapter, { at, when }: Point): Promi
     await purser.kill();
     resolve();
   };
-  for (const { proxy } of [bench.hub, ...bench.targets]) proxy.rule(isPoint, { type: 'stop', when, act });
-  await chapter.begin(bench, token);
+  for (const { proxy } of [bench.hub, ...bench.targets]) proxy.addRule(isPoint, { type: 'stop', when, act });
+  await operation.begin(bench, token);
   const over = bench.expect(
     'I10',
-    `${chapter.name} of ${token}, killed ${when} request ${at}`,
-    POINT_MS,
-    async () => !purser.isRunning || (await chapter.isOver(bench, token)),
+    `${operation.name} of ${token}, killed ${when} request ${at}`,
+    CRASH_POINT_MS,
+    async () => !purser.isRunning || (await operation.isDone(bench, token)),
   );
   await Promise.race([killed, over]);
   await bench.heal();
-  // The request may have done its work before the process was killed for it.
+  // The operation may complete before the process is killed.
   const wasKilled = count >= at;
   if (wasKilled) {
     await killed;
-    await bench.freeLease();
+    await bench.deleteLease();
     await bench.startPurser();
   }
-  await bench.expect('I10', `${chapter.name} of ${token}, killed ${when} request ${at}`, POINT_MS, () => chapter.isOver(bench, token));
-  if (chapter.name !== 'delete') await bench.deleteToken(token);
+  await bench.expect('I10', `${operation.name} of ${token}, killed ${when} request ${at}`, CRASH_POINT_MS, () =>
+    operation.isDone(bench, token),
+  );
+  if (operation.name !== 'delete') await bench.deleteToken(token);
   return wasKilled;
 }
 
-/** Whatever is created names nobody in its path, and reviews do not either; the fleet's are few. */
+/** Returns true if a request may belong to a token: reviews and created objects have no name in their path. */
 function concerns(path: string, token: string): boolean {
   return path.includes(token) || /subjectaccessreviews|\/secrets(\?|$|\/purser-)|\/events(\?|$)/.test(path);
 }
 
-async function lived(bench: Bench, { name, begin, isOver }: Chapter, token: string): Promise<void> {
+async function completeOperation(bench: Bench, { name, begin, isDone }: Operation, token: string): Promise<void> {
   await begin(bench, token);
-  await bench.expect('I10', `${name} of ${token}`, POINT_MS, () => isOver(bench, token));
-  // Two issuances on request are two seconds apart.
-  await bench.pass(2_000);
+  await bench.expect('I10', `${name} of ${token}`, CRASH_POINT_MS, () => isDone(bench, token));
+  // Requested issuances are at least two seconds apart.
+  await bench.wait(2_000);
 }
 
 export const crashFaults: readonly Scenario[] = [

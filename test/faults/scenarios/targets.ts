@@ -1,147 +1,149 @@
-// Faults of target clusters and of the way to them.
+// Faults of target clusters and of the connections to them.
 
 import { base64, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
-import { DEPLOY, giveCredential, purserToken } from '../furnish.ts';
 import { isTokenRequest } from '../proxy/rules.ts';
-import { during, type Scenario } from '../scenario.ts';
+import { rotateAndWait, type Scenario } from '../scenario.ts';
+import { DEPLOY, requestPurserToken, writeCredential } from '../seed.ts';
 
-/** Two probes at ten seconds, their second tries of five, and ten more. */
-const NOTICED_MS = 40_000;
+/** Time until Ready changes: two probe intervals of ten seconds, a retry of five seconds for each, and a margin of ten seconds. */
+const DETECTION_MS = 40_000;
 
-function turnsReady(bench: Bench, is: 'True' | 'False', limitMs = NOTICED_MS): Promise<number> {
-  return bench.expect('I9', `cluster one turns ${is}`, limitMs, async () => (await bench.clusterCondition('one')).startsWith(is));
-}
-
-async function down(bench: Bench): Promise<void> {
-  const { proxy } = bench.one;
-  await proxy.tcp('refuse');
-  await bench.rotate('one-2');
-  await turnsReady(bench, 'False');
-  await proxy.tcp('pass');
-  await turnsReady(bench, 'True');
-  // While it issues, and after it has.
-  for (const action of [{ type: 'drop' }, { type: 'lose' }] as const) {
-    const rule = proxy.rule(isTokenRequest, action, 1);
-    await bench.rotate('one-2');
-    await bench.expect('I10', 'a token is asked for', 30_000, async () => rule.hits() === 1);
-    await proxy.tcp('refuse');
-    await bench.pass(4_000);
-    await proxy.tcp('pass');
-  }
-}
-
-async function slow(bench: Bench): Promise<void> {
-  bench.one.proxy.rule(() => true, { type: 'delay', ms: 29_000 });
-  await during(bench, 35_000, ['one-2', 'one-3', 'two-2']);
-}
-
-async function flapping(bench: Bench): Promise<void> {
-  for (let round = 0; round < 4; round += 1) {
-    await bench.one.proxy.tcp('refuse');
-    await during(bench, 5_000, ['one-2']);
-    await bench.one.proxy.tcp('pass');
-    await bench.pass(5_000);
-  }
-}
-
-async function halfOpen(bench: Bench): Promise<void> {
-  await bench.one.proxy.tcp('silent');
-  await bench.rotate('one-2');
-  await bench.expect('I9', 'the failure is told', 30_000, async () =>
-    (await bench.condition('one-2', 'RotationFailing')).startsWith('True'),
+function waitForReady(bench: Bench, is: 'True' | 'False', limitMs = DETECTION_MS): Promise<number> {
+  return bench.expect('I9', `Ready of cluster one becomes ${is}`, limitMs, async () =>
+    (await bench.readClusterCondition('one')).startsWith(is),
   );
-  await turnsReady(bench, 'False');
 }
 
-async function throttled(bench: Bench): Promise<void> {
-  for (const after of ['1', '30', '86400', 'soon', '-5']) {
-    const rule = bench.one.proxy.rule(isTokenRequest, { type: 'answer', status: 429, headers: { 'retry-after': after } });
-    await during(bench, 6_000, ['one-2']);
-    rule.remove();
-    if (rule.hits() > 12) bench.violation('I10', `Retry-After ${after}: ${rule.hits()} requests in 6 s`);
+async function takeTargetDown(bench: Bench): Promise<void> {
+  const { proxy } = bench.one;
+  await proxy.setTcpMode('refuse');
+  await bench.rotate('one-2');
+  await waitForReady(bench, 'False');
+  await proxy.setTcpMode('pass');
+  await waitForReady(bench, 'True');
+  // During and after issuance.
+  for (const action of [{ type: 'drop' }, { type: 'lose' }] as const) {
+    const rule = proxy.addRule(isTokenRequest, action, 1);
+    await bench.rotate('one-2');
+    await bench.expect('I10', 'Purser requests a token', 30_000, async () => rule.hits() === 1);
+    await proxy.setTcpMode('refuse');
+    await bench.wait(4_000);
+    await proxy.setTcpMode('pass');
   }
 }
 
-async function storm(bench: Bench): Promise<void> {
-  const { proxy } = bench.one;
-  const rule = proxy.rule(() => true, { type: 'answer', status: 500 });
-  await during(bench, 40_000, ['one-2', 'one-3']);
-  if (rule.hits() > 80) bench.violation('I10', `${rule.hits()} requests to a failing cluster in 40 s`);
+async function delayResponses(bench: Bench): Promise<void> {
+  bench.one.proxy.addRule(() => true, { type: 'delay', ms: 29_000 });
+  await rotateAndWait(bench, 35_000, ['one-2', 'one-3', 'two-2']);
 }
 
-async function sameAuthority(bench: Bench): Promise<void> {
-  bench.one.proxy.rotateCertificate('same authority');
-  const before = await bench.tokenText('one-2');
+async function flapTarget(bench: Bench): Promise<void> {
+  for (let round = 0; round < 4; round += 1) {
+    await bench.one.proxy.setTcpMode('refuse');
+    await rotateAndWait(bench, 5_000, ['one-2']);
+    await bench.one.proxy.setTcpMode('pass');
+    await bench.wait(5_000);
+  }
+}
+
+async function stallConnections(bench: Bench): Promise<void> {
+  await bench.one.proxy.setTcpMode('silent');
   await bench.rotate('one-2');
-  await bench.renewed('one-2', before, 10_000);
+  await bench.expect('I9', 'RotationFailing becomes True', 30_000, async () =>
+    (await bench.readCondition('one-2', 'RotationFailing')).startsWith('True'),
+  );
+  await waitForReady(bench, 'False');
 }
 
-async function newAuthority(bench: Bench): Promise<void> {
+async function throttleTokenRequests(bench: Bench): Promise<void> {
+  for (const after of ['1', '30', '86400', 'soon', '-5']) {
+    const rule = bench.one.proxy.addRule(isTokenRequest, { type: 'respond', status: 429, headers: { 'retry-after': after } });
+    await rotateAndWait(bench, 6_000, ['one-2']);
+    rule.remove();
+    if (rule.hits() > 12) bench.recordViolation('I10', `Retry-After ${after}: ${rule.hits()} requests in 6 s`);
+  }
+}
+
+async function failAllRequests(bench: Bench): Promise<void> {
+  const { proxy } = bench.one;
+  const rule = proxy.addRule(() => true, { type: 'respond', status: 500 });
+  await rotateAndWait(bench, 40_000, ['one-2', 'one-3']);
+  if (rule.hits() > 80) bench.recordViolation('I10', `${rule.hits()} requests to a failing cluster in 40 s`);
+}
+
+async function rotateServerCertificate(bench: Bench): Promise<void> {
+  bench.one.proxy.rotateCertificate('same authority');
+  const before = await bench.readToken('one-2');
+  await bench.rotate('one-2');
+  await bench.waitForRenewal('one-2', before, 10_000);
+}
+
+async function rotateCa(bench: Bench): Promise<void> {
   const { hub, one } = bench;
   one.proxy.rotateCertificate('new authority');
   await bench.rotate('one-2');
-  await turnsReady(bench, 'False');
-  const failing = await bench.condition('one-2', 'RotationFailing');
-  if (!failing.startsWith('True')) bench.violation('I9', `a rotation under another authority: RotationFailing=${failing}`);
+  await waitForReady(bench, 'False');
+  const failing = await bench.readCondition('one-2', 'RotationFailing');
+  if (!failing.startsWith('True')) bench.recordViolation('I9', `rotation with an unknown CA: RotationFailing=${failing}`);
   const caBundle = base64(one.proxy.ca);
-  await giveCredential(hub, 'one', one, { token: await purserToken(one) });
+  await writeCredential(hub, 'one', one, { token: await requestPurserToken(one) });
   await hub.api.patch(paths.clusters('one'), { spec: { orchestratorApiEndpoints: { caBundle } } });
-  await bench.expect('I10', 'rotates with the new bundle', 10_000, async () =>
-    (await bench.condition('one-2', 'RotationFailing')).startsWith('False'),
+  await bench.expect('I10', 'the token rotates with the new caBundle', 10_000, async () =>
+    (await bench.readCondition('one-2', 'RotationFailing')).startsWith('False'),
   );
 }
 
-async function credentialRotated(bench: Bench): Promise<void> {
+async function rotateCredential(bench: Bench): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
-    await giveCredential(bench.hub, 'one', bench.one, { token: await purserToken(bench.one) });
-    const before = await bench.tokenText('one-2');
+    await writeCredential(bench.hub, 'one', bench.one, { token: await requestPurserToken(bench.one) });
+    const before = await bench.readToken('one-2');
     await bench.rotate('one-2');
-    await bench.renewed('one-2', before, 10_000);
+    await bench.waitForRenewal('one-2', before, 10_000);
   }
 }
 
-async function credentialRejected(bench: Bench): Promise<void> {
-  await giveCredential(bench.hub, 'one', bench.one, { token: 'worthless' });
+async function rejectCredential(bench: Bench): Promise<void> {
+  await writeCredential(bench.hub, 'one', bench.one, { token: 'invalid' });
   await bench.rotate('one-2');
-  const isRejected = async () => (await bench.clusterCondition('one', 'Authorized')) === 'False/CredentialRejected';
-  await bench.expect('I9', 'the rejected credential is told', NOTICED_MS, isRejected);
-  await bench.pass(10_000);
-  await giveCredential(bench.hub, 'one', bench.one, { token: await purserToken(bench.one) });
+  const isRejected = async () => (await bench.readClusterCondition('one', 'Authorized')) === 'False/CredentialRejected';
+  await bench.expect('I9', 'a condition reports the rejected credential', DETECTION_MS, isRejected);
+  await bench.wait(10_000);
+  await writeCredential(bench.hub, 'one', bench.one, { token: await requestPurserToken(bench.one) });
 }
 
-/** The credential may issue for all accounts but one. */
-async function lessRights(bench: Bench): Promise<void> {
+/** Restricts the credential to all service accounts but one. */
+async function restrictCredential(bench: Bench): Promise<void> {
   const path = paths.rbac('clusterroles', 'purser');
   const { api } = bench.one;
   const role = (await api.get(path)) as unknown as { readonly rules: readonly { readonly resources: readonly string[] }[] };
-  const others = (await bench.tokens('one')).filter((name) => name !== 'one-2');
+  const others = (await bench.listTokenNames('one')).filter((name) => name !== 'one-2');
   const rules = role.rules.map((rule) => (rule.resources.includes('serviceaccounts/token') ? { ...rule, resourceNames: others } : rule));
   await api.patch(path, { rules });
   await bench.rotate('one-2', 'one-3');
-  const told = async () => (await bench.condition('one-2', 'RotationFailing')).startsWith('True/TargetForbidden');
-  await bench.expect('I9', 'the missing right is told', 20_000, told);
-  await bench.expect('I5', 'others are renewed', 20_000, async () =>
-    (await bench.condition('one-3', 'RotationFailing')).startsWith('False'),
+  const isReported = async () => (await bench.readCondition('one-2', 'RotationFailing')).startsWith('True/TargetForbidden');
+  await bench.expect('I9', 'a condition reports the missing permission', 20_000, isReported);
+  await bench.expect('I5', 'tokens of other service accounts are renewed', 20_000, async () =>
+    (await bench.readCondition('one-3', 'RotationFailing')).startsWith('False'),
   );
   await api.patch(path, { rules: role.rules });
 }
 
-async function allBack(bench: Bench): Promise<void> {
-  for (const { proxy } of bench.targets) await proxy.tcp('refuse');
-  await during(bench, 60_000, ['one-2', 'two-2']);
+async function takeAllTargetsDown(bench: Bench): Promise<void> {
+  for (const { proxy } of bench.targets) await proxy.setTcpMode('refuse');
+  await rotateAndWait(bench, 60_000, ['one-2', 'two-2']);
 }
 
-async function shortAndSlow(bench: Bench): Promise<void> {
-  bench.one.proxy.rule(() => true, { type: 'delay', ms: 5_000 });
-  const before = await bench.tokenText('one-2');
+async function renewWithSlowResponses(bench: Bench): Promise<void> {
+  bench.one.proxy.addRule(() => true, { type: 'delay', ms: 5_000 });
+  const before = await bench.readToken('one-2');
   await bench.rotate('one-2');
-  await bench.renewed('one-2', before, 30_000);
+  await bench.waitForRenewal('one-2', before, 30_000);
 }
 
-/** What answers is not to be trusted. */
-async function untrusted(bench: Bench): Promise<void> {
-  const answers: readonly ((body: string) => string)[] = [
+/** Alters, redirects and truncates responses of the target. */
+async function alterResponses(bench: Bench): Promise<void> {
+  const alterations: readonly ((body: string) => string)[] = [
     (body) => body.slice(0, body.length / 2),
     () => '{}',
     () => 'null',
@@ -149,52 +151,53 @@ async function untrusted(bench: Bench): Promise<void> {
     (body) => body.replace(/"expirationTimestamp":"[^"]*"/, '"expirationTimestamp":"1970-01-01T00:00:00Z"'),
     (body) => body.replace(/"expirationTimestamp":"[^"]*"/, '"expirationTimestamp":"9999-99-99"'),
   ];
-  for (const alter of answers) {
-    const rule = bench.one.proxy.rule(isTokenRequest, { type: 'alter', alter }, 1);
+  for (const alter of alterations) {
+    const rule = bench.one.proxy.addRule(isTokenRequest, { type: 'alter', alter }, 1);
     await bench.rotate('one-2');
-    await bench.expect('I10', 'a token is asked for', 30_000, async () => rule.hits() === 1);
+    await bench.expect('I10', 'Purser requests a token', 30_000, async () => rule.hits() === 1);
   }
   for (const status of [301, 307]) {
-    bench.one.proxy.rule(isTokenRequest, { type: 'answer', status, headers: { location: `${bench.two.proxy.url}/stolen` } }, 2);
-    await during(bench, 3_000, ['one-2']);
+    bench.one.proxy.addRule(isTokenRequest, { type: 'respond', status, headers: { location: `${bench.two.proxy.url}/stolen` } }, 2);
+    await rotateAndWait(bench, 3_000, ['one-2']);
   }
-  bench.one.proxy.rule(isTokenRequest, { type: 'truncate', bytes: 40 }, 2);
-  await during(bench, 3_000, ['one-3']);
-  bench.one.proxy.line({ cutAfterBytes: 6_000 });
-  await during(bench, 8_000, ['one-2', 'one-3']);
+  bench.one.proxy.addRule(isTokenRequest, { type: 'truncate', bytes: 40 }, 2);
+  await rotateAndWait(bench, 3_000, ['one-3']);
+  bench.one.proxy.shapeTraffic({ cutAfterBytes: 6_000 });
+  await rotateAndWait(bench, 8_000, ['one-2', 'one-3']);
 }
 
-/** The token of another account must not end up in a Secret. */
-async function wrongToken(bench: Bench): Promise<void> {
+/** Returns the token of another service account, which Purser must not write to the Secret. */
+async function returnWrongToken(bench: Bench): Promise<void> {
   const other = await bench.one.api.create(`${paths.accounts(DEPLOY, 'one-3')}/token`, {
     spec: { audiences: ['https://hub.test'], expirationSeconds: 600 },
   });
   const alter = (body: string) => body.replace(/"token":"[^"]*"/, `"token":"${other.status?.token}"`);
-  bench.one.proxy.rule((request) => isTokenRequest(request) && request.path.includes('/one-2/'), { type: 'alter', alter }, 3);
-  await during(bench, 6_000, ['one-2']);
-  if ((await bench.tokenText('one-2')) === other.status?.token) bench.violation('I1', 'the token of another account was written');
+  bench.one.proxy.addRule((request) => isTokenRequest(request) && request.path.includes('/one-2/'), { type: 'alter', alter }, 3);
+  await rotateAndWait(bench, 6_000, ['one-2']);
+  if ((await bench.readToken('one-2')) === other.status?.token)
+    bench.recordViolation('I1', 'the token of another service account was written');
 }
 
 export const targetFaults: readonly Scenario[] = [
-  { id: 'F8', title: 'target down before, during and after issuance', on: 'one', run: down },
-  { id: 'F9', title: 'target takes 29 s for each response', on: 'one', run: slow },
-  { id: 'F10', title: 'target flaps, 5 s down and 5 s up', on: 'one', run: flapping },
-  { id: 'F11', title: 'target accepts connections and does not respond', on: 'one', run: halfOpen },
+  { id: 'F8', title: 'target down before, during and after issuance', on: 'one', run: takeTargetDown },
+  { id: 'F9', title: 'target takes 29 s for each response', on: 'one', run: delayResponses },
+  { id: 'F10', title: 'target flaps, 5 s down and 5 s up', on: 'one', run: flapTarget },
+  { id: 'F11', title: 'target accepts connections and does not respond', on: 'one', run: stallConnections },
   {
     id: 'F12',
     title: 'target returns 429 with Retry-After 1, 30, 86400 and an invalid value',
     on: 'one',
-    run: throttled,
+    run: throttleTokenRequests,
     recoveryMs: 120_000,
   },
-  { id: 'F13', title: 'target returns 500 to all requests for 40 s', on: 'one', run: storm },
-  { id: 'F14', title: 'server certificate rotated, same CA', on: 'one', run: sameAuthority },
-  { id: 'F15', title: 'CA rotated, caBundle patched later', on: 'one', run: newAuthority },
-  { id: 'F16', title: "Purser's credential rotated three times", on: 'one', run: credentialRotated },
-  { id: 'F17', title: "Purser's credential rejected (401)", on: 'one', run: credentialRejected },
-  { id: 'F18', title: 'credential loses permission for one service account (403)', on: 'one', run: lessRights },
-  { id: 'F42', title: 'all targets become available again at once after 60 s', on: 'targets', run: allBack },
-  { id: 'F44', title: 'shortest lifetime, 5 s for each response', on: 'one', run: shortAndSlow },
-  { id: 'T1', title: 'responses truncated, altered, redirected or cut', on: 'one', run: untrusted },
-  { id: 'T2', title: 'responses with the token of another service account', on: 'one', run: wrongToken },
+  { id: 'F13', title: 'target returns 500 to all requests for 40 s', on: 'one', run: failAllRequests },
+  { id: 'F14', title: 'server certificate rotated, same CA', on: 'one', run: rotateServerCertificate },
+  { id: 'F15', title: 'CA rotated, caBundle patched later', on: 'one', run: rotateCa },
+  { id: 'F16', title: "Purser's credential rotated three times", on: 'one', run: rotateCredential },
+  { id: 'F17', title: "Purser's credential rejected (401)", on: 'one', run: rejectCredential },
+  { id: 'F18', title: 'credential loses permission for one service account (403)', on: 'one', run: restrictCredential },
+  { id: 'F42', title: 'all targets become available again at once after 60 s', on: 'targets', run: takeAllTargetsDown },
+  { id: 'F44', title: 'shortest lifetime, 5 s for each response', on: 'one', run: renewWithSlowResponses },
+  { id: 'T1', title: 'responses truncated, altered, redirected or cut', on: 'one', run: alterResponses },
+  { id: 'T2', title: 'responses with the token of another service account', on: 'one', run: returnWrongToken },
 ];

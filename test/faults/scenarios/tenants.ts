@@ -1,8 +1,8 @@
-// Three hostile tenants act at random beside polite ones; the same load without them comes first, for comparison.
+// Hostile tenants act at random beside well-behaved tenants. The same load runs without attackers first.
 
 import type { Bench } from '../bench.ts';
-import { isMemoryBack } from '../checks/tenants.ts';
-import { FacadeClient, hubToken } from '../facade-client.ts';
+import { hasMemoryRecovered } from '../checks/tenants.ts';
+import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
 import { seeded } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
@@ -21,32 +21,32 @@ import {
   GUEST_TOKENS,
   measureControl,
   POLITE_TOKENS,
-  politeText,
+  readPoliteToken,
   rotatePolitely,
   VICTIM_TOKENS,
 } from '../tenants/polite.ts';
 import { tokensIn } from '../tenants/token-text.ts';
 import { TOKEN_WRITER } from '../tenants/token-writer.ts';
-import { clearTenants, furnishTenants, removeTenants, restoreClusters } from '../tenants/world.ts';
+import { clearTenants, removeTenants, restoreClusters, seedTenants } from '../tenants/world.ts';
 
 export interface TenantSettings {
-  /** Length of the attack. */
+  /** Length of the attack, in minutes. */
   readonly minutes: number;
-  /** Whether the hostile writer of ManagedTokens may write their status, too. */
+  /** True if the hostile writer of ManagedTokens may also write their status. */
   readonly writesStatus?: boolean;
 }
 
-/** Requests of the hostile façade caller at a time. */
+/** Concurrent requests of the hostile caller of the façade. */
 const CALLERS = 3;
 const MIN_CALM_MS = 12_000;
 const MAX_CALM_MS = 120_000;
-/** Longest time for memory to come back: garbage is collected when there is work. */
+/** Maximum time for memory to decrease: the garbage collector runs only under load. */
 const AFTER_MS = 60_000;
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 const FIRST_TOKENS_MS = 60_000;
 const POLITE_ALL = [...POLITE_TOKENS, ...VICTIM_TOKENS, ...GUEST_TOKENS];
 
-/** Returns the tenant bench as a scenario. */
+/** Returns the hostile-tenant bench as a scenario. */
 export function hostileTenants({ minutes, writesStatus = false }: TenantSettings): Scenario {
   return {
     id: 'tenants',
@@ -59,60 +59,66 @@ export function hostileTenants({ minutes, writesStatus = false }: TenantSettings
 async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean): Promise<void> {
   const calmMs = Math.min(MAX_CALM_MS, Math.max(MIN_CALM_MS, attackMs / 4));
   const totalMs = calmMs + attackMs + 300_000;
-  bench.excuse('*', ['I8'], totalMs, 'I16 has the bounds for tenants');
-  for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)]) bench.excuse(account, ['I2'], totalMs, 'hostile tenants');
-  const hostile = await HostileServer.listen(derived(bench));
-  await bench.endPursers();
+  bench.recordExcuse('*', ['I8'], totalMs, 'I16 has the limits with hostile tenants');
+  for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)])
+    bench.recordExcuse(account, ['I2'], totalMs, 'hostile tenants');
+  const hostile = await HostileServer.listen(deriveRandom(bench));
+  await bench.stopPursers();
   await bench.startPurser({ args: ['--hub-cluster', 'hub'] });
   try {
-    await furnishTenants(bench, { writesStatus });
+    await seedTenants(bench, { writesStatus });
     for (const guest of GUEST_TOKENS) await grantGuest(bench, guest);
     for (const token of POLITE_ALL) await createPolite(bench, token);
-    await bench.expect('I10', 'polite tenants have tokens', FIRST_TOKENS_MS, async () => (await missing(bench)).length === 0);
-    await phase(bench, 'calm', calmMs, (signal) => politeLoad(bench, signal));
+    await bench.expect(
+      'I10',
+      'well-behaved tenants have tokens',
+      FIRST_TOKENS_MS,
+      async () => (await listMissingTokens(bench)).length === 0,
+    );
+    await runPhase(bench, 'calm', calmMs, (signal) => runPoliteLoad(bench, signal));
     await attack(bench, hostile, attackMs);
-    await phase(bench, 'after', AFTER_MS, (signal) => calmDown(bench, signal));
+    await runPhase(bench, 'after', AFTER_MS, (signal) => waitForRecovery(bench, signal));
     bench.history.add({ type: 'phase', phase: 'over' });
   } finally {
-    for (const { name } of POLITE_ALL) bench.excuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
+    for (const { name } of POLITE_ALL) bench.recordExcuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
     await removeTenants(bench);
     hostile.close();
-    await bench.endPursers();
+    await bench.stopPursers();
     await bench.startPurser();
   }
 }
 
-/** Removes what the hostile tenants made, and waits until memory is back or the signal comes. */
-async function calmDown(bench: Bench, signal: AbortSignal): Promise<void> {
+/** Removes all objects of hostile tenants, and waits until memory has decreased or the signal aborts. */
+async function waitForRecovery(bench: Bench, signal: AbortSignal): Promise<void> {
   await clearTenants(bench);
   await restoreClusters(bench);
-  do await bench.pass(LOOK_EVERY_MS);
-  while (!signal.aborted && !isMemoryBack(bench.history.entries));
+  do await bench.wait(CHECK_EVERY_MS);
+  while (!signal.aborted && !hasMemoryRecovered(bench.history.entries));
   await recordFootprint(bench);
 }
 
-/** Returns random numbers of their own for a part of the bench, which follow from the seed. */
-function derived({ random }: Bench): () => number {
+/** Returns a separate random generator that is determined by the seed of the bench. */
+function deriveRandom({ random }: Bench): () => number {
   return seeded(Math.floor(random() * 2 ** 32));
 }
 
-async function missing(bench: Bench): Promise<readonly string[]> {
-  const texts = await Promise.all(POLITE_ALL.map((token) => politeText(bench, token)));
+async function listMissingTokens(bench: Bench): Promise<readonly string[]> {
+  const texts = await Promise.all(POLITE_ALL.map((token) => readPoliteToken(bench, token)));
   return POLITE_ALL.filter((_, index) => texts[index] === '').map(({ name }) => name);
 }
 
-/** Does something for a time, as a phase of the history. */
-async function phase(bench: Bench, name: Phase, ms: number, act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+/** Runs an activity for some time, as a phase of the history. */
+async function runPhase(bench: Bench, name: Phase, ms: number, run: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   bench.history.add({ type: 'phase', phase: name });
   const end = new AbortController();
-  const acting = act(end.signal);
-  await Promise.race([bench.pass(ms), acting]);
+  const activity = run(end.signal);
+  await Promise.race([bench.wait(ms), activity]);
   end.abort();
-  await acting;
+  await activity;
 }
 
-/** The load that is the same without and with attackers. */
-async function politeLoad(bench: Bench, signal: AbortSignal): Promise<void> {
+/** Runs the load that is the same with and without attackers. */
+async function runPoliteLoad(bench: Bench, signal: AbortSignal): Promise<void> {
   await Promise.all([
     rotatePolitely(bench, POLITE_TOKENS, signal),
     callPolitely(bench, signal),
@@ -123,18 +129,21 @@ async function politeLoad(bench: Bench, signal: AbortSignal): Promise<void> {
 }
 
 async function attack(bench: Bench, hostile: HostileServer, ms: number): Promise<void> {
-  const [writer, registrar] = [await hubToken(bench, HOSTILE_NAMESPACES[0], 'writer'), await hubToken(bench, HOSTILE_CALLERS, 'registrar')];
+  const [writer, registrar] = [
+    await requestHubToken(bench, HOSTILE_NAMESPACES[0], 'writer'),
+    await requestHubToken(bench, HOSTILE_CALLERS, 'registrar'),
+  ];
   const caller = await FacadeClient.of(bench, bench.purser, HOSTILE_CALLERS, 'caller');
   const collector = new Collector(bench, hostile, [writer, registrar]);
   const scene = sceneOf(bench, hostile);
   const tenants: readonly TenantOptions[] = [
-    { name: 'writer', grammar: TOKEN_WRITER, send: hubSender(bench, writer) },
-    { name: 'registrar', grammar: CLUSTER_WRITER, send: hubSender(bench, registrar) },
-    ...Array.from({ length: CALLERS }, () => ({ name: 'caller', grammar: FACADE_CALLER, send: facadeSender(caller, collector) })),
-  ].map((each) => ({ ...each, scene, random: derived(bench), history: bench.history }));
-  await phase(bench, 'attack', ms, (signal) =>
+    { name: 'writer', grammar: TOKEN_WRITER, send: createHubSender(bench, writer) },
+    { name: 'registrar', grammar: CLUSTER_WRITER, send: createHubSender(bench, registrar) },
+    ...Array.from({ length: CALLERS }, () => ({ name: 'caller', grammar: FACADE_CALLER, send: createFacadeSender(caller, collector) })),
+  ].map((each) => ({ ...each, scene, random: deriveRandom(bench), history: bench.history }));
+  await runPhase(bench, 'attack', ms, (signal) =>
     Promise.all([
-      politeLoad(bench, signal),
+      runPoliteLoad(bench, signal),
       ...tenants.map((tenant) => actHostile(tenant, signal)),
       withdrawAndRestore(bench, signal),
       keepClusters(bench, signal),
@@ -149,17 +158,17 @@ function sceneOf({ hub, one, two }: Bench, hostile: HostileServer): Scene {
   return { hostile: { url: hostile.url, ca: hostile.ca }, one: a, two: b, hub: c };
 }
 
-function hubSender({ hub }: Bench, token: string): Send {
+function createHubSender({ hub }: Bench, token: string): Send {
   const api = hub.api.as(token);
   return ({ method, path, body, type }) => api.status(method, path, body, type);
 }
 
-/** Sends requests to the façade; every token in a response goes to the collector. */
-function facadeSender(client: FacadeClient, collector: Collector): Send {
+/** Returns a function that sends requests to the façade and passes every token in a response to the collector. */
+function createFacadeSender(client: FacadeClient, collector: Collector): Send {
   let last: string | undefined;
   return async ({ method, path, body, headers, isReplay }) => {
     const sent = body && JSON.stringify(body);
-    const { status, body: answer } = await client.exchange(method, path, {
+    const { status, body: response } = await client.exchange(method, path, {
       body: sent,
       ...(headers && { headers }),
       bearer: isReplay ? last : undefined,
@@ -167,10 +176,10 @@ function facadeSender(client: FacadeClient, collector: Collector): Send {
     collector.read(
       'caller',
       `a response ${status} to ${path.startsWith('/auth') ? 'a list' : 'a token request'}`,
-      JSON.stringify(answer),
+      JSON.stringify(response),
       '',
     );
-    for (const token of tokensIn(answer)) {
+    for (const token of tokensIn(response)) {
       last = token;
       await collector.hold(token, audiencesOf(body));
     }

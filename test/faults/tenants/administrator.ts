@@ -1,29 +1,29 @@
-// The administrator: withdraws permissions and restores them, puts Clusters right again, and watches what Purser publishes.
+// The administrator: withdraws and grants permissions, restores Clusters, and records metrics and logs of Purser.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { digestOf } from '../digest.ts';
-import { accountOf, DEPLOY } from '../furnish.ts';
 import type { Verdict } from '../history.ts';
 import { textOf } from '../prober.ts';
+import { accountOf, DEPLOY } from '../seed.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
-import { GUEST_TOKENS, type PoliteToken, politeText } from './polite.ts';
+import { GUEST_TOKENS, type PoliteToken, readPoliteToken } from './polite.ts';
 import { boundSecretOf, decodeClaims } from './token-text.ts';
 import { allowBuilder, allowIssue, ONE_ACCOUNT, restoreClusters, withdrawIssue } from './world.ts';
 
-/** Longest time for which a withdrawn token is watched. */
+/** Maximum time for which a withdrawn token is reviewed. */
 const WATCHED_MS = 62_000;
 const REVIEW_EVERY_MS = 2_000;
 const RESTORED_MS = 15_000;
 
-/** Lets the requester of a guest's token issue it. */
+/** Grants the requester of a guest's token permission to issue it. */
 export async function grantGuest(bench: Bench, { name, cluster }: PoliteToken): Promise<void> {
   await bench.hub.api.apply(paths.accounts(GUESTS, name), accountOf(GUESTS, name));
   await allowIssue(bench.hub.api, `issue-${name}`, [`${cluster}/${DEPLOY}/${name}`], { namespace: GUESTS, name });
 }
 
-/** Withdraws permissions in turn, the hostile tenant's own included, and restores them, until the signal. */
+/** Withdraws permissions in turn, including the hostile tenant's, and grants them again, until the signal aborts. */
 export async function withdrawAndRestore(bench: Bench, signal: AbortSignal): Promise<void> {
   for (let n = 0; !signal.aborted; n += 1) {
     await withdrawGuest(bench, GUEST_TOKENS[n % GUEST_TOKENS.length] as PoliteToken);
@@ -35,19 +35,19 @@ export async function withdrawAndRestore(bench: Bench, signal: AbortSignal): Pro
 
 async function withdrawGuest(bench: Bench, token: PoliteToken): Promise<void> {
   const { name } = token;
-  const text = await politeText(bench, token);
+  const text = await readPoliteToken(bench, token);
   if (text === '') return;
   await withdrawIssue(bench.hub.api, `issue-${name}`);
   bench.history.add({ type: 'grant', token: name, allowed: false });
   await watchDying(bench, [{ label: name, text, isKept: async () => true }]);
-  bench.cause(name, 'allowed again');
+  bench.recordCause(name, 'permission granted again');
   bench.history.add({ type: 'grant', token: name, allowed: true });
   await grantGuest(bench, token);
   const restoredAt = Date.now() + RESTORED_MS;
-  while ((await politeText(bench, token)) === '' && Date.now() < restoredAt) await delay(500);
+  while ((await readPoliteToken(bench, token)) === '' && Date.now() < restoredAt) await delay(500);
 }
 
-/** Withdraws the only permission of the hostile writer of ManagedTokens; its revocable tokens must die, whatever it does. */
+/** Withdraws the only permission of the hostile writer of ManagedTokens; its revocable tokens must become invalid. */
 async function withdrawHostile(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const bound = await hostileBoundTokens(bench);
@@ -60,15 +60,15 @@ async function withdrawHostile(bench: Bench): Promise<void> {
   await allowBuilder(api);
 }
 
-/** A token that must die after its permission was withdrawn. */
+/** Token that must become invalid after withdrawal of its permission. */
 interface Dying {
   readonly label: string;
   readonly text: string;
-  /** Whether the ManagedToken still exists. Without admission policies a tenant can remove Purser's finalizer and delete it. */
+  /** Returns true while the ManagedToken exists. Without admission policies a tenant can remove Purser's finalizer and delete it. */
   readonly isKept: () => Promise<boolean>;
 }
 
-/** Returns the hostile tenant's tokens that are bound to the anchors of its ManagedTokens. */
+/** Returns the hostile tenant's tokens that are bound to anchors of its ManagedTokens. */
 async function hostileBoundTokens({ hub }: Bench): Promise<readonly Dying[]> {
   const [namespace] = HOSTILE_NAMESPACES;
   const tokens = await hub.api.list(paths.tokens(namespace)).catch(() => []);
@@ -81,29 +81,29 @@ async function hostileBoundTokens({ hub }: Bench): Promise<readonly Dying[]> {
   });
 }
 
-/** Reviews tokens until none is accepted any more, or for a minute. */
+/** Reviews tokens until no token is accepted, or for a minute. */
 async function watchDying(bench: Bench, tokens: readonly Dying[]): Promise<void> {
   const endAt = Date.now() + WATCHED_MS;
   for (let alive = tokens; alive.length > 0 && Date.now() < endAt; ) {
     await delay(REVIEW_EVERY_MS);
     const verdicts = await Promise.all(alive.map((token) => reviewDying(bench, token)));
-    alive = alive.filter((_, index) => !['refused', 'none'].includes(verdicts[index] ?? ''));
+    alive = alive.filter((_, index) => !['rejected', 'none'].includes(verdicts[index] ?? ''));
   }
 }
 
 async function reviewDying({ one, history }: Bench, { label, text, isKept }: Dying): Promise<Verdict> {
   const spec = { token: text, audiences: decodeClaims(text).aud };
-  const answer = await one.api.create(paths.reviews, { spec }).catch(() => undefined);
-  const isAccepted = answer?.status?.authenticated === true;
+  const review = await one.api.create(paths.reviews, { spec }).catch(() => undefined);
+  const isAccepted = review?.status?.authenticated === true;
   const isExcused = isAccepted && !(await isKept().catch(() => true));
-  const verdict = answer === undefined ? 'unreachable' : isExcused ? 'none' : isAccepted ? 'accepted' : 'refused';
+  const verdict = review === undefined ? 'unreachable' : isExcused ? 'none' : isAccepted ? 'accepted' : 'rejected';
   history.add({ type: 'review', token: label, digest: digestOf(text), verdict });
   return verdict;
 }
 
 const RESTORE_EVERY_MS = 9_000;
 
-/** Puts the Clusters under attack right again and again until the signal. */
+/** Restores the Clusters under attack every few seconds until the signal aborts. */
 export async function keepClusters(bench: Bench, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     for (let waited = 0; waited < RESTORE_EVERY_MS && !signal.aborted; waited += 500) await delay(500);
@@ -113,7 +113,7 @@ export async function keepClusters(bench: Bench, signal: AbortSignal): Promise<v
 
 const FOOTPRINT_EVERY_MS = 5_000;
 
-/** Records how many metric series and error lines there are, until the signal. */
+/** Records the number of metric series and error lines periodically until the signal aborts. */
 export async function watchFootprint(bench: Bench, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await recordFootprint(bench);
@@ -122,14 +122,14 @@ export async function watchFootprint(bench: Bench, signal: AbortSignal): Promise
   await recordFootprint(bench);
 }
 
-/** Records how many metric series and error lines there are now. */
+/** Records the current number of metric series and error lines. */
 export async function recordFootprint(bench: Bench): Promise<void> {
-  const { metrics } = await bench.purser.served();
+  const { metrics } = await bench.purser.waitForAddresses();
   const text = await fetch(`${metrics}/metrics`).then(
-    (answer) => answer.text(),
+    (response) => response.text(),
     () => '',
   );
   const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
-  const errorLines = (await bench.purser.output()).split('\n').filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)).length;
+  const errorLines = (await bench.purser.readLog()).split('\n').filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)).length;
   bench.history.add({ type: 'footprint', series, errorLines });
 }

@@ -1,5 +1,5 @@
-// The hostile writer of Clusters: every change of Cluster objects, without any permission on Secrets. The Clusters `one` and
-// `two` are left alone: whoever may write Clusters can stop issuance for a Cluster, and the bench measures other tenants there.
+// The hostile writer of Clusters: all changes of Cluster objects, without permission on Secrets. It does not change the Clusters
+// `one` and `two`, where the bench measures other tenants: a user who may write Clusters can stop issuance for them.
 
 import { base64, paths } from '../api.ts';
 import { type Action, type Draw, type Grammar, MERGE, type Production, type Scene } from './grammar.ts';
@@ -9,15 +9,15 @@ const NAMES = [...VICTIM_CLUSTERS, ...VICTIM_CLUSTERS, ...INVENTED_CLUSTERS];
 const CREDENTIALS = ['two-prod-credential', 'two-dev-credential', 'one-credential', 'two-credential', 'purser-facade-tls', 'missing'];
 
 function endpointsOf(draw: Draw, { hostile, one, two, hub }: Scene): object {
-  const everybody = '0.0.0.0/0';
+  const allClients = '0.0.0.0/0';
   const isStealthy = draw.chance(0.4);
   if (isStealthy) {
-    // Both CAs, and an address that the clients on this machine prefer.
+    // Both CAs, and an address that clients on this machine prefer.
     return {
       caBundle: base64(two.ca + hostile.ca),
       serverEndpoints: [
-        { clientCIDR: everybody, serverAddress: two.url },
-        { clientCIDR: draw.pick(['127.0.0.0/8', '127.0.0.1/32', everybody]), serverAddress: hostile.url },
+        { clientCIDR: allClients, serverAddress: two.url },
+        { clientCIDR: draw.pick(['127.0.0.0/8', '127.0.0.1/32', allClients]), serverAddress: hostile.url },
       ],
     };
   }
@@ -33,7 +33,7 @@ function endpointsOf(draw: Draw, { hostile, one, two, hub }: Scene): object {
     'https://[::1]:1',
   ]);
   const ca = draw.pick([hostile.ca, hostile.ca, hostile.ca + two.ca, two.ca, one.ca, hub.ca]);
-  return { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: draw.pick([everybody, '127.0.0.0/8']), serverAddress: address }] };
+  return { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: draw.pick([allClients, '127.0.0.0/8']), serverAddress: address }] };
 }
 
 function authInfoOf(draw: Draw): object {
@@ -56,18 +56,18 @@ function cluster(name: string, spec: object, labels: object = {}): object {
 
 function creation(name: string, draw: Draw, scene: Scene): Action {
   const spec = { orchestratorApiEndpoints: endpointsOf(draw, scene), authInfo: authInfoOf(draw) };
-  return { what: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) };
+  return { label: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) };
 }
 
 function deletion(name: string): Action {
-  return { what: `delete Cluster ${name}`, method: 'DELETE', path: paths.clusters(name), body: {} };
+  return { label: `delete Cluster ${name}`, method: 'DELETE', path: paths.clusters(name), body: {} };
 }
 
-function patch(name: string, what: string, body: object): Action {
-  return { what: `${what} of Cluster ${name}`, method: 'PATCH', path: paths.clusters(name), body, type: MERGE };
+function patch(name: string, label: string, body: object): Action {
+  return { label: `${label} of Cluster ${name}`, method: 'PATCH', path: paths.clusters(name), body, type: MERGE };
 }
 
-/** Registers another cluster's address and credential under a name that somebody has permission for. */
+/** Registers another cluster's address and credential under a name for which a tenant has permission. */
 const alias: Production = (draw, { one, two }) => {
   const name = draw.pick(['dev', 'two-dev', 'one-copy', 'two-copy']);
   const [address, credential] = draw.pick([
@@ -79,7 +79,7 @@ const alias: Production = (draw, { one, two }) => {
     orchestratorApiEndpoints: { caBundle: base64(address.ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: address.url }] },
     authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: credential } },
   };
-  return [{ what: `alias ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) }, patch(name, 'alias', { spec })];
+  return [{ label: `alias ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) }, patch(name, 'alias', { spec })];
 };
 
 const create: Production = (draw, scene) => [creation(draw.pick(NAMES), draw, scene)];
@@ -109,10 +109,10 @@ const replace: Production = (draw, scene) => {
 const forgeStatus: Production = (draw) => {
   const name = draw.pick(NAMES);
   const status = { type: 'forged', version: 'v9', conditions: [] };
-  return [{ what: `status of Cluster ${name}`, method: 'PATCH', path: `${paths.clusters(name)}/status`, body: { status }, type: MERGE }];
+  return [{ label: `status of Cluster ${name}`, method: 'PATCH', path: `${paths.clusters(name)}/status`, body: { status }, type: MERGE }];
 };
 
-const readSecrets: Production = () => [{ what: 'read credentials', method: 'GET', path: paths.secrets('purser-system') }];
+const readSecrets: Production = () => [{ label: 'read credentials', method: 'GET', path: paths.secrets('purser-system') }];
 
 export const CLUSTER_WRITER: Grammar = [
   [3, create],

@@ -1,21 +1,20 @@
-// Collects every token that hostile tenants can get at, and presents each to all clusters with a TokenReview.
+// Collects every token that hostile tenants obtain, and presents each to all clusters with a TokenReview.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KubeObject, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
+import type { BenchCluster } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
 import type { Acceptance } from '../history.ts';
-import type { Place } from '../place.ts';
-import { disclosedIn, type Hidden } from './disclosure.ts';
 import type { HostileServer } from './hostile-server.ts';
 import { HOSTILE_NAMESPACES } from './names.ts';
 import { decodeClaims, tokensIn } from './token-text.ts';
 
 const EVERY_MS = 1_000;
-/** Tokens of users of the bench that are no JWTs. */
+/** Maximum number of collected tokens. */
 const MAX_KNOWN = 100_000;
 
-/** Token texts stay in memory; the history has digests. */
+/** Keeps tokens in memory; the history contains digests. */
 export class Collector {
   readonly #bench: Bench;
   readonly #hostile: HostileServer;
@@ -25,7 +24,7 @@ export class Collector {
   readonly #disclosed = new Set<string>();
   #receivedSoFar = 0;
 
-  /** `own` are the tenants' own tokens, which they may hold. */
+  /** `own` contains the tenants' own tokens, which they may hold. */
   constructor(bench: Bench, hostile: HostileServer, own: readonly string[]) {
     this.#bench = bench;
     this.#hostile = hostile;
@@ -33,7 +32,7 @@ export class Collector {
     this.#hidden = hiddenTexts(bench);
   }
 
-  /** Collects until the signal, and once more. */
+  /** Collects periodically until the signal aborts, and once more. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#collect();
@@ -42,12 +41,12 @@ export class Collector {
     await this.#collect();
   }
 
-  /** Records a token that a tenant got from the façade. */
+  /** Records a token that a tenant obtained from the façade. */
   async hold(token: string, requested?: readonly string[]): Promise<void> {
     await this.#record('caller', 'facade', token, requested);
   }
 
-  /** Looks through a text that a tenant read; `known` is what the tenant wrote itself. */
+  /** Searches a text that a tenant read for hidden names; `known` is text that the tenant wrote. */
   read(holder: string, where: string, text: string, known: string): void {
     const named = disclosedIn(text, this.#hidden, known);
     const key = `${holder} ${where} ${named.join()}`;
@@ -82,7 +81,8 @@ export class Collector {
     this.#receivedSoFar += fresh.length;
     for (const { path, tokens } of fresh) {
       for (const token of tokens) {
-        const isIssued = this.#bench.prober.seen.has(token) || this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
+        const isIssued =
+          this.#bench.prober.seenTokens.has(token) || this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
         const acceptedBy = await this.#acceptedBy(token);
         this.#bench.history.add({ type: 'received', path, digest: digestOf(token), acceptedBy, isIssued });
       }
@@ -93,8 +93,8 @@ export class Collector {
     const key = `${holder} ${token}`;
     if (this.#known.has(key) || this.#own.has(token) || this.#known.size > MAX_KNOWN) return;
     this.#known.add(key);
-    // The search for leaks looks for all of them.
-    this.#bench.prober.seen.add(token);
+    // The search for leaked tokens covers all of them.
+    this.#bench.prober.seenTokens.add(token);
     const { aud = [], iat = 0, exp = 0 } = decodeClaims(token);
     const acceptedBy = await this.#acceptedBy(token);
     const digest = digestOf(token);
@@ -112,7 +112,7 @@ export class Collector {
   }
 
   async #acceptedBy(token: string): Promise<readonly Acceptance[]> {
-    const found = await Promise.all(this.#bench.places.map((place) => acceptance(place, token)));
+    const found = await Promise.all(this.#bench.clusters.map((cluster) => acceptance(cluster, token)));
     return found.flat();
   }
 }
@@ -120,23 +120,31 @@ export class Collector {
 /** Names of Secrets that the grammar writes into ManagedTokens. */
 const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
 
-/** Returns what no hostile tenant may learn: addresses of clusters, names of credentials, Purser's own identity. */
-function hiddenTexts({ places }: Bench): Hidden {
-  const addresses = places.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
+/** Returns the texts that tenants must not see: cluster addresses, credential names, Purser's identity. */
+function hiddenTexts({ clusters }: Bench): Hidden {
+  const addresses = clusters.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
   const credentials = ['one', 'two', 'two-prod', 'two-dev'].map(
     (name) => [`the credential ${name}-credential`, `${name}-credential`] as const,
   );
   return new Map([...addresses, ...credentials, ["Purser's identity", 'User \\"system:serviceaccount:purser-system:purser']]);
 }
 
-/** Returns whom a cluster takes a token for, at any of the token's audiences. */
-async function acceptance({ name, api }: Place, token: string): Promise<readonly Acceptance[]> {
+/** Returns the user for which a cluster accepts a token, at any of the token's audiences. */
+async function acceptance({ name, api }: BenchCluster, token: string): Promise<readonly Acceptance[]> {
   const { aud = [] } = decodeClaims(token);
   const review = await api.create(paths.reviews, { spec: { token, ...(aud.length > 0 && { audiences: aud }) } }).catch(() => undefined);
-  return review?.status?.authenticated === true ? [{ place: name, username: review.status.user?.username ?? '' }] : [];
+  return review?.status?.authenticated === true ? [{ cluster: name, username: review.status.user?.username ?? '' }] : [];
 }
 
 function tokensOf({ data = {}, metadata }: KubeObject): readonly string[] {
   const texts = Object.values(data).map((value) => Buffer.from(value, 'base64').toString());
   return tokensIn([...texts, JSON.stringify(metadata)].join('\n'));
+}
+
+/** Texts that tenants must not see, by description. */
+export type Hidden = ReadonlyMap<string, string>;
+
+/** Returns the descriptions of hidden texts that a text contains and that the reader has not written in `known`. */
+export function disclosedIn(text: string, hidden: Hidden, known = ''): readonly string[] {
+  return [...hidden].filter(([, secret]) => text.includes(secret) && !known.includes(secret)).map(([description]) => description);
 }

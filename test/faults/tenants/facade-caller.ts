@@ -1,5 +1,5 @@
-// The hostile caller of the façade: permission `issue` for one service account, for one limited cluster and for a name that is
-// not registered; requests for everything.
+// The hostile caller of the façade: has permission `issue` for one service account, one restricted cluster and one name that is not
+// registered, and requests everything.
 
 import type { Action, Draw, Grammar, Production } from './grammar.ts';
 import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, DEPLOYER, SANDBOX } from './names.ts';
@@ -44,8 +44,8 @@ function bodyOf(draw: Draw): object {
   return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec, ...metadata };
 }
 
-function request(what: string, path: string, body: object, headers: Action['headers'] = {}): Action {
-  return { what, method: 'POST', path, body, headers };
+function request(label: string, path: string, body: object, headers: Action['headers'] = {}): Action {
+  return { label, method: 'POST', path, body, headers };
 }
 
 const issue: Production = (draw) => {
@@ -102,21 +102,21 @@ const list: Production = (draw) => {
     '?timeoutSeconds=1',
   ]);
   const path = draw.pick([`/auth/v1/clusters${query}`, `/auth/v1/clusters/${draw.pick(CLUSTERS)}`]);
-  return [{ what: 'list', method: 'GET', path }];
+  return [{ label: 'list', method: 'GET', path }];
 };
 
 const watch: Production = (draw) => {
   const seconds = draw.between(1, 2);
   return [
     {
-      what: 'watch',
+      label: 'watch',
       method: 'GET',
       path: `/auth/v1/clusters?watch=true&timeoutSeconds=${seconds}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
     },
   ];
 };
 
-/** Calls the façade with a token that it issued earlier. */
+/** Calls the façade with a token that the façade issued. */
 const replay: Production = (draw) => [{ ...request('replay', pathOf(wantedBy(draw)), bodyOf(draw)), isReplay: true }];
 
 export const FACADE_CALLER: Grammar = [

@@ -1,23 +1,23 @@
-// The grammar of hostile actions: a tenant draws requests from productions. The same seed draws the same requests.
+// Grammar of hostile actions: a tenant draws requests from productions. The same seed draws the same requests.
 
 import { pick } from '../random.ts';
 
-/** One request of a hostile tenant. */
+/** Request of a hostile tenant. */
 export interface Action {
-  /** Name of the production and of the object; never a token. */
-  readonly what: string;
+  /** Production and object of the request; never a token. */
+  readonly label: string;
   readonly method: string;
   readonly path: string;
   readonly body?: object;
-  /** Content type of the body; JSON by default. */
+  /** Content type of the body; default: JSON. */
   readonly type?: string;
-  /** Headers beside the usual ones. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the bearer is a token that the tenant got earlier. */
+  /** True if the bearer is a token that the tenant obtained. */
   readonly isReplay?: boolean;
 }
 
-/** Addresses and CAs that the tenants know. */
+/** Addresses and CAs that tenants know. */
 export interface Scene {
   readonly hostile: Address;
   readonly one: Address;
@@ -27,11 +27,11 @@ export interface Scene {
 
 export interface Address {
   readonly url: string;
-  /** PEM. */
+  /** CA certificate, as PEM. */
   readonly ca: string;
 }
 
-/** Returns the requests of one action, which are sent one after the other. */
+/** Returns the requests of one action, which are sent in order. */
 export type Production = (draw: Draw, scene: Scene) => readonly Action[];
 
 /** Productions with their weights. */
@@ -53,7 +53,7 @@ export class Draw {
     return this.random() < probability;
   }
 
-  /** Returns an integer from `least` to `most`, both included. */
+  /** Returns an integer from `least` to `most`, inclusive. */
   between(least: number, most: number): number {
     return least + Math.floor(this.random() * (most - least + 1));
   }

@@ -1,4 +1,4 @@
-// The attacker's API server: TLS by an authority of its own, plausible responses, and a record of every token that reaches it.
+// The attacker's API server: its own CA, plausible responses, and a record of every token that reaches it.
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,19 +9,19 @@ import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAM
 import { pick } from '../random.ts';
 import { tokensIn } from './token-text.ts';
 
-/** A request that reached the attacker. */
+/** Request that reached the attacker. */
 export interface Received {
   readonly at: number;
   readonly method: string;
   readonly path: string;
-  /** Token texts in headers and body; they stay in memory. */
+  /** Tokens in headers and body; they stay in memory. */
   readonly tokens: readonly string[];
 }
 
 const MAX_BODY = 1_000_000;
 const HOLD_MS = 20_000;
 
-/** Listens on loopback until it is closed. */
+/** HTTPS server on loopback. */
 export class HostileServer {
   readonly received: Received[] = [];
   readonly #server: Server;
@@ -64,14 +64,14 @@ export class HostileServer {
     const bearer = authorization.replace(/^Bearer\s+/i, '');
     const tokens = [...new Set([...(bearer === '' ? [] : [bearer]), ...tokensIn(path), ...tokensIn(body)])];
     this.received.push({ at: Date.now(), method, path: path.slice(0, 200), tokens });
-    const { status, content } = this.#answer(method, path, tokens.at(-1) ?? '');
+    const { status, content } = this.#drawResponse(method, path, tokens.at(-1) ?? '');
     if (status === 0) return void setTimeout(() => outgoing.destroy(), HOLD_MS).unref();
     outgoing.writeHead(status, { 'content-type': 'application/json' }).end(content);
   }
 
-  /** Draws a response: usually the one that Kubernetes would send, at times another; status 0 holds the request. */
-  #answer(method: string, path: string, token: string): { readonly status: number; readonly content: string } {
-    if (this.#random() < 0.15) return pick(this.#random, [{ status: 0, content: '' }, ...ODD_ANSWERS]);
+  /** Draws a response: usually that of Kubernetes, sometimes an invalid one; status 0 holds the request. */
+  #drawResponse(method: string, path: string, token: string): { readonly status: number; readonly content: string } {
+    if (this.#random() < 0.15) return pick(this.#random, [{ status: 0, content: '' }, ...ODD_RESPONSES]);
     if (path.startsWith('/readyz') || path.startsWith('/livez')) return { status: 200, content: 'ok' };
     if (path.startsWith('/version')) return json(200, { major: '1', minor: '34', gitVersion: 'v1.34.0' });
     if (path.includes('selfsubjectreviews'))
@@ -91,12 +91,12 @@ export class HostileServer {
   }
 
   #name(): string {
-    const names = ['system:serviceaccount:purser-system:purser', 'system:serviceaccount:elsewhere:nobody', 'admin', ''];
+    const names = ['system:serviceaccount:purser-system:purser', 'system:serviceaccount:elsewhere:unknown', 'admin', ''];
     return pick(this.#random, names);
   }
 }
 
-const ODD_ANSWERS = [
+const ODD_RESPONSES = [
   { status: 200, content: '{' },
   { status: 302, content: '' },
   { status: 401, content: '{}' },

@@ -1,4 +1,4 @@
-// Polite tenants: ManagedTokens that they may have, rotations that they request, consumers of their Secrets, and a façade caller.
+// Well-behaved tenants: their ManagedTokens, requested rotations, consumers of their Secrets, and a caller of the façade.
 
 import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,12 +6,12 @@ import { Annotation } from '../../../src/api/names.ts';
 import { type KubeObject, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { FacadeClient } from '../facade-client.ts';
-import { accountOf, DEPLOY } from '../furnish.ts';
 import { textOf } from '../prober.ts';
+import { accountOf, DEPLOY } from '../seed.ts';
 import { GUESTS, POLITE, VICTIMS } from './names.ts';
 import { certificatesOf } from './world.ts';
 
-/** A ManagedToken of a polite tenant; the service account has the same name. */
+/** ManagedToken of a well-behaved tenant; its service account has the same name. */
 export interface PoliteToken {
   readonly namespace: string;
   readonly name: string;
@@ -21,17 +21,17 @@ export interface PoliteToken {
 
 const ALL_OUTPUTS = { secret: { outputs: ['Token', 'Kubeconfig', 'ArgoCD'] } };
 
-/** Tokens on clusters that nobody attacks: their rotations are measured. */
+/** Tokens on Clusters that are not attacked; the bench measures their rotations. */
 export const POLITE_TOKENS: readonly PoliteToken[] = ['one', 'one', 'one', 'one', 'two', 'two'].map((cluster, n) => {
   return { namespace: POLITE, name: `polite-${n + 1}`, cluster };
 });
-/** Tokens on Clusters under attack: the addresses in their Secrets are checked. */
+/** Tokens on Clusters under attack; the bench checks the addresses in their Secrets. */
 export const VICTIM_TOKENS: readonly PoliteToken[] = [
   { namespace: VICTIMS, name: 'victim-1', cluster: 'two-prod', spec: ALL_OUTPUTS },
   { namespace: VICTIMS, name: 'victim-2', cluster: 'two-prod', spec: { secret: { outputs: ['ArgoCD'] } } },
   { namespace: VICTIMS, name: 'victim-3', cluster: 'hub', spec: ALL_OUTPUTS },
 ];
-/** Revocable tokens whose permission comes and goes. */
+/** Revocable tokens whose permission the administrator withdraws and grants. */
 export const GUEST_TOKENS: readonly PoliteToken[] = [1, 2, 3].map((n) => {
   const spec = { revocation: 'BoundSecret', requesterServiceAccountName: `guest-${n}` };
   return { namespace: GUESTS, name: `guest-${n}`, cluster: 'one', spec };
@@ -40,7 +40,7 @@ export const GUEST_TOKENS: readonly PoliteToken[] = [1, 2, 3].map((n) => {
 /** Creates a ManagedToken and its service account on the target. */
 export async function createPolite(bench: Bench, { namespace, name, cluster, spec = {} }: PoliteToken): Promise<void> {
   await bench.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
-  bench.cause(name, 'created');
+  bench.recordCause(name, 'created');
   bench.history.add({ type: 'grant', token: name, allowed: true });
   const short = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } };
   await bench.hub.api.create(paths.tokens(namespace), {
@@ -51,8 +51,8 @@ export async function createPolite(bench: Bench, { namespace, name, cluster, spe
   });
 }
 
-/** Returns the text of the token in a polite tenant's Secret; empty when there is none. */
-export async function politeText(bench: Bench, { namespace, name }: PoliteToken): Promise<string> {
+/** Returns the token in a well-behaved tenant's Secret, or an empty string if there is none. */
+export async function readPoliteToken(bench: Bench, { namespace, name }: PoliteToken): Promise<string> {
   return textOf(await bench.hub.api.find(paths.secrets(namespace, name)).catch(() => undefined));
 }
 
@@ -60,13 +60,13 @@ const ROTATE_EVERY_MS = 700;
 const ROTATION_LIMIT_MS = 60_000;
 const POLL_MS = 60;
 
-/** Requests a rotation of each token in turn until the signal; records the time that each takes. */
+/** Requests a rotation of each token in turn until the signal aborts; records the time of each. */
 export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[], signal: AbortSignal): Promise<void> {
   let requests = 0;
   const rotateAll = async (mine: readonly PoliteToken[]) => {
     for (let n = 0; !signal.aborted; n += 1) {
       requests += 1;
-      await rotation(bench, mine[n % mine.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
+      await measureRotation(bench, mine[n % mine.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
       await delay(ROTATE_EVERY_MS);
     }
   };
@@ -74,17 +74,17 @@ export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[
   await Promise.all(halves.map(rotateAll));
 }
 
-async function rotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
-  const before = await politeText(bench, token);
+async function measureRotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
+  const before = await readPoliteToken(bench, token);
   const startedAt = performance.now();
-  bench.cause(token.name, Annotation.rotate);
+  bench.recordCause(token.name, Annotation.rotate);
   const body = { metadata: { annotations: { [Annotation.rotate]: value } } };
   await bench.hub.api.status('PATCH', paths.tokens(token.namespace, token.name), body, 'application/merge-patch+json');
   for (;;) {
     await delay(POLL_MS);
-    const isDone = ![before, ''].includes(await politeText(bench, token));
+    const isDone = ![before, ''].includes(await readPoliteToken(bench, token));
     const tookMs = Math.round(performance.now() - startedAt);
-    // A rotation that a phase's end cuts short says nothing, unless it was late already.
+    // A rotation that the end of a phase interrupts is not significant, unless it was already late.
     if (!isDone && signal.aborted && tookMs < ROTATION_LIMIT_MS / 4) return;
     if (!isDone && tookMs < ROTATION_LIMIT_MS && !signal.aborted) continue;
     return bench.history.add({ type: 'rotation', token: token.name, tookMs, isDone });
@@ -93,7 +93,7 @@ async function rotation(bench: Bench, token: PoliteToken, value: string, signal:
 
 const CONTROL_EVERY_MS = 500;
 
-/** Does what a rotation needs without Purser, until the signal: review, token, Secret, status. */
+/** Sends the requests of a rotation without Purser, until the signal aborts: review, token, Secret, status. */
 export async function measureControl({ hub, one, history }: Bench, signal: AbortSignal): Promise<void> {
   const [name, namespace] = ['control', POLITE];
   await one.api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
@@ -113,11 +113,11 @@ export async function measureControl({ hub, one, history }: Bench, signal: Abort
 
 const CALL_EVERY_MS = 500;
 
-/** Requests a token at the façade again and again until the signal. */
+/** Requests tokens from the façade periodically until the signal aborts. */
 export async function callPolitely(bench: Bench, signal: AbortSignal): Promise<void> {
   const client = await FacadeClient.of(bench, bench.purser, POLITE);
   while (!signal.aborted) {
-    bench.cause('polite-1', 'a caller of the façade');
+    bench.recordCause('polite-1', 'a caller of the façade');
     const startedAt = performance.now();
     const status = await client.issue('one', 'polite-1');
     bench.history.add({ type: 'call', status, tookMs: Math.round(performance.now() - startedAt) });
@@ -128,7 +128,7 @@ export async function callPolitely(bench: Bench, signal: AbortSignal): Promise<v
 
 const CONSUME_EVERY_MS = 700;
 
-/** Uses the tokens of victims as a workload does, until the signal: with the address and the CA that are in the Secret. */
+/** Uses the victims' tokens as a workload does, with the address and CA in the Secret, until the signal aborts. */
 export async function consume(bench: Bench, signal: AbortSignal): Promise<void> {
   const last = new Map<string, string>();
   while (!signal.aborted) {
@@ -148,17 +148,17 @@ async function consumeOne(bench: Bench, { namespace, name, cluster }: PoliteToke
   last.set(name, shape);
   const text = textOf(secret);
   if (text === '') return;
-  bench.prober.seen.add(text);
+  bench.prober.seenTokens.add(text);
   for (const connection of connections) await use(connection, text);
 }
 
 interface Connection {
   readonly server: string;
-  /** PEM. */
+  /** CA certificate, as PEM. */
   readonly ca: string;
 }
 
-/** Returns the connections that the keys of a Secret describe: `server`, the kubeconfig and Argo CD's settings. */
+/** Returns the connections in a Secret: the key `server`, the kubeconfig, and Argo CD's settings. */
 function connectionsIn({ data = {} }: KubeObject): readonly Connection[] {
   const read = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
   const pem = (encoded: string) => Buffer.from(encoded, 'base64').toString();
@@ -175,15 +175,15 @@ function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** Sends a harmless request with the token; errors are the consumer's own affair. */
+/** Sends a harmless request with the token; ignores errors. */
 async function use({ server, ca }: Connection, token: string): Promise<void> {
   const agent = new Agent({ ca });
   await new Promise<void>((resolve) => {
     const outgoing = httpsRequest(
       `${server}/version`,
       { agent, headers: { authorization: `Bearer ${token}` }, timeout: 3_000 },
-      (answer) => {
-        answer.resume().on('end', resolve).on('error', resolve);
+      (response) => {
+        response.resume().on('end', resolve).on('error', resolve);
       },
     );
     outgoing.on('error', () => resolve()).on('timeout', () => outgoing.destroy(new Error('timeout')));

@@ -1,4 +1,4 @@
-// Tokens as text: where they are found, and what their claims say. The bench shares no code with Purser here.
+// Tokens in text and their claims. Independent of Purser's code.
 
 export interface Claims {
   readonly sub?: string;
@@ -23,7 +23,7 @@ export function decodeClaims(token: string): Claims {
   }
 }
 
-/** Returns the name of the Secret beside the service account that a token is bound to; undefined when there is none. */
+/** Returns the name of the Secret that a token is bound to, or undefined. */
 export function boundSecretOf(token: string): string | undefined {
   return decodeClaims(token)['kubernetes.io']?.secret?.name;
 }

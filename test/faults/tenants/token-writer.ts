@@ -1,4 +1,4 @@
-// The hostile writer of ManagedTokens: everything that the editor role and a namespace's own Secrets and service accounts allow.
+// The hostile writer of ManagedTokens: all actions that the editor role and permission on Secrets and service accounts allow.
 
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../../src/api/names.ts';
 import { base64, paths } from '../api.ts';
@@ -8,8 +8,8 @@ import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYE
 const POOL = 9;
 const HUGE = 8;
 const BURST = 26;
-const MAX_PLACES = 400;
-const BURST_PLACES = 40;
+const MAX_ANCHORS = 400;
+const BURST_ANCHORS = 40;
 const FOREIGN_FINALIZER = 'attack.example.com/hold';
 const JSON_PATCH = 'application/json-patch+json';
 
@@ -19,7 +19,7 @@ function tokenName(draw: Draw): string {
 
 function specOf(draw: Draw): object {
   const bound = draw.chance(0.1) && { boundObjectRef: { kind: draw.pick(['Pod', 'Secret']), name: draw.pick(ACCOUNTS) } };
-  // Now and then exactly what the tenant may have, so that there are tokens to misuse.
+  // Sometimes the permitted service account, so that the tenant has tokens to misuse.
   const isAllowed = draw.chance(0.3);
   return {
     clusterName: isAllowed ? 'one' : draw.pick(ALL_CLUSTERS),
@@ -53,13 +53,13 @@ function notes(draw: Draw, count: number, length: number): Readonly<Record<strin
   return Object.fromEntries(Array.from({ length: draw.between(1, count) }, (_, n) => [`attack.example.com/note-${n}`, 'x'.repeat(length)]));
 }
 
-/** Returns a forged list of anchors, as an annotation. */
-function forgedAnchors(draw: Draw, most = MAX_PLACES): string {
+/** Returns a forged annotation with a list of anchors. */
+function forgedAnchors(draw: Draw, most = MAX_ANCHORS): string {
   const count = draw.pick([1, 5, 17, most]);
   return Array.from({ length: count }, (_, n) => `${draw.pick(['one', 'two', 'two-prod', 'missing'])}/ns-${n}`).join(' ');
 }
 
-/** Returns annotations that only Purser writes. */
+/** Returns forged annotations that only Purser writes. */
 function forgedRecord(draw: Draw): Readonly<Record<string, string>> {
   const forged: Readonly<Record<string, string>> = {
     [Annotation.expiresAt]: draw.pick(['2020-01-01T00:00:00Z', '2200-01-01T00:00:00Z', 'never']),
@@ -89,8 +89,8 @@ function token(namespace: string, name: string, metadata: object, spec: object):
   return { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata: { namespace, name, ...metadata }, spec };
 }
 
-function creation(what: string, namespace: string, object: object): Action {
-  return { what, method: 'POST', path: paths.tokens(namespace), body: object };
+function creation(label: string, namespace: string, object: object): Action {
+  return { label, method: 'POST', path: paths.tokens(namespace), body: object };
 }
 
 const create: Production = (draw) => {
@@ -103,20 +103,20 @@ const create: Production = (draw) => {
   return [creation(`create ${name}`, namespace, token(namespace, name, { finalizers: finalizers(draw), annotations }, specOf(draw)))];
 };
 
-/** Written as text: a name that Purser no longer knows is still worth forging. */
+/** Former annotation of Purser; forging it must have no effect. */
 const anchorsAnnotation = 'tokens.purser.dev/anchors';
 
-/** Creates many objects of one kind within a second, to reach limits that count objects. */
+/** Creates many objects within a second, to reach limits on their number. */
 const burst: Production = (draw) => {
   const [namespace, spec, generation] = [draw.pick(HOSTILE_NAMESPACES), specOf(draw), draw.between(1, 3)];
-  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_PLACES) } };
+  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_ANCHORS) } };
   return Array.from({ length: BURST }, (_, n) => {
     const name = `burst-${generation}-${n}`;
     return creation(`burst ${name}`, namespace, token(namespace, name, metadata, { ...spec, secret: {} }));
   });
 };
 
-/** Creates objects near the size that the API server stores. */
+/** Creates objects near the size limit of the API server. */
 const huge: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), `huge-${draw.between(1, HUGE)}`];
   const labels = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`label-${n}`, 'v'.repeat(63)]));
@@ -124,8 +124,8 @@ const huge: Production = (draw) => {
   return [creation(`huge ${name}`, namespace, token(namespace, name, { labels, annotations }, specOf(draw)))];
 };
 
-function patch(what: string, path: string, body: object): Action {
-  return { what, method: 'PATCH', path, body, type: MERGE };
+function patch(label: string, path: string, body: object): Action {
+  return { label, method: 'PATCH', path, body, type: MERGE };
 }
 
 const patchSpec: Production = (draw) => {
@@ -180,7 +180,7 @@ const forgeStatus: Production = (draw) => {
 const remove: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
   const propagationPolicy = draw.pick(['Foreground', 'Background', 'Orphan']);
-  return [{ what: `delete ${name}`, method: 'DELETE', path: paths.tokens(namespace, name), body: { propagationPolicy } }];
+  return [{ label: `delete ${name}`, method: 'DELETE', path: paths.tokens(namespace, name), body: { propagationPolicy } }];
 };
 
 /** Deletes an object that a finalizer of the tenant keeps. */
@@ -189,7 +189,7 @@ const removeHeld: Production = (draw) => {
   const path = paths.tokens(namespace, name);
   return [
     patch(`hold ${name}`, path, { metadata: { finalizers: [FOREIGN_FINALIZER] } }),
-    { what: `delete held ${name}`, method: 'DELETE', path, body: {} },
+    { label: `delete held ${name}`, method: 'DELETE', path, body: {} },
   ];
 };
 
@@ -210,7 +210,7 @@ const createSecret: Production = (draw) => {
   };
   const data = { token: base64(`forged-${draw.between(1, 9)}`), server: base64('https://127.0.0.1:1') };
   return [
-    { what: `Secret ${name}`, method: 'POST', path: paths.secrets(namespace), body: { metadata, data, immutable: draw.chance(0.2) } },
+    { label: `Secret ${name}`, method: 'POST', path: paths.secrets(namespace), body: { metadata, data, immutable: draw.chance(0.2) } },
   ];
 };
 
@@ -231,30 +231,35 @@ const editSecret: Production = (draw) => {
 
 const removeSecret: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
-  return [{ what: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
+  return [{ label: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
 };
 
-/** Copies a field of another tenant's object into the request, as JSON patch does. */
+/** Copies a field repeatedly with a JSON patch. */
 const copyPatch: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
   const body = Array.from({ length: 6 }, (_, n) => ({ op: 'copy', from: '/spec/secret', path: `/spec/secret/copy${n}` }));
-  return [{ what: `copy ${name}`, method: 'PATCH', path: paths.tokens(namespace, name), body, type: JSON_PATCH }];
+  return [{ label: `copy ${name}`, method: 'PATCH', path: paths.tokens(namespace, name), body, type: JSON_PATCH }];
 };
 
 const requester: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), draw.pick([BUILDER, 'default', 'other'])];
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
-  const made: Action = { what: `account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
-  const gone: Action = { what: `delete account ${name}`, method: 'DELETE', path: paths.accounts(namespace, name), body: {} };
-  return draw.pick([[made], [gone, made], [gone, made], [made]]);
+  const createAccount: Action = { label: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
+  const deleteAccount: Action = {
+    label: `delete service account ${name}`,
+    method: 'DELETE',
+    path: paths.accounts(namespace, name),
+    body: {},
+  };
+  return draw.pick([[createAccount], [deleteAccount, createAccount], [deleteAccount, createAccount], [createAccount]]);
 };
 
-/** Reads and writes where the tenant has no permission at all. */
+/** Reads and writes in namespaces where the tenant has no permission. */
 const trespass: Production = (draw) => {
   const namespace = draw.pick(['purser-system', 'polite-a', 'hostile-victims', 'kube-system']);
   const spec = specOf(draw);
   return [
-    { what: `read ${namespace}`, method: 'GET', path: paths.secrets(namespace) },
+    { label: `read ${namespace}`, method: 'GET', path: paths.secrets(namespace) },
     creation(`create in ${namespace}`, namespace, token(namespace, tokenName(draw), {}, spec)),
   ];
 };

@@ -1,14 +1,14 @@
-// The tenants' world: namespaces, service accounts and permissions of hostile and polite tenants, and the Clusters under attack.
+// Namespaces, service accounts and permissions of hostile and well-behaved tenants, and the Clusters under attack.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Api, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
+import type { BenchCluster } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
-import { accountOf, applyFile, clusterOf, DEPLOY, giveCredential, PURSER_NAMESPACE, purserToken, register } from '../furnish.ts';
 import type { Reach } from '../history.ts';
-import type { Place } from '../place.ts';
 import { textOf } from '../prober.ts';
+import { accountOf, applyFile, clusterOf, DEPLOY, PURSER_NAMESPACE, register, requestPurserToken, writeCredential } from '../seed.ts';
 import { MERGE } from './grammar.ts';
 import {
   BUILDER,
@@ -26,44 +26,44 @@ import {
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const NAMESPACES = [...HOSTILE_NAMESPACES, HOSTILE_CALLERS, POLITE, GUESTS, VICTIMS];
 
-/** A service account of the hub. */
+/** Service account of the hub. */
 export interface Subject {
   readonly namespace: string;
   readonly name: string;
 }
 
 export interface WorldOptions {
-  /** Whether the hostile writer of ManagedTokens may write their status, which the roles that Purser ships do not allow. */
+  /** True if the hostile writer of ManagedTokens may write their status, which Purser's own roles do not allow. */
   readonly writesStatus: boolean;
 }
 
-/** Sets up hub and targets; records what hostile tenants may have. */
-export async function furnishTenants(bench: Bench, { writesStatus }: WorldOptions): Promise<void> {
+/** Creates all objects on hub and targets; records the permissions of hostile tenants. */
+export async function seedTenants(bench: Bench, { writesStatus }: WorldOptions): Promise<void> {
   const { api } = bench.hub;
   await applyFile(api, 'deploy/base/people.yaml');
   for (const name of NAMESPACES) await api.apply(paths.namespaces(name), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   for (const namespace of NAMESPACES) await addAccount(api, namespace, 'default');
-  await furnishTargets(bench);
-  await furnishClusters(bench);
-  await furnishTokenWriter(bench, writesStatus);
-  await furnishClusterWriter(api);
-  await furnishCallers(bench);
+  await seedTargets(bench);
+  await seedClusters(bench);
+  await seedTokenWriter(bench, writesStatus);
+  await seedClusterWriter(api);
+  await seedCallers(bench);
 }
 
-/** Registers the Clusters under attack as the administrator wants them; repeated during an attack, as a GitOps tool does. */
+/** Registers the Clusters under attack as the administrator wants them; called repeatedly, as by a GitOps tool. */
 export async function restoreClusters({ hub, two }: Bench): Promise<void> {
   const objects = { 'two-prod': clusterOf('two-prod', two), 'two-dev': clusterOf('two-dev', two), hub: hubCluster(hub) };
   for (const [name, object] of Object.entries(objects)) await hub.api.apply(paths.clusters(name), object);
 }
 
-/** Removes everything that tenants made. */
+/** Deletes all objects that hostile tenants created. */
 export async function clearTenants(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace, PURSER_FINALIZERS);
   for (const name of INVENTED_CLUSTERS) await api.delete(paths.clusters(name));
 }
 
-/** Removes the world, so that other faults find the bench as it was. */
+/** Deletes all tenants, so that other faults find the bench unchanged. */
 export async function removeTenants(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace, '');
@@ -71,14 +71,14 @@ export async function removeTenants(bench: Bench): Promise<void> {
   for (const name of VICTIM_CLUSTERS) await api.delete(paths.clusters(name));
 }
 
-/** Prefix of the finalizers that an administrator leaves to Purser. */
+/** Prefix of finalizers that only Purser may remove. */
 const PURSER_FINALIZERS = 'tokens.purser.dev/';
 
-/** Deletes all ManagedTokens and Secrets, and removes all finalizers but those of a prefix; an empty prefix keeps none. */
-async function clearNamespace(api: Api, namespace: string, kept: string): Promise<void> {
+/** Deletes all ManagedTokens and Secrets, and removes all finalizers without the prefix `keptPrefix`; an empty prefix removes all. */
+async function clearNamespace(api: Api, namespace: string, keptPrefix: string): Promise<void> {
   for (const { metadata } of await api.list(paths.tokens(namespace))) {
     const path = paths.tokens(namespace, metadata.name);
-    const finalizers = (metadata.finalizers ?? []).filter((finalizer) => kept !== '' && finalizer.startsWith(kept));
+    const finalizers = (metadata.finalizers ?? []).filter((finalizer) => keptPrefix !== '' && finalizer.startsWith(keptPrefix));
     await api.delete(path);
     await api.status('PATCH', path, { metadata: { finalizers } }, MERGE);
   }
@@ -88,8 +88,8 @@ async function clearNamespace(api: Api, namespace: string, kept: string): Promis
   }
 }
 
-async function furnishTargets({ one, two, hub }: Bench): Promise<void> {
-  // The hub issues tokens of its own service accounts, too.
+async function seedTargets({ one, two, hub }: Bench): Promise<void> {
+  // The hub is also a target.
   await applyFile(hub.api, 'deploy/target/access.yaml');
   await hub.api.apply(paths.namespaces(DEPLOY), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: DEPLOY } });
   await two.api.apply(paths.namespaces(SANDBOX), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SANDBOX } });
@@ -100,21 +100,21 @@ async function furnishTargets({ one, two, hub }: Bench): Promise<void> {
   }
 }
 
-async function furnishClusters(bench: Bench): Promise<void> {
+async function seedClusters(bench: Bench): Promise<void> {
   const { hub, one, two, history } = bench;
   await register(hub, 'two-prod', two);
-  await giveCredential(hub, 'two-dev', two, { token: await purserToken(two), namespaces: [SANDBOX] });
+  await writeCredential(hub, 'two-dev', two, { token: await requestPurserToken(two), namespaces: [SANDBOX] });
   await restoreClusters(bench);
-  for (const [cluster, place] of [
+  for (const [cluster, benchCluster] of [
     ['one', one],
     ['two', two],
     ['two-prod', two],
     ['two-dev', two],
     ['hub', hub],
   ] as const) {
-    history.add({ type: 'pins', cluster, servers: [place.proxy.url], cas: certificatesOf(place.proxy.ca) });
+    history.add({ type: 'pins', cluster, servers: [benchCluster.proxy.url], cas: certificatesOf(benchCluster.proxy.ca) });
     const credential = await credentialOf(bench, cluster);
-    history.add({ type: 'credential', place: place.name, digest: digestOf(credential) });
+    history.add({ type: 'credential', cluster: benchCluster.name, digest: digestOf(credential) });
   }
 }
 
@@ -123,13 +123,13 @@ async function credentialOf({ hub, folder }: Bench, cluster: string): Promise<st
   return textOf(await hub.api.get(paths.secrets(PURSER_NAMESPACE, `${cluster}-credential`)));
 }
 
-/** Returns digests of all certificates in a text of PEM blocks. */
+/** Returns digests of all certificates in PEM text. */
 export function certificatesOf(pem: string): readonly string[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return blocks.map((block) => digestOf(block.replace(/\s/g, '')));
 }
 
-function hubCluster({ proxy }: Place): object {
+function hubCluster({ proxy }: BenchCluster): object {
   const metadata = { name: 'hub' };
   const caBundle = Buffer.from(proxy.ca).toString('base64');
   const orchestratorApiEndpoints = { caBundle, serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: proxy.url }] };
@@ -137,8 +137,8 @@ function hubCluster({ proxy }: Place): object {
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata, spec: { orchestratorApiEndpoints, authInfo } };
 }
 
-/** The writer of ManagedTokens: editor in two namespaces, and everything on Secrets and service accounts there. */
-async function furnishTokenWriter({ hub, history }: Bench, writesStatus: boolean): Promise<void> {
+/** Creates the writer of ManagedTokens: editor in two namespaces, with all verbs on Secrets and service accounts there. */
+async function seedTokenWriter({ hub, history }: Bench, writesStatus: boolean): Promise<void> {
   const { api } = hub;
   const writer = { namespace: HOSTILE_NAMESPACES[0], name: 'writer' };
   await addAccount(api, writer.namespace, writer.name);
@@ -155,15 +155,15 @@ async function furnishTokenWriter({ hub, history }: Bench, writesStatus: boolean
   history.add({ type: 'authority', holder: 'writer', reach: [ONE_ACCOUNT] });
 }
 
-/** Lets the hostile requester issue tokens for one service account. */
+/** Grants the hostile requester permission to issue tokens for one service account. */
 export async function allowBuilder(api: Api): Promise<void> {
   await allowIssue(api, 'hostile-builder', [`one/${DEPLOY}/${DEPLOYER}`], { namespace: HOSTILE_NAMESPACES[0], name: BUILDER });
 }
 
-/** The one service account that hostile tenants have permission for. */
-export const ONE_ACCOUNT: Reach = { place: 'one', namespace: DEPLOY, account: DEPLOYER };
+/** Only service account for which hostile tenants have permission. */
+export const ONE_ACCOUNT: Reach = { cluster: 'one', namespace: DEPLOY, account: DEPLOYER };
 
-async function furnishClusterWriter(api: Api): Promise<void> {
+async function seedClusterWriter(api: Api): Promise<void> {
   await addAccount(api, HOSTILE_CALLERS, 'registrar');
   const rules = [
     { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] },
@@ -172,23 +172,23 @@ async function furnishClusterWriter(api: Api): Promise<void> {
   await bind(api, 'hostile-registrar', 'hostile-registrar', { namespace: HOSTILE_CALLERS, name: 'registrar' });
 }
 
-async function furnishCallers({ hub, history }: Bench): Promise<void> {
+async function seedCallers({ hub, history }: Bench): Promise<void> {
   const { api } = hub;
   await addAccount(api, HOSTILE_CALLERS, 'caller');
   const caller = { namespace: HOSTILE_CALLERS, name: 'caller' };
   await allowIssue(api, 'hostile-caller', ['one/deploy/deployer', 'two-dev', 'dev'], caller);
-  history.add({ type: 'authority', holder: 'caller', reach: [ONE_ACCOUNT, { place: 'two', namespace: SANDBOX }] });
+  history.add({ type: 'authority', holder: 'caller', reach: [ONE_ACCOUNT, { cluster: 'two', namespace: SANDBOX }] });
   await allowIssue(api, 'polite-tenants', [`one/${DEPLOY}`, `two/${DEPLOY}`], { namespace: POLITE, name: 'default' });
   await allowIssue(api, 'victim-tenants', [`two-prod/${DEPLOY}`, `hub/${DEPLOY}`], { namespace: VICTIMS, name: 'default' });
 }
 
-/** Lets a service account of the hub have tokens under these names. */
+/** Grants a service account of the hub permission to issue tokens under these names. */
 export async function allowIssue(api: Api, name: string, resourceNames: readonly string[], subject: Subject): Promise<void> {
   await applyRole(api, name, [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames, verbs: ['issue'] }]);
   await bind(api, name, name, subject);
 }
 
-/** Withdraws what `allowIssue` granted. */
+/** Withdraws the permission that `allowIssue` granted. */
 export async function withdrawIssue(api: Api, name: string): Promise<void> {
   await api.delete(paths.rbac('clusterrolebindings', name));
 }

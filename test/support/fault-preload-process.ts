@@ -1,10 +1,10 @@
-// Loaded into a process before its program: lets a test set the clock of that process, block its event loop, or name the
-// server that it asks for names. Orders are read from a file at the start and on SIGUSR2.
+// Preloaded into a process: lets a test shift the clock, block the event loop, or set the name server of the process. Reads its faults
+// from a file at startup and on SIGUSR2.
 
 import dns from 'node:dns';
 import { readFileSync } from 'node:fs';
 
-interface Orders {
+interface ProcessFaults {
   readonly skewMs?: number;
   readonly blockMs?: number;
 }
@@ -23,18 +23,18 @@ class ShiftedDate extends RealDate {
   }
 }
 
-function obey(): void {
-  const orders = JSON.parse(readFileSync(process.env['TEST_ORDERS'] ?? '', 'utf8')) as Orders;
-  skewMs = orders.skewMs ?? skewMs;
-  const until = performance.now() + (orders.blockMs ?? 0);
+function applyFaults(): void {
+  const faults = JSON.parse(readFileSync(process.env['TEST_FAULTS'] ?? '', 'utf8')) as ProcessFaults;
+  skewMs = faults.skewMs ?? skewMs;
+  const until = performance.now() + (faults.blockMs ?? 0);
   while (performance.now() < until);
 }
 
 globalThis.Date = ShiftedDate as DateConstructor;
-obey();
-process.on('SIGUSR2', obey);
+applyFaults();
+process.on('SIGUSR2', applyFaults);
 
-function askForNames(server: string): void {
+function useNameServer(server: string): void {
   const { Resolver } = dns.promises;
   dns.promises.Resolver = class extends Resolver {
     constructor(...args: ConstructorParameters<typeof Resolver>) {
@@ -44,4 +44,4 @@ function askForNames(server: string): void {
   };
 }
 
-if (process.env['TEST_DNS'] !== undefined) askForNames(process.env['TEST_DNS']);
+if (process.env['TEST_DNS'] !== undefined) useNameServer(process.env['TEST_DNS']);

@@ -1,21 +1,21 @@
-// One cluster of the bench: real programs, a way to them without faults, and a proxy with faults in front.
+// A cluster of the bench: real etcd and kube-apiserver, direct access for the bench, and a fault proxy for Purser.
 
 import { type RealCluster, type RealClusterOptions, startRealCluster } from '../support/real-cluster.ts';
 import { Api } from './api.ts';
 import type { History } from './history.ts';
 import { FaultProxy } from './proxy/fault-proxy.ts';
 
-export interface Place {
+export interface BenchCluster {
   readonly name: string;
   readonly cluster: RealCluster;
-  /** Straight to the API server. */
+  /** Client that bypasses the proxy. */
   readonly api: Api;
-  /** What Purser knows as the API server. */
+  /** Proxy that Purser uses as the address of the API server. */
   readonly proxy: FaultProxy;
 }
 
-/** Starts a cluster behind a proxy; every request through it is recorded. */
-export async function startPlace(name: string, history: History, options: RealClusterOptions = {}): Promise<Place> {
+/** Starts a cluster behind a proxy; records every request through the proxy. */
+export async function startCluster(name: string, history: History, options: RealClusterOptions = {}): Promise<BenchCluster> {
   const cluster = await startRealCluster(options);
   const upstream = { port: cluster.port, ca: () => cluster.ca };
   const proxy = await FaultProxy.start({
@@ -27,14 +27,14 @@ export async function startPlace(name: string, history: History, options: RealCl
   return { name, cluster, api: new Api(cluster.port, () => cluster.ca), proxy };
 }
 
-/** Starts the API server again, whatever became of it. */
-export async function restartPlace({ cluster, api, proxy }: Place, how: 'stop' | 'kill' = 'kill'): Promise<void> {
+/** Restarts the API server, also after it was killed. */
+export async function restartCluster({ cluster, api, proxy }: BenchCluster, how: 'stop' | 'kill' = 'kill'): Promise<void> {
   await cluster.restart(how);
   api.reconnect();
-  proxy.upstreamRestarted();
+  proxy.reconnectUpstream();
 }
 
-export async function stopPlace({ cluster, api, proxy }: Place): Promise<void> {
+export async function stopCluster({ cluster, api, proxy }: BenchCluster): Promise<void> {
   await proxy.close();
   api.close();
   await cluster.stop();

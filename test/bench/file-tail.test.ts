@@ -2,20 +2,20 @@ import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Occurrences } from './occurrences.ts';
+import { TextCounter } from './file-tail.ts';
 
 let path: string;
 beforeEach(async () => {
-  path = join(await mkdtemp(join(tmpdir(), 'purser-occurrences-')), 'log');
+  path = join(await mkdtemp(join(tmpdir(), 'purser-file-tail-')), 'log');
 });
 afterEach(async () => {
   await rm(join(path, '..'), { recursive: true, force: true });
 });
 
-describe('Occurrences', () => {
+describe('TextCounter', () => {
   it('counts each occurrence that was written since the last call', async () => {
     await writeFile(path, 'abba abba ab');
-    const abba = new Occurrences(path, 'abba');
+    const abba = new TextCounter(path, 'abba');
     expect(await abba.next()).toBe(2);
     expect(await abba.next()).toBe(0);
     await appendFile(path, 'ba ab');
@@ -24,7 +24,7 @@ describe('Occurrences', () => {
 
   it('does not count overlapping occurrences twice', async () => {
     await writeFile(path, 'aaa');
-    const pair = new Occurrences(path, 'aa');
+    const pair = new TextCounter(path, 'aa');
     expect(await pair.next()).toBe(1);
     await appendFile(path, 'a');
     expect(await pair.next()).toBe(1);

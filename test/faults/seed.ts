@@ -1,50 +1,50 @@
-// What the bench's clusters hold before the first fault: Purser's resources and rights, two registered targets, and grants.
+// Initial objects of the bench's clusters: CRDs, Purser's permissions, two registered targets, and permissions to issue.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readManifests } from '../../src/kube/manifests.ts';
 import { type Api, base64, type KubeObject, paths } from './api.ts';
-import type { Place } from './place.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 
 export const PURSER_NAMESPACE = 'purser-system';
 export const TEAM = 'team-a';
-/** Where the service accounts are that tokens are for. */
+/** Namespace on the targets with the service accounts of tokens. */
 export const DEPLOY = 'deploy';
-/** The requester whose permission comes and goes. */
+/** Requester whose permission scenarios withdraw and grant. */
 export const GUEST = 'guest';
 
-/** Makes a hub of a cluster. */
-export async function furnishHub({ api }: Place): Promise<void> {
+/** Installs Purser's CRDs, permissions and a team namespace on the hub. */
+export async function seedHub({ api }: BenchCluster): Promise<void> {
   for (const crd of await readManifests('crds')) await api.apply(paths.crds(crd.metadata.name ?? ''), crd);
   await applyFile(api, 'deploy/base/namespace.yaml');
   await applyFile(api, 'deploy/base/access.yaml');
   await api.create(paths.namespaces(), { metadata: { name: TEAM } });
   for (const name of ['default', GUEST]) await api.apply(paths.accounts(TEAM, name), accountOf(TEAM, name));
-  await untilServed(api);
+  await waitUntilServed(api);
 }
 
-/** Makes a target of a cluster. */
-export async function furnishTarget({ api }: Place): Promise<void> {
+/** Installs Purser's permissions and the deploy namespace on a target. */
+export async function seedTarget({ api }: BenchCluster): Promise<void> {
   await applyFile(api, 'deploy/target/access.yaml');
   await api.apply(paths.namespaces(DEPLOY), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: DEPLOY } });
 }
 
-/** Deviations from the usual registration of a target. */
+/** Optional properties of a registered target. */
 export interface Registration {
-  /** Address of the target; its proxy by default. */
+  /** Address of the target; default: its proxy. */
   readonly address?: string;
-  /** Namespaces for whose service accounts the credential may issue tokens; all by default. */
+  /** Namespaces of service accounts that the credential may issue tokens for; empty: all. */
   readonly namespaces?: readonly string[];
 }
 
-/** Registers a target on a hub under a name, with a credential of the same name. */
-export async function register(hub: Place, name: string, target: Place, registration: Registration = {}): Promise<void> {
-  await giveCredential(hub, name, target, { token: await purserToken(target), ...registration });
+/** Registers a target on a hub under a name, with a credential for that name. */
+export async function register(hub: BenchCluster, name: string, target: BenchCluster, registration: Registration = {}): Promise<void> {
+  await writeCredential(hub, name, target, { token: await requestPurserToken(target), ...registration });
   await hub.api.apply(paths.clusters(name), clusterOf(name, target, registration.address));
 }
 
 /** Returns the Cluster object that registers a target under a name. */
-export function clusterOf(name: string, target: Place, address = target.proxy.url): object {
+export function clusterOf(name: string, target: BenchCluster, address = target.proxy.url): object {
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
@@ -59,11 +59,11 @@ export function clusterOf(name: string, target: Place, address = target.proxy.ur
   };
 }
 
-/** Writes Purser's credential for a cluster: the token, and the addresses, CA and names that it is pinned to. */
-export async function giveCredential(
-  hub: Place,
+/** Writes Purser's credential for a cluster: the token, and the addresses, CA and Cluster names that it is pinned to. */
+export async function writeCredential(
+  hub: BenchCluster,
   cluster: string,
-  target: Place,
+  target: BenchCluster,
   { token, address = target.proxy.url, namespaces = [] }: Registration & { readonly token: string },
 ): Promise<void> {
   const metadata = { namespace: PURSER_NAMESPACE, name: `${cluster}-credential` };
@@ -84,14 +84,14 @@ export async function giveCredential(
   });
 }
 
-/** A token of Purser's own account on a cluster. */
-export async function purserToken({ api }: Place): Promise<string> {
+/** Requests a token of Purser's own service account on a cluster. */
+export async function requestPurserToken({ api }: BenchCluster): Promise<string> {
   const { status } = await api.create(`${paths.accounts(PURSER_NAMESPACE, 'purser')}/token`, { spec: { expirationSeconds: 86_400 } });
   return status?.token ?? '';
 }
 
-/** Lets a requester have tokens of all clusters, or no longer. */
-export async function allow({ api }: Place, requester: string, isAllowed: boolean): Promise<void> {
+/** Grants a requester permission to issue tokens for all clusters, or withdraws it. */
+export async function allow({ api }: BenchCluster, requester: string, isAllowed: boolean): Promise<void> {
   const name = `issue-${requester}`;
   if (!isAllowed) return await api.delete(paths.rbac('clusterrolebindings', name));
   const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }];
@@ -105,10 +105,10 @@ export async function allow({ api }: Place, requester: string, isAllowed: boolea
   });
 }
 
-/** Writes a kubeconfig of Purser for a hub; its token is in a file of its own. */
-export async function writeKubeconfig(hub: Place, folder: string): Promise<string> {
+/** Writes Purser's kubeconfig for a hub; its token is in a separate file. */
+export async function writeKubeconfig(hub: BenchCluster, folder: string): Promise<string> {
   const [path, tokenFile] = [join(folder, `${hub.name}.kubeconfig`), join(folder, `${hub.name}.token`)];
-  await writeFile(tokenFile, await purserToken(hub), { mode: 0o600 });
+  await writeFile(tokenFile, await requestPurserToken(hub), { mode: 0o600 });
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -127,7 +127,7 @@ export function accountOf(namespace: string, name: string): object {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
 }
 
-const PLACES: Readonly<Record<string, (object: KubeObject) => string>> = {
+const PATHS_BY_KIND: Readonly<Record<string, (object: KubeObject) => string>> = {
   Namespace: ({ metadata }) => paths.namespaces(metadata.name),
   ServiceAccount: ({ metadata }) => paths.accounts(metadata.namespace ?? '', metadata.name),
   ClusterRole: ({ metadata }) => paths.rbac('clusterroles', metadata.name),
@@ -136,16 +136,16 @@ const PLACES: Readonly<Record<string, (object: KubeObject) => string>> = {
   RoleBinding: ({ metadata }) => paths.rbac(`namespaces/${metadata.namespace}/rolebindings`, metadata.name),
 };
 
-/** Applies what the bench knows of a file of manifests. */
+/** Applies the objects in a manifest whose kinds are in the table above. */
 export async function applyFile(api: Api, path: string): Promise<void> {
   for (const object of (await readManifests(path)) as readonly KubeObject[]) {
-    const place = PLACES[object.kind ?? ''];
-    if (place !== undefined) await api.apply(place(object), object);
+    const pathOf = PATHS_BY_KIND[object.kind ?? ''];
+    if (pathOf !== undefined) await api.apply(pathOf(object), object);
   }
 }
 
-/** Waits until the hub serves our kinds. */
-export async function untilServed(api: Api): Promise<void> {
+/** Waits until the hub serves Clusters and ManagedTokens. */
+export async function waitUntilServed(api: Api): Promise<void> {
   const isServed = (path: string) =>
     api.list(path).then(
       () => true,

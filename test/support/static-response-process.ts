@@ -1,5 +1,5 @@
-// The least that a list can cost: a bare HTTPS server with a ready-made buffer, as a process of its own for benches.
-// Arguments: how many bytes it answers with.
+// Lower bound for the cost of a list: a bare HTTPS server with a static body, as a separate process. Its argument is the length of the
+// body in bytes.
 
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -1,0 +1,40 @@
+// Child processes of the benches: one that sends a message when it is ready, or one that prints JSON.
+
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** Child process after its first message. */
+export interface ChildProcess<T> {
+  readonly pid: number;
+  readonly message: T;
+  /** Resolves when the process exits. */
+  readonly ended: Promise<unknown>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a program of this repository, and waits for its message. The process ends with the bench. Rejects if it exits before. */
+export async function startChild<T>(path: string, args: readonly string[]): Promise<ChildProcess<T>> {
+  const child = fork(path, args);
+  const kill = () => child.kill();
+  process.once('exit', kill);
+  const ended = once(child, 'exit').then(() => process.off('exit', kill));
+  const silent = ended.then(() => Promise.reject(new Error(`${path} exited without a message`)));
+  silent.catch(() => {});
+  const [message] = (await Promise.race([once(child, 'message'), silent])) as [T];
+  const stop = async () => {
+    kill();
+    await ended;
+  };
+  return { pid: child.pid as number, message, ended, stop };
+}
+
+/** Runs a program of this folder, and parses the JSON that it prints. Its stderr is inherited. */
+export async function runScript<T>(name: string, args: readonly number[]): Promise<T> {
+  const path = join(import.meta.dirname, name);
+  const child = spawn(process.execPath, [path, ...args.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [[code], output] = await Promise.all([once(child, 'close'), text(child.stdout)]);
+  if (code !== 0) throw new Error(`${name} exited with code ${code}`);
+  return JSON.parse(output) as T;
+}
