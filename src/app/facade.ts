@@ -1,11 +1,11 @@
 // What every replica serves to callers, whether it leads or not.
 
 import { Subscription } from 'rxjs';
-import type { ReviewLimit } from '../facade/admission/review-limit.ts';
-import { watchLimits } from '../facade/admission/watch-limits.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
 import { createClusterList } from '../facade/clusters/cluster-kind.ts';
 import { createFacade } from '../facade/facade.ts';
+import { watchLimits } from '../facade/limits/concurrency.ts';
+import type { ReviewLimit } from '../facade/limits/review-limit.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';

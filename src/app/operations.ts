@@ -1,8 +1,8 @@
 // How the process is looked at from outside: its health, and its metrics.
 
-import type { ReviewLimit } from '../facade/admission/review-limit.ts';
 import { Authenticator } from '../facade/authenticate.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
+import type { ReviewLimit } from '../facade/limits/review-limit.ts';
 import type { Check, Health } from '../facade/operations/health.ts';
 import { listenForOperations, type Operations } from '../facade/operations/listener.ts';
 import { metricsAccess } from '../facade/operations/metrics-access.ts';

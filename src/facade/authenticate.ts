@@ -13,10 +13,10 @@ import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { overloaded } from './admission/rates.ts';
-import { type Admission, ReviewLimit, type ReviewOutcome } from './admission/review-limit.ts';
 import { FreshCache } from './fresh-cache.ts';
 import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
+import { overloaded } from './limits/request-rate.ts';
+import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
 import type { Caller, User } from './request.ts';
 import { userKey } from './user-key.ts';
 

@@ -14,7 +14,7 @@ import { flag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
 import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
-import { toAddressKey } from './admission/source-address.ts';
+import { toAddressKey } from './limits/connections.ts';
 import type { Caller, FacadeReply, FacadeRequest, User } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
@@ -44,7 +44,7 @@ export class Exchange implements FacadeRequest {
   /** Pattern of the path; `*` for paths without a route. */
   route = '*';
   #isStreaming = false;
-  #endTurn = () => {};
+  #releaseSeat = () => {};
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
@@ -146,10 +146,10 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
   }
 
-  /** Keeps a turn until the response has been sent or begins to stream. */
-  holdTurn(end: () => void): void {
-    if (this.signal.aborted) end();
-    else this.#endTurn = end;
+  /** Holds a seat until the response has been sent or begins to stream. */
+  holdSeat(release: () => void): void {
+    if (this.signal.aborted) release();
+    else this.#releaseSeat = release;
   }
 
   /** Sends the response. Never rejects: a response that fails on the way closes the connection. */
@@ -177,7 +177,7 @@ export class Exchange implements FacadeRequest {
   /** Ends all work on the request. Called when the response has been sent or the connection is closed. */
   close(): void {
     this.#cancelTimeout?.();
-    this.#endTurn();
+    this.#releaseSeat();
     if (!this.response.writableFinished) this.#abandon();
   }
 
@@ -191,7 +191,7 @@ export class Exchange implements FacadeRequest {
     if ('write' in reply || isStream(reply.body)) {
       this.#isStreaming = true;
       // Streams have their own limits.
-      this.#endTurn();
+      this.#releaseSeat();
       response.writeHead(reply.status, this.#headersOf(reply));
       response.flushHeaders();
       await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));

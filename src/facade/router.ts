@@ -30,7 +30,7 @@ export interface RouterOptions {
   readonly documents: readonly PublicDocument[];
   /** Returns the caller who sent a request. Throws a StatusError if there is none. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
-  /** Waits until the request may begin; returns the function that ends its turn. Throws a StatusError for a caller with too many. */
+  /** Waits for a seat; returns the function that releases it. Throws a StatusError for a caller with too many requests. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
   /** Receives unexpected errors, with the ID of the request that failed. */
   readonly report: (error: unknown, requestId?: string) => void;
@@ -89,7 +89,7 @@ export class Router {
     try {
       exchange.startTimeout();
       exchange.caller = await authenticate(exchange);
-      if (admit !== undefined) exchange.holdTurn(await admit(exchange));
+      if (admit !== undefined) exchange.holdSeat(await admit(exchange));
       if (route === undefined) throw noRoute();
     } catch (error) {
       return this.#reject(exchange, error, route);

@@ -10,7 +10,7 @@ import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
 import type { Answer } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
-import { type ConnectionLimits, Connections } from './admission/connections.ts';
+import { type ConnectionLimits, Connections } from './limits/connections.ts';
 import { Router, type RouterOptions } from './router.ts';
 
 export interface ServerOptions extends RouterOptions {

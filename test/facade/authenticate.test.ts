@@ -1,8 +1,8 @@
 // Authentication under load.
 
 import { describe, expect, it } from '@jest/globals';
-import { ReviewLimit } from '../../src/facade/admission/review-limit.ts';
 import { Authenticator } from '../../src/facade/authenticate.ts';
+import { ReviewLimit } from '../../src/facade/limits/review-limit.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 

@@ -3,9 +3,8 @@
 import { Subscription } from 'rxjs';
 import { flag } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
-import { type PlaceLimits, Places } from '../admission/places.ts';
-import { type TurnLimits, Turns } from '../admission/turns.ts';
-import { watchLimits } from '../admission/watch-limits.ts';
+import { ConcurrencyLimiter, type ConcurrencyLimits, watchLimits } from '../limits/concurrency.ts';
+import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
 import { plainForm } from './events.ts';
@@ -24,7 +23,7 @@ export interface ListWatchOptions<T> {
   /** Maximum number of changes that callers can go back; 16,384 by default. */
   readonly historyCapacity?: number | undefined;
   /** Limits on watches; those of a process without a memory limit by default. */
-  readonly watchLimits?: PlaceLimits | undefined;
+  readonly watchLimits?: ConcurrencyLimits | undefined;
 }
 
 export interface ListWatch {
@@ -39,9 +38,9 @@ export interface ListWatch {
 }
 
 const HISTORY_CAPACITY = 16_384;
-const FULL_LISTS: PlaceLimits = { perCaller: 8, total: 128 };
-/** The number that waits is limited by the places for watches. */
-const REPLAYS: TurnLimits = {
+const LARGE_LIST_LIMITS: ConcurrencyLimits = { perCaller: 8, total: 128 };
+/** The limits on watches also limit the number of waiting replays. */
+const REPLAY_LIMITS: FairQueueLimits = {
   perCaller: 8,
   total: 64,
   waitingPerCaller: Number.POSITIVE_INFINITY,
@@ -55,15 +54,15 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
   const watchers = new Watchers();
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
   const shared = { listing, history, access, clock };
-  const lists = { ...shared, fullLists: new Places({ ...FULL_LISTS, what: `lists of all ${plural} at a time` }) };
+  const lists = { ...shared, largeLists: new ConcurrencyLimiter({ ...LARGE_LIST_LIMITS, what: `lists of all ${plural} at a time` }) };
   const watches = {
     ...shared,
     plain: plainForm(listing.kind),
     random,
     watchers,
     tokens: new TokenChecks({ clock, random }),
-    watches: new Places({ ...(options.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
-    replays: new Turns(REPLAYS),
+    watchLimiter: new ConcurrencyLimiter({ ...(options.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
+    replayQueue: new FairQueue(REPLAY_LIMITS),
   };
   const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(watches, request) : listObjects(lists, request));
   const get: Endpoint = (request) => getObject(lists, request);

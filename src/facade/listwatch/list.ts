@@ -15,8 +15,8 @@ import { negotiate, type Representation } from '../../kubernetes/wire/negotiate.
 import { flag, text } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
-import { keepPace } from '../admission/pace.ts';
-import type { Places } from '../admission/places.ts';
+import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
+import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';
 import type { History } from './history.ts';
@@ -29,11 +29,11 @@ export interface ListDeps {
   readonly history: History;
   readonly access: Access;
   readonly clock: Clock;
-  /** Places for large lists. */
-  readonly fullLists: Places;
+  /** Limit on large lists in progress. */
+  readonly largeLists: ConcurrencyLimiter;
 }
 
-/** Size from which a response takes a place among the full lists, in bytes. */
+/** Size above which a list is large, in bytes. */
 const LARGE_BYTES = 1 << 20;
 /** Size from which a response is written in slices, in bytes. */
 const WHOLE_BYTES = 256 * 1024;
@@ -120,10 +120,10 @@ interface Sliced {
   readonly isExact: boolean;
 }
 
-function slicedReply({ clock, fullLists }: ListDeps, request: FacadeRequest, sliced: Sliced): FacadeReply {
+function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sliced: Sliced): FacadeReply {
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
-  const release = length > LARGE_BYTES ? fullLists.take(request) : () => {};
+  const release = length > LARGE_BYTES ? largeLists.acquire(request) : () => {};
   const size = isExact ? { 'content-length': String(length) } : {};
   // TLS keeps buffers as large as the largest slice for as long as a connection is open.
   const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
@@ -228,7 +228,7 @@ function zipped(slices: Slices): AsyncIterable<Buffer> {
 /** Writes all slices. Closes the connection of a reader who is slower than the lowest rate. */
 async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
   let sent = 0;
-  const stop = keepPace({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
+  const stop = enforceReadRate({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
   try {
     for await (const slice of slices) {
       if (response.destroyed) return;

@@ -7,9 +7,9 @@ import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
 import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
-import { keepPace } from '../admission/pace.ts';
-import type { Places } from '../admission/places.ts';
-import type { Turns } from '../admission/turns.ts';
+import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
+import type { FairQueue } from '../limits/fair-queue.ts';
+import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
@@ -32,9 +32,10 @@ export interface WatchDeps {
   readonly random: () => number;
   readonly watchers: Watchers;
   readonly tokens: TokenChecks;
-  readonly watches: Places;
-  /** Turns for initial events, which are as long as a list. */
-  readonly replays: Turns;
+  /** Limit on open watches. */
+  readonly watchLimiter: ConcurrencyLimiter;
+  /** Queue for initial events, which are as long as a list. */
+  readonly replayQueue: FairQueue;
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
@@ -44,7 +45,7 @@ const LONGEST_MS = 3_600_000;
 
 /** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
-  const { listing, history, access, clock, plain, watches } = deps;
+  const { listing, history, access, clock, plain, watchLimiter } = deps;
   const representation = negotiateWatch(request.preferences, { builtIn: false, tables: true });
   const query = parseQuery(request, listing, true);
   const view = viewOf(request, listing, representation.as, clock);
@@ -52,7 +53,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   requestedVersion(query.options.resourceVersion);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
-  const release = watches.take(request);
+  const release = watchLimiter.acquire(request);
   // No event contains a list, so a watch for lists has no events.
   const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {
@@ -112,13 +113,17 @@ async function serve(deps: WatchDeps, request: FacadeRequest, { options, selecti
   for (const stop of stops) stop();
 }
 
-/** Waits for a turn; returns the function that ends it. Closes the connection of a reader who is slower than the lowest rate. */
-async function startReplay({ clock, replays }: WatchDeps, { caller, signal }: FacadeRequest, writer: StreamWriter): Promise<() => void> {
-  const endTurn = await replays.take(caller.user.username, signal);
-  const stop = keepPace({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
+/** Waits for a seat; returns the function that releases it. Closes the connection of a client that reads below the minimum rate. */
+async function startReplay(
+  { clock, replayQueue }: WatchDeps,
+  { caller, signal }: FacadeRequest,
+  writer: StreamWriter,
+): Promise<() => void> {
+  const releaseSeat = await replayQueue.acquire(caller.user.username, signal);
+  const stop = enforceReadRate({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
   return () => {
     stop();
-    endTurn();
+    releaseSeat();
   };
 }
 

@@ -14,8 +14,8 @@ import type { Clock } from '../../std/clock.ts';
 import { type Listening, listen } from '../../std/listening.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { Connections } from '../admission/connections.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
+import { Connections } from '../limits/connections.ts';
 import { type Health, healthReply } from './health.ts';
 
 export interface OperationsOptions {

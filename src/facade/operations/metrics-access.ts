@@ -6,10 +6,10 @@ import { untilAborted } from '../../kube/deadline.ts';
 import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { toAddressKey } from '../admission/source-address.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { FreshCache } from '../fresh-cache.ts';
 import { isAllowed } from '../hub-answer.ts';
+import { toAddressKey } from '../limits/connections.ts';
 
 export interface MetricsAccessOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

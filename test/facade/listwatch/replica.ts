@@ -5,8 +5,8 @@ import { Writable } from 'node:stream';
 import { Subject, share } from 'rxjs';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
-import type { PlaceLimits } from '../../../src/facade/admission/places.ts';
 import { createClusterList } from '../../../src/facade/clusters/cluster-kind.ts';
+import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { ListWatch } from '../../../src/facade/listwatch/endpoints.ts';
 import type { Followed } from '../../../src/facade/listwatch/kind.ts';
 import type { FacadeReply, FacadeRequest, User } from '../../../src/facade/request.ts';
@@ -142,7 +142,7 @@ class Follower<T extends ApiObject> implements Followed<T> {
 export interface ReplicaOptions {
   readonly historyCapacity?: number;
   readonly annotationPrefixes?: readonly string[];
-  readonly watchLimits?: PlaceLimits;
+  readonly watchLimits?: ConcurrencyLimits;
 }
 
 /** One replica of the façade. */

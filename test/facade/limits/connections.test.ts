@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Connections } from '../../../src/facade/admission/connections.ts';
+import { Connections, toAddressKey } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;
@@ -73,5 +73,20 @@ describe('Connections', () => {
     expect(socket.isReading).toBe(false);
     responses[0]?.emit('close');
     expect([socket.isReading, socket.destroyed]).toEqual([true, false]);
+  });
+});
+
+describe('toAddressKey', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    [undefined, ''],
+  ])('returns for %s the key %s', (address, key) => {
+    expect(toAddressKey(address)).toBe(key);
   });
 });

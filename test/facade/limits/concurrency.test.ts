@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { watchLimits } from '../../../src/facade/admission/watch-limits.ts';
+import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
 
 describe('watchLimits', () => {
   it.each([
