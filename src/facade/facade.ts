@@ -15,6 +15,7 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import { RequestRateLimiter } from './limits/request-rate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
+import { LISTINGS } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
@@ -107,7 +108,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Faca
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
-    documents: [openApiDocument(facadePath)],
+    documents: [openApiDocument(facadePath, LISTINGS)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       rateLimiter.count(user.username);

@@ -7,7 +7,7 @@ import { RegistryGroup } from '../../api/names.ts';
 import { type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
 import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { Access, Followed, OnVisibility } from '../listwatch/kind.ts';
+import type { Access, Followed, OnVisibility } from '../listwatch/filtered-list.ts';
 import { ListReviews, type ListReviewsOptions, Viewer } from '../listwatch/viewer.ts';
 import type { User } from '../request.ts';
 import { userKey } from '../user-key.ts';

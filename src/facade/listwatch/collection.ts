@@ -4,12 +4,12 @@
 import { EVERYTHING, type Visibility } from '../../access/visibility.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import type { PublicObject } from './kind.ts';
+import { objectKey, type PublicObject } from './filtered-list.ts';
 import { formatVersion } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
 export class Item {
-  /** `name`, or `namespace/name` for namespaced kinds. */
+  /** Name, with its namespace if it has one. */
   readonly key: string;
   /** The hub's resourceVersion of the object. */
   readonly revision: number;
@@ -22,8 +22,8 @@ export class Item {
   #versionEnd = 0;
 
   constructor(object: PublicObject, weight: number) {
-    const { name = '', namespace, resourceVersion } = object.metadata;
-    this.key = namespace === undefined ? name : `${namespace}/${name}`;
+    const { name = '', namespace = '', resourceVersion } = object.metadata;
+    this.key = objectKey(namespace, name);
     this.revision = Number(resourceVersion ?? 0);
     this.object = object as KubeObject;
     this.weight = weight;
@@ -130,8 +130,21 @@ export class Collection {
     }
   }
 
-  /** Yields the items that a caller may see, from `start` on. The cost grows with the visible items, not with the collection. */
-  *visible(visibility: Visibility, start = ''): Generator<Item> {
+  /**
+   * Yields the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
+   * not with the collection.
+   */
+  *visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
+    if (namespace === '') return yield* this.#visibleFrom(visibility, start);
+    const prefix = objectKey(namespace, '');
+    for (const item of this.#visibleFrom(visibility, start > prefix ? start : prefix)) {
+      // Keys are sorted, so that those of one namespace are adjacent.
+      if (!item.key.startsWith(prefix)) return;
+      yield item;
+    }
+  }
+
+  *#visibleFrom(visibility: Visibility, start: string): Generator<Item> {
     if (visibility.isEverything) return yield* this.from(start);
     for (const key of visibility.names) {
       const item = key < start ? undefined : this.get(key);

@@ -33,7 +33,7 @@ export interface EventForm {
 /** Selection and encoding of the events of one watch. */
 export interface EventFilter {
   readonly visibility: Visibility;
-  /** Returns true if the caller's selectors match. */
+  /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
   readonly form: EventForm;
 }

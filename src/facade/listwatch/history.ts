@@ -8,7 +8,7 @@ import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Collection, Item } from './collection.ts';
-import type { Followed, ListedKind } from './kind.ts';
+import type { FilteredList, Followed } from './filtered-list.ts';
 import { formatVersion, parseVersion } from './version.ts';
 
 /** A change of one object at a revision. */
@@ -36,7 +36,7 @@ export interface HistoryOptions {
 export interface Wait {
   readonly signal: AbortSignal;
   /** Returns the visibility of the caller. */
-  readonly visibility: () => Promise<Visibility>;
+  readonly findVisibility: () => Promise<Visibility>;
   /** Maximum time to wait in milliseconds; 3 s by default. */
   readonly timeoutMs?: number;
 }
@@ -69,8 +69,8 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T>({ store, batches$ }: Followed<T>, kind: Pick<ListedKind<T>, 'toPublic' | 'weightOf'>): Subscription {
-    const toItem = (object: T) => new Item(kind.toPublic(object), kind.weightOf(object));
+  follow<T>({ store, batches$ }: Followed<T>, list: Pick<FilteredList<T>, 'toPublic' | 'weightOf'>): Subscription {
+    const toItem = (object: T) => new Item(list.toPublic(object), list.weightOf(object));
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
     return batches$.subscribe(({ type, resourceVersion, changes }) => {
       const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));
@@ -122,7 +122,7 @@ export class History {
   }
 
   /** Waits for the hub's part of a version. Throws 504 with the current version if it does not arrive in time. */
-  async waitFor(version: bigint, { signal, visibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
+  async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
     const { revision, fingerprint } = parseVersion(version);
     if (revision <= this.#revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ export class History {
     this.#waiting.delete(check);
     cancel();
     if (revision <= this.#revision) return;
-    throw versionTooLarge(version, formatVersion(this.revisionFor(await visibility()), fingerprint));
+    throw versionTooLarge(version, formatVersion(this.revisionFor(await findVisibility()), fingerprint));
   }
 
   /** Starts with the objects of the hub at a revision. */

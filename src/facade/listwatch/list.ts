@@ -19,8 +19,8 @@ import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';
+import { type Access, type Listing, listPath, objectKey } from './filtered-list.ts';
 import type { History } from './history.ts';
-import type { Access, Listing } from './kind.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
 import { formatVersion } from './version.ts';
 
@@ -55,9 +55,11 @@ export async function listObjects(deps: ListDeps, request: FacadeRequest): Promi
   const view = viewOf(request, listing, representation.as, clock);
   history.checkSynced(listing.plural);
   const { user } = request.caller;
-  const page = await readPage(history, { ...query, signal: request.signal, clock, visibility: () => access.visibleTo(user) });
+  const page = await readPage(history, { ...query, signal: request.signal, clock, findVisibility: () => access.visibleTo(user) });
+  const selfLink = listPath(listing, query.namespace);
   const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
-  return isPlain ? plainReply(deps, request, page) : convertedReply(deps, request, { page, representation, view });
+  if (isPlain) return plainReply(deps, request, { page, selfLink });
+  return convertedReply(deps, request, { page, selfLink, representation, view });
 }
 
 /** Returns one object. Hidden and missing objects are the same 404. */
@@ -67,13 +69,14 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = requestedVersion(text(request.query, 'resourceVersion'));
   history.checkSynced(listing.plural);
-  const visibility = () => access.visibleTo(request.caller.user);
-  await history.waitFor(version, { signal: request.signal, visibility });
-  const visible = await visibility();
-  const { name = '' } = request.params;
-  const item = visible.sees(name) ? history.collection.get(name) : undefined;
+  const findVisibility = () => access.visibleTo(request.caller.user);
+  await history.waitFor(version, { signal: request.signal, findVisibility });
+  const visibility = await findVisibility();
+  const { namespace = '', name = '' } = request.params;
+  const key = objectKey(namespace, name);
+  const item = visibility.sees(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
-  const object = item.at(formatVersion(item.revision, visible.fingerprint));
+  const object = item.at(formatVersion(item.revision, visibility.fingerprint));
   const reply = textReply(200, showObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY } };
 }
@@ -85,24 +88,30 @@ export function viewOf(request: FacadeRequest, { kind }: Listing, as: Representa
   return view;
 }
 
-async function plainReply(deps: ListDeps, request: FacadeRequest, page: Page): Promise<FacadeReply> {
-  const body = new ListBody(deps.listing, page);
+/** A page and the path of its list. */
+interface Linked {
+  readonly page: Page;
+  readonly selfLink: string;
+}
+
+async function plainReply(deps: ListDeps, request: FacadeRequest, linked: Linked): Promise<FacadeReply> {
+  const body = new ListBody(deps.listing, linked);
   const { length } = body;
   if (length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], length), 'application/json');
   return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
-interface Converted {
-  readonly page: Page;
+interface Converted extends Linked {
   readonly representation: Representation;
   readonly view: View;
 }
 
-async function convertedReply(deps: ListDeps, request: FacadeRequest, { page, representation, view }: Converted): Promise<FacadeReply> {
+async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: Converted): Promise<FacadeReply> {
+  const { page, selfLink, representation, view } = converted;
   const { revision, fingerprint, whole } = page;
   const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersion(item.revision, fingerprint)));
-  const converted = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: deps.listing.path };
-  const pieces = formatList(listParts(converted, view), representation);
+  const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink };
+  const pieces = formatList(listParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
   if (length <= CONVERTED_LENGTH) return wholeReply(request, [...pieces].join(''), contentType);
@@ -151,10 +160,10 @@ class ListBody {
   /** Length of all slices, in bytes. */
   readonly length: number;
 
-  constructor({ kind: { group, version, listKind }, path }: Listing, page: Page) {
+  constructor({ kind: { group, version, listKind } }: Listing, { page, selfLink }: Linked) {
     this.#page = page;
     this.#head = Buffer.from(`{"apiVersion":"${group}/${version}","items":[`);
-    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, path))}}\n`);
+    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, selfLink))}}\n`);
     this.length = this.#head.length + lengthOf(page) + this.#tail.length;
   }
 

@@ -9,7 +9,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { type AccessAttributes, isAllowed } from '../hub-answer.ts';
 import type { User } from '../request.ts';
 import { userKey } from '../user-key.ts';
-import type { OnVisibility } from './kind.ts';
+import type { OnVisibility } from './filtered-list.ts';
 
 export interface ListReviewsOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;

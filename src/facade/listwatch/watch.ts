@@ -13,14 +13,14 @@ import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
+import type { Access, Listing } from './filtered-list.ts';
 import type { History, Wait } from './history.ts';
-import type { Access, Listing } from './kind.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import { Chunk, StreamWriter } from './stream-writer.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { formatVersion, parseVersion } from './version.ts';
-import { type Start, Watcher, type Watchers } from './watcher.ts';
+import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
 
 export interface WatchDeps {
   readonly listing: Listing;
@@ -75,27 +75,26 @@ interface Stream extends ListQuery {
 }
 
 /** Serves one watch; returns when it has ended. */
-async function serve(deps: WatchDeps, request: FacadeRequest, { options, selection, form, response }: Stream): Promise<void> {
+async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): Promise<void> {
+  const { options, form, response } = stream;
   const { history, access, clock, tokens, watchers } = deps;
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
   const requested = requestedVersion(options.resourceVersion);
-  const wait = { signal: request.signal, visibility: () => access.visibleTo(request.caller.user) };
+  const wait = { signal: request.signal, findVisibility: () => access.visibleTo(request.caller.user) };
   const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
   const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
   // No await from here until the watcher is added, so that it cannot miss an event.
   const { user } = request.caller;
-  const start = failure ?? startOf(history, access.visibleNow(user), options);
+  const start = failure ?? startOf(history, access.visibleNow(user), stream);
   if ('code' in start) {
     endReplay();
     writer.write(new Chunk([errorLine(start)]));
     return writer.end();
   }
-  const selectionKey = JSON.stringify([options.labelSelector, options.fieldSelector]);
-  const selects = selection.isEverything ? () => true : ({ object }: Item) => selection.matches(object);
   const bookmarks = options.allowWatchBookmarks;
-  const started = new Watcher({ history, writer, form, bookmarks, selects, selectionKey, onReplayed: endReplay, onEnd: resolve }, start);
+  const started = new Watcher({ history, writer, form, bookmarks, ...toSelection(stream), onReplayed: endReplay, onEnd: resolve }, start);
   watcher = started;
   const end = () => started.end();
   const stops = [
@@ -138,13 +137,21 @@ async function waitFor(history: History, version: bigint, wait: Wait): Promise<S
   }
 }
 
-function startOf(history: History, visibility: Visibility, options: ListOptions): Start | Status {
+function toSelection({ namespace, options, selection }: ListQuery): Pick<WatcherOptions, 'selects' | 'selectionKey'> {
+  const isEverything = namespace === '' && selection.isEverything;
+  return {
+    selects: isEverything ? () => true : ({ object }: Item) => selection.matches(object),
+    selectionKey: JSON.stringify([namespace, options.labelSelector, options.fieldSelector]),
+  };
+}
+
+function startOf(history: History, visibility: Visibility, { namespace, options }: ListQuery): Start | Status {
   const requested = parseVersion(requestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
     const revision = Math.max(history.revisionFor(visibility), requested.revision);
-    return { ...now, replay: new Replay({ events: initialEvents(history, visibility), revision, bookmark }) };
+    return { ...now, replay: new Replay({ events: initialEvents(history, visibility, namespace), revision, bookmark }) };
   }
   if (requested.revision === 0) return now;
   const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
@@ -157,8 +164,8 @@ function positionAfter(history: History, visibility: Visibility, revision: numbe
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
 
-function initialEvents({ collection }: History, visibility: Visibility): Iterable<ItemEvent> {
-  return collection.visible(visibility).map((item) => ({ type: 'ADDED', item }));
+function initialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {
+  return collection.visible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
 /** Schedules the bookmarks and the end of a watch; returns the functions that cancel them. */

@@ -13,8 +13,9 @@ export interface WatcherOptions {
   readonly writer: StreamWriter;
   readonly form: EventForm;
   readonly bookmarks: boolean;
+  /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
-  /** Text that is equal for watchers with equal selectors. */
+  /** Text that is equal for watchers with equal namespace and selectors. */
   readonly selectionKey: string;
   /** Called when the initial events have been written, if there are any. */
   readonly onReplayed: () => void;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import { ClusterReason } from '../../../src/api/reasons.ts';
-import { publicCluster } from '../../../src/facade/clusters/cluster-kind.ts';
+import { publicCluster } from '../../../src/facade/clusters/cluster-list.ts';
 
 /** Returns the public form of stored conditions. */
 function published(conditions: readonly unknown[]): unknown {

@@ -128,7 +128,7 @@ describe('list', () => {
   });
 
   it('returns 503 before the first list of the hub', async () => {
-    const { createClusterList } = await import('../../../src/facade/clusters/cluster-kind.ts');
+    const { createClusterList } = await import('../../../src/facade/clusters/cluster-list.ts');
     const { silentLog: log } = await import('../../support/silent-log.ts');
     const { clusters, roles, bindings } = new Replica(hub);
     const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });

@@ -1,4 +1,4 @@
-// Clusters as callers of the façade see them: path and names, table columns, and the allow-list of public fields.
+// The cluster list: names, table columns, and the allow-list of public fields of a Cluster.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, RegistryGroup, Version } from '../../api/names.ts';
@@ -7,8 +7,9 @@ import { Clusters } from '../../api/resources.ts';
 import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
-import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/endpoints.ts';
-import type { Followed, Listing, PublicObject } from '../listwatch/kind.ts';
+import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
+import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
+import { object, text } from '../openapi-schemas.ts';
 import { type AccessOptions, ClusterAccess } from './cluster-access.ts';
 
 /** Columns of the CRD, without the one for the hub alone. */
@@ -59,9 +60,8 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', description: 'Time since the cluster was registered.', jsonPath: '.metadata.creationTimestamp' },
 ];
 
-/** Path and names of the cluster list. */
+/** Public description of the cluster list. */
 export const CLUSTER_LISTING: Listing = {
-  path: '/auth/v1/clusters',
   plural: Clusters.plural,
   kind: {
     group: RegistryGroup,
@@ -75,6 +75,23 @@ export const CLUSTER_LISTING: Listing = {
     selectableFields: {},
     fieldLabelErrors: 'named',
   },
+  schema: object('Public fields of a registered cluster; the custom resource has more.', {
+    apiVersion: text(`${RegistryGroup}/${Version}`),
+    kind: text(Clusters.kind),
+    metadata: {
+      type: 'object',
+      description:
+        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
+    },
+    spec: object('Addresses of the cluster.', {
+      orchestratorApiEndpoints: { type: 'object', description: 'caBundle and serverEndpoints, as in the custom resource.' },
+    }),
+    status: object('State of the cluster.', {
+      type: text('Distribution of the cluster.'),
+      version: text('Version of its API server.'),
+      conditions: { type: 'array', items: { type: 'object' }, description: 'As in the custom resource.' },
+    }),
+  }),
 };
 
 export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
@@ -87,7 +104,7 @@ export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions
 export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
   const access = new ClusterAccess(options);
   const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
-  return createListWatch({ ...options, kind: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
+  return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
 }
 
 /** Returns a Cluster without all fields that are not public. Annotations are public only under one of the prefixes. */

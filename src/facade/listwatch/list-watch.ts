@@ -8,15 +8,16 @@ import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
 import { plainForm } from './events.ts';
+import { type FilteredList, type Followed, type Listing, listPath } from './filtered-list.ts';
 import { History } from './history.ts';
-import type { Followed, ListedKind } from './kind.ts';
 import { getObject, listObjects } from './list.ts';
 import { TokenChecks } from './token-checks.ts';
 import { watchObjects } from './watch.ts';
 import { Watchers } from './watcher.ts';
 
 export interface ListWatchOptions<T> {
-  readonly kind: ListedKind<T>;
+  readonly list: FilteredList<T>;
+  /** Informer of the objects. */
   readonly objects: Followed<T>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -49,8 +50,8 @@ const REPLAY_LIMITS: FairQueueLimits = {
 
 /** Creates the endpoints of a kind. They respond with 503 until the objects of the hub have been listed. */
 export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
-  const { kind: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
-  const { access, path, plural } = listing;
+  const { list: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
+  const { access, plural } = listing;
   const watchers = new Watchers();
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
   const shared = { listing, history, access, clock };
@@ -70,8 +71,8 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
     list,
     get,
     routes: [
-      { method: 'GET', path, endpoint: list },
-      { method: 'GET', path: `${path}/:name`, endpoint: get },
+      ...listPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
+      { method: 'GET', path: objectPath(listing), endpoint: get },
     ],
     watching: () => watchers.size,
     run() {
@@ -81,4 +82,14 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
       return running;
     },
   };
+}
+
+/** Returns the route patterns of a list: of all objects, and of those in one namespace if the kind is namespaced. */
+function listPaths(listing: Listing): readonly string[] {
+  return [listPath(listing, ''), ...(listing.kind.namespaced ? [listPath(listing, ':namespace')] : [])];
+}
+
+/** Returns the route pattern of one object. */
+function objectPath(listing: Listing): string {
+  return `${listPath(listing, listing.kind.namespaced ? ':namespace' : '')}/:name`;
 }

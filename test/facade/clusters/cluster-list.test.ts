@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import { CLUSTER_COLUMNS, clusterWeight } from '../../../src/facade/clusters/cluster-kind.ts';
+import { CLUSTER_COLUMNS, clusterWeight } from '../../../src/facade/clusters/cluster-list.ts';
 import type { PrinterColumn } from '../../../src/kubernetes/custom-table.ts';
 import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 

@@ -1,23 +1,36 @@
-// The description of a kind that the façade lists: its path and names, its public form, and who sees which of its objects.
+// The description of a filtered list of the façade: its kind and path, the public form of its objects, and who sees which of them.
 
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
+import type { OpenApiSchema } from '../openapi-schemas.ts';
 import type { User } from '../request.ts';
 
-/** Path and names of a list. */
+/** The public description of a list. */
 export interface Listing {
-  /** Path of the list, such as `/auth/v1/clusters`; one object has its name below it. */
-  readonly path: string;
-  /** Plural name in lower case, for messages. */
+  /** Plural name in lower case, for paths and messages. */
   readonly plural: string;
   readonly kind: ShownKind & SelectableKind;
+  /** OpenAPI schema of the public form. */
+  readonly schema: OpenApiSchema;
 }
 
-/** A kind that is listed and watched. A further filtered list needs one more of these, and an informer. */
-export interface ListedKind<T> extends Listing {
+/** Returns the path of the list in one namespace; of the list of all objects if the namespace is empty. */
+export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string): string {
+  return namespace === '' ? `${ROOT}/${plural}` : `${ROOT}/namespaces/${namespace}/${plural}`;
+}
+
+/** Returns the key of an object in collections and visibilities: `name`, or `namespace/name` for a namespaced kind. */
+export function objectKey(namespace: string, name: string): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}
+
+const ROOT = '/auth/v1';
+
+/** A filtered list of objects of the type `T` on the hub. */
+export interface FilteredList<T> extends Listing {
   /** Returns the public form of an object: an allow-list of its fields. Nothing else of the object is kept. */
   readonly toPublic: (object: T) => PublicObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
