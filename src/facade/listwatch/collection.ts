@@ -2,9 +2,10 @@
 // slow reader, or a list of an old version, sees a consistent state.
 
 import { EVERYTHING, type Visibility } from '../../access/visibility.ts';
+import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import { objectKey, type PublicObject } from './filtered-list.ts';
+import type { PublicObject } from './filtered-list.ts';
 import { formatVersion } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
@@ -22,9 +23,8 @@ export class Item {
   #versionEnd = 0;
 
   constructor(object: PublicObject, weight: number) {
-    const { name = '', namespace = '', resourceVersion } = object.metadata;
-    this.key = objectKey(namespace, name);
-    this.revision = Number(resourceVersion ?? 0);
+    this.key = objectKey(object);
+    this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object as KubeObject;
     this.weight = weight;
   }
@@ -136,7 +136,7 @@ export class Collection {
    */
   *visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace === '') return yield* this.#visibleFrom(visibility, start);
-    const prefix = objectKey(namespace, '');
+    const prefix = `${namespace}/`;
     for (const item of this.#visibleFrom(visibility, start > prefix ? start : prefix)) {
       // Keys are sorted, so that those of one namespace are adjacent.
       if (!item.key.startsWith(prefix)) return;

@@ -22,11 +22,6 @@ export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string)
   return namespace === '' ? `${ROOT}/${plural}` : `${ROOT}/namespaces/${namespace}/${plural}`;
 }
 
-/** Returns the key of an object in collections and visibilities: `name`, or `namespace/name` for a namespaced kind. */
-export function objectKey(namespace: string, name: string): string {
-  return namespace === '' ? name : `${namespace}/${name}`;
-}
-
 const ROOT = '/auth/v1';
 
 /** A filtered list of objects of the type `T` on the hub. */
